@@ -1,0 +1,44 @@
+# Everything runs from .venv, made by Python's own venv and pip from the hashed requirements.
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
+
+.PHONY: demo test lint bench lock clean
+
+demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
+	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
+
+test: .venv/.dev ## set everything up and run the tests
+	@$(BIN)/python -m pytest
+
+lint: .venv/.dev ## style, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+
+bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
+	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
+
+lock: .venv/.dev ## pin every requirement again, with hashes
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
+
+clean: ## remove what make made
+	rm -rf .venv
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
+	@$(PYTHON) -m venv .venv
+
+.venv/.demo: requirements-demo.txt | .venv/bin/python
+	@echo "Installing into .venv ..." >&2
+	@$(PIP_INSTALL) $<
+	@touch $@
+
+.venv/.dev: requirements-dev.txt | .venv/bin/python
+	@echo "Installing into .venv ..." >&2
+	@$(PIP_INSTALL) $<
+	@touch $@ .venv/.demo
