@@ -1,0 +1,1 @@
+"""The project's settings, URLs, error shape and demonstration."""

@@ -1,0 +1,49 @@
+"""How the API reads and writes: JSON in, JSON out, whatever the client says it accepts."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+import orjson
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+
+class JSONRenderer(BaseRenderer):
+    """Serializes with orjson, which takes stored JSON text (``orjson.Fragment``) into an answer as it is."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        return b"" if data is None else orjson.dumps(data)
+
+
+class JSONParser(BaseParser):
+    """Parses strict JSON: no NaN, no infinity, no invalid Unicode; of a repeated key the last value counts."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None
+    ) -> Any:
+        try:
+            return orjson.loads(stream.read())
+        except orjson.JSONDecodeError as error:
+            raise ParseError(f"The body is not valid JSON: {error}.") from error
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    """Ignores ``Accept``: there is one representation."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == kind), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type

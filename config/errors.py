@@ -1,0 +1,72 @@
+"""The API's one error shape: ``message``, ``statusCode``, ``timestamp`` and, on some errors, ``code``."""
+
+import logging
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from shops.strict import describe_faults
+
+logger = logging.getLogger("service.errors")
+
+UNKNOWN_PATH = "There is nothing at this path."
+UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
+
+
+def error_body(status: int, message: str, code: str | None = None) -> dict[str, Any]:
+    """``timestamp`` is ISO 8601 in UTC with milliseconds."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    body = {"message": message, "statusCode": status, "timestamp": now}
+    return body | {"code": code} if code else body
+
+
+def error_response(status: int, message: str) -> HttpResponse:
+    """The error shape where no DRF view is at work."""
+    body = orjson.dumps(error_body(status, message))
+    return HttpResponse(body, status=status, content_type="application/json")
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
+    """Turn every exception of an API view into the error shape; an unexpected one tells the client nothing."""
+    error = as_api_exception(exc)
+    code = getattr(error, "public_code", None)
+    response = Response(error_body(error.status_code, message_of(error), code), status=error.status_code)
+    if getattr(error, "auth_header", None):
+        response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
+    if getattr(error, "wait", None):
+        response["Retry-After"] = str(error.wait)  # type: ignore[attr-defined]  # set by DRF's Throttled
+    return response
+
+
+def as_api_exception(exc: Exception) -> exceptions.APIException:
+    match exc:
+        case exceptions.APIException():
+            return exc
+        case Http404():
+            return exceptions.NotFound(str(exc) or UNKNOWN_PATH)
+        case PermissionDenied():
+            return exceptions.PermissionDenied()
+        case SuspiciousOperation():
+            return exceptions.ParseError("The request is malformed.")
+    logger.error("unhandled exception", exc_info=exc)
+    return exceptions.APIException(UNEXPECTED)
+
+
+def message_of(error: exceptions.APIException) -> str:
+    """One line; a validation error names every field at fault by its JSON path."""
+    if isinstance(error, exceptions.ValidationError):
+        return describe_faults(error.detail)
+    return str(error.detail)
+
+
+@csrf_exempt
+def unknown_path(request: HttpRequest) -> HttpResponse:
+    """Answer any method on any path under the API that is no endpoint: 404 for everyone, before the token is read."""
+    return error_response(HTTPStatus.NOT_FOUND, UNKNOWN_PATH)

@@ -1,0 +1,59 @@
+"""Log lines: JSON for machines or text for people, each with the request's identifier, none with a customer's data."""
+
+import logging
+import traceback
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from pythonjsonlogger.orjson import OrjsonFormatter
+
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+# What a LogRecord has by itself; everything else on it came through ``extra``.
+STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id"}
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+class RequestIdFilter(logging.Filter):
+    """Puts the identifier of the request being answered on each record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True
+
+
+def format_exception(exc_info: ExcInfo) -> str:
+    """Where it happened and the exception's type; its text may quote a customer's data (PostgreSQL's DETAIL does)."""
+    kind, _, trace = exc_info
+    frames = "".join(traceback.format_tb(trace))
+    return f"{frames}{kind.__module__}.{kind.__qualname__}" if kind else frames
+
+
+def extra_of(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in STANDARD}
+
+
+class TextFormatter(logging.Formatter):
+    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2)``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC)
+        extra = " ".join(f"{name}={value}" for name, value in extra_of(record).items())
+        line = f"{at:%H:%M:%S} {record.levelname} {record.name}: {record.getMessage()}"
+        line += f" ({extra})" if extra else ""
+        return f"{line}\n{format_exception(record.exc_info)}" if record.exc_info else line
+
+
+class JsonFormatter(OrjsonFormatter):
+    """One JSON object a line."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            ["created", "levelname", "name", "message", "request_id"],
+            rename_fields={"created": "timestamp", "levelname": "level", "name": "logger"},
+        )
+
+    def formatException(self, ei: ExcInfo) -> str:  # type: ignore[override]  # noqa: N802 - logging's own name
+        return format_exception(ei)

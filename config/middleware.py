@@ -1,0 +1,113 @@
+"""What every request passes: its identifier, the API's headers, one line in the log; the admin's middleware not for the API."""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from config import logs
+from config.errors import error_response
+
+API_PREFIX = "/public/"
+GetResponse = Callable[[HttpRequest], HttpResponse]
+logger = logging.getLogger("service.request")
+
+
+class RequestMiddleware:
+    """Gives a request its ``X-Request-Id`` and its line in the log, and an answer of the API its headers."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started_at = time.perf_counter()
+        request_id = uuid.uuid4().hex
+        logs.request_id.set(request_id)
+        is_api = request.path_info.startswith(API_PREFIX)
+        response = self.api_response(request) if is_api else self.get_response(request)
+        response.headers["X-Request-Id"] = request_id
+        log_request(request, response, time.perf_counter() - started_at)
+        return response
+
+    def api_response(self, request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost:
+            response: HttpResponse = error_response(
+                HTTPStatus.BAD_REQUEST, "The Host header names no host served here."
+            )
+        else:
+            response = self.get_response(request)
+        headers = response.headers
+        headers["Cache-Control"] = "no-store"
+        headers["Content-Length"] = str(len(response.content))
+        for name, value in getattr(request, "rate_limit_headers", {}).items():
+            headers[name] = value
+        return response
+
+
+def log_request(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
+    """One line a request; the route stands for the path, which holds a tracking number, and the query is left out."""
+    match = request.resolver_match
+    extra = {
+        "method": request.method,
+        "route": match.route if match else None,
+        "status": response.status_code,
+        "duration_ms": round(duration_s * 1000, 2),
+        "shop": getattr(request, "shop_id", None),
+    }
+    logger.info("request", extra=extra)
+
+
+class PagesOnly:
+    """Lets a request for the API pass by: it has no session, no form, no page, and is asked for all day."""
+
+    get_response: GetResponse
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(API_PREFIX):
+            return self.get_response(request)
+        return super().__call__(request)  # type: ignore[misc]  # the Django middleware it is mixed into
+
+
+class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
+    """WhiteNoise, for pages."""
+
+
+class Sessions(PagesOnly, SessionMiddleware):
+    """Django's sessions, for pages."""
+
+
+class Common(PagesOnly, CommonMiddleware):
+    """Django's common middleware, for pages."""
+
+
+class Csrf(PagesOnly, CsrfViewMiddleware):
+    """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
+
+    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+        return None if request.path_info.startswith(API_PREFIX) else super().process_view(request, *args)
+
+
+class Authentication(PagesOnly, AuthenticationMiddleware):
+    """Django's log-in, for pages."""
+
+
+class Messages(PagesOnly, MessageMiddleware):
+    """Django's messages, for pages."""
+
+
+class XFrameOptions(PagesOnly, XFrameOptionsMiddleware):
+    """Django's protection against framing, for pages."""

@@ -1,0 +1,224 @@
+"""Every setting, read from the environment: with DEBUG off an insecure, malformed or missing value stops the start."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+import django_stubs_ext
+from environs import Env, ValidationError, validate
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"  # what a first look writes
+env = Env()
+
+# --- What a value must look like. An error names the variable and what it needs, never the value. ---
+
+
+def secret(value: str) -> None:
+    """Refuse what Django's deployment check W009 calls insecure."""
+    if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
+        raise ValidationError("needs 50 or more random characters")
+
+
+def host_name(value: str) -> None:
+    if not re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value):
+        raise ValidationError(
+            "needs the host names the service answers to, comma-separated; * is not allowed"
+        )
+
+
+def database_url(value: str) -> None:
+    try:
+        parts = urlsplit(value)
+        is_known = parts.scheme in {"sqlite", "postgres", "postgresql"} and bool(parts.path.strip("/"))
+        dj_database_url.parse(value)
+    except ValueError:
+        is_known = False
+    if not is_known:
+        raise ValidationError("needs sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
+
+
+def redis_url(value: str) -> None:
+    if value and not re.match(r"(rediss?|unix)://.", value):
+        raise ValidationError("needs redis://HOST:PORT/DB, rediss://... or unix://...")
+
+
+RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
+
+
+def rate(value: str) -> None:
+    if not RATE.fullmatch(value):
+        raise ValidationError("needs COUNT/PERIOD, such as 100/60s")
+
+
+def parse_rate(value: str) -> tuple[int, int]:
+    """Requests and seconds of a rate such as ``100/60s`` or ``5000/h``."""
+    requests, times, unit = RATE.fullmatch(value).groups()  # type: ignore[union-attr]  # it is validated
+    return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
+
+
+def count(value: int) -> None:
+    if value < 0:
+        raise ValidationError("needs 0 or more")
+
+
+# --- Where and how it runs ---
+
+DEBUG = env.bool("DEBUG", False)
+# The fixed key is for a first look on one's own machine; with DEBUG off there is no default.
+SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5) if DEBUG else env.str("SECRET_KEY", validate=secret)
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS",
+    **({"default": ["localhost", "127.0.0.1", "[::1]"]} if DEBUG else {}),
+    validate=lambda hosts: [host_name(host) for host in hosts or [""]],
+)
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
+HTTPS = env.bool("HTTPS", not DEBUG)
+
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+if TRUSTED_PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- The application ---
+
+INSTALLED_APPS = [
+    "unfold",  # the admin's look; before the admin, whose templates it replaces
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "config",
+    "shops",
+    "parcels",
+]
+MIDDLEWARE = [
+    "config.middleware.RequestMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.StaticFiles",
+    "config.middleware.Sessions",
+    "config.middleware.Common",
+    "config.middleware.Csrf",
+    "config.middleware.Authentication",
+    "config.middleware.Messages",
+    "config.middleware.XFrameOptions",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False  # a trailing slash is an unknown path
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "static"
+WHITENOISE_USE_FINDERS = (
+    True  # the packages' own files are served in place: nothing to collect before a start
+)
+
+REST_FRAMEWORK = {
+    # Fail closed: a view that forgets to say who may call it lets nobody in.
+    "DEFAULT_AUTHENTICATION_CLASSES": ["shops.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["shops.throttling.ShopThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["config.api.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.AlwaysJSON",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "config.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+
+# --- The database ---
+
+SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
+DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=database_url)
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's settings for a database URL; connections stay open, and a dead one is noticed before use."""
+    config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",  # a writer waits its turn instead of failing half-way
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
+        }
+        Path(config["NAME"]).resolve().parent.mkdir(parents=True, exist_ok=True)
+    else:
+        config["ENGINE"] = "config.postgresql"
+        # Statements are prepared once a connection: a look-up costs PostgreSQL a third of what it costs unprepared.
+        config["OPTIONS"] = {"server_side_binding": True, "prepare_threshold": 1} | config.get("OPTIONS", {})
+    return config
+
+
+DATABASES = {"default": database(DATABASE_URL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- The rate limit ---
+
+RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
+REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
+# Connecting and reading have half of the 0.2 s that a request may wait for the counter; nothing is tried twice.
+REDIS_OPTIONS = {"socket_connect_timeout": 0.1, "socket_timeout": 0.1, "retry": Retry(NoBackoff(), 0)}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "rate_limit": (
+        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": REDIS_URL, "OPTIONS": REDIS_OPTIONS}
+        if REDIS_URL
+        # A count must never be culled while its window runs.
+        else {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "LOCATION": "rate_limit",
+            "OPTIONS": {"MAX_ENTRIES": 1_000_000},
+        }
+    ),
+}
+RATELIMIT_USE_CACHE = "rate_limit"
+# W001: django-ratelimit's list of known caches is older than Django's own Redis cache, which counts atomically.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]
+if not REDIS_URL:
+    # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
+    SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
+
+# --- Logs ---
+
+LOG_FORMAT = env.str("LOG_FORMAT", "text" if DEBUG else "json", validate=validate.OneOf(["text", "json"]))
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"text": {"()": "config.logs.TextFormatter"}, "json": {"()": "config.logs.JsonFormatter"}},
+    "filters": {"request_id": {"()": "config.logs.RequestIdFilter"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]},
+    },
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    # Django's own handler would print requests a second time.
+    "loggers": {"django": {"handlers": [], "propagate": True}, "django.request": {"level": "CRITICAL"}},
+}

@@ -1,0 +1,12 @@
+"""Every path the service answers."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+
+from config.errors import unknown_path
+
+urlpatterns = [
+    path("public/v1/tracking/", include("parcels.urls")),
+    re_path(r"^public/", unknown_path),
+    path("admin/", admin.site.urls),
+]

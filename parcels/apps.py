@@ -1,0 +1,9 @@
+"""The parcels app."""
+
+from django.apps import AppConfig
+
+
+class ParcelsConfig(AppConfig):
+    """Parcel tracking."""
+
+    name = "parcels"

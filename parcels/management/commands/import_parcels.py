@@ -1,0 +1,72 @@
+"""Imports a shop's parcels from NDJSON."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
+from shops.models import Shop
+
+
+class Command(BaseCommand):
+    """``import_parcels SHOP_ID FILE [--strict | --skip-invalid]``."""
+
+    help = "Import parcels, one JSON object a line; insert or update by id; print how many."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument("file", metavar="FILE", help="NDJSON; - is standard input")
+        mode = parser.add_mutually_exclusive_group()
+        mode.add_argument(
+            "--strict", action="store_true", help="a bad line leaves everything unchanged (default)"
+        )
+        mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not Shop.objects.filter(id=options["shop_id"]).exists():
+            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}")
+        run = ParcelImport(
+            shop_id=options["shop_id"], report=self.report, is_strict=not options["skip_invalid"]
+        )
+        with open_input(options["file"]) as file:
+            try:
+                count = run.run(with_progress(file))
+            except NothingImportedError:
+                raise CommandError(
+                    f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported"
+                ) from None
+        if run.bad:
+            self.stderr.write(f"{run.bad} bad line{'s' * (run.bad != 1)} left out")
+        self.stdout.write(str(count))
+
+    def report(self, number: int, reason: str) -> None:
+        with tqdm.external_write_mode(file=sys.stderr):
+            self.stderr.write(f"line {number}: {reason}")
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[IO[bytes]]:
+    """Open FILE, or standard input for ``-``; raise CommandError."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(name).open("rb")
+    except OSError as error:
+        raise CommandError(f"FILE: {name}: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def with_progress(file: IO[bytes]) -> Iterator[Line]:
+    """Pass the lines on, with a bar on a terminal: of bytes, and of the whole where it is known."""
+    size = Path(file.name).stat().st_size if file.name != "<stdin>" else None
+    with tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr) as bar:
+        for line in read_lines(file):
+            bar.update(len(line[1]))
+            yield line

@@ -1,0 +1,35 @@
+"""The parcel endpoints: look-up by number, and search."""
+
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from parcels import reading
+from parcels.models import Parcel
+from parcels.serializers import ParcelSerializer
+from shops.authentication import ForbiddingBearerAuthentication
+
+
+class ParcelViewSet(GenericViewSet[Parcel]):
+    """A shop's parcels, read-only (specification 4.1 and 4.2)."""
+
+    authentication_classes = [ForbiddingBearerAuthentication]
+    queryset = Parcel.objects.none()
+    serializer_class = ParcelSerializer
+    http_method_names = ["get", "head"]
+
+    def retrieve(self, request: Request, number: str) -> Response:
+        """Answer the newest parcel that has this tracking number."""
+        row = reading.find(shop_id=request.user.id, number=number)
+        if row is None:
+            raise NotFound(f"No parcel has the tracking number '{number}'.")
+        return Response(ParcelSerializer(row).data)
+
+    def search(self, request: Request) -> Response:
+        """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
+        order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
+        if not order_number and not email:
+            raise ValidationError("One of the query parameters orderName and email must be provided.")
+        rows = reading.search(shop_id=request.user.id, order_number=order_number, email=email)
+        return Response(ParcelSerializer(rows, many=True).data)

@@ -1,0 +1,80 @@
+"""Bearer authentication: the token identifies the shop."""
+
+import logging
+from threading import Lock
+
+from cachetools import TTLCache, cached
+from django.db import DatabaseError
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.request import Request
+
+from shops import tokens
+from shops.models import AccessToken, Shop
+from shops.throttling import count_refusal
+
+REALM = "parcel-service"
+# A token found valid is believed this long without asking the database again: a revocation takes effect within it.
+REMEMBERED_S = 2
+logger = logging.getLogger("shops.authentication")
+
+
+class BearerAuthentication(BaseAuthentication):
+    """``Authorization: Bearer <token>``; a request without a valid one is refused with 401."""
+
+    def authenticate(self, request: Request) -> tuple[Shop, AccessToken]:
+        secret = sent_token(request)
+        if secret is None:
+            count_refusal(request)
+            raise NotAuthenticated("A bearer token is required: Authorization: Bearer <ACCESS_TOKEN>.")
+        token = valid_token(secret)
+        if token is None:
+            count_refusal(request)
+            raise AuthenticationFailed("The access token is unknown, expired or revoked.")
+        request._request.shop_id = token.shop.id  # type: ignore[attr-defined]  # noqa: SLF001 - for the log line
+        return token.shop, token
+
+    def authenticate_header(self, request: Request) -> str | None:
+        challenge = f'Bearer realm="{REALM}"'
+        return challenge if sent_token(request) is None else f'{challenge}, error="invalid_token"'
+
+
+class ForbiddingBearerAuthentication(BearerAuthentication):
+    """The same where the specification asks for 403: DRF answers it when there is no challenge."""
+
+    def authenticate_header(self, request: Request) -> str | None:
+        return None
+
+
+def sent_token(request: Request) -> str | None:
+    """Return what was sent as a bearer token, well-formed or not; None where none was sent."""
+    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def valid_token(secret: str) -> AccessToken | None:
+    """Find a token that may be used now; a mistyped one is refused without asking the database."""
+    if not tokens.is_well_formed(secret):
+        return None
+    try:
+        token = find(secret)
+    except AccessToken.DoesNotExist:
+        return None
+    return token if token.is_valid else None
+
+
+@cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
+def find(secret: str) -> AccessToken:
+    """Find a token with its shop, and keep the time of its use; raise ``AccessToken.DoesNotExist``."""
+    token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
+    if token.is_valid:
+        record_use(token)
+    return token
+
+
+def record_use(token: AccessToken) -> None:
+    """Keep the time of use where that is possible; a look-up does not fail for it."""
+    try:
+        AccessToken.objects.record_use(token)
+    except DatabaseError:
+        logger.warning("last use not recorded", extra={"token": token.id}, exc_info=True)

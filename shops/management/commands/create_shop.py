@@ -1,0 +1,33 @@
+"""Makes a shop and prints its id."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from shops.models import Shop
+
+
+class Command(BaseCommand):
+    """``create_shop NAME [--id ID]``."""
+
+    help = "Make a shop and print its id."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument(
+            "--id", help="1 to 64 letters, digits, hyphens and underscores; default: a new one"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        shop = Shop(name=options["name"].strip())
+        if options["id"] is not None:
+            shop.id = options["id"]
+        try:
+            shop.clean_fields()
+            shop.validate_unique()
+        except ValidationError as error:
+            faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
+            raise CommandError(" ".join(faults)) from error
+        shop.save(force_insert=True)
+        self.stdout.write(shop.id)

@@ -1,0 +1,37 @@
+"""Makes an access token and prints it, once and never again."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from shops.models import AccessToken, Shop
+
+MAX_DAYS = 36_500
+
+
+class Command(BaseCommand):
+    """``create_token SHOP_ID [--name NAME] [--expires-in-days N]``."""
+
+    help = "Make an access token of a shop and print it. It is shown this once and can't be read again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument("--name", default="", help="what the token is used for")
+        parser.add_argument("--expires-in-days", type=int, metavar="N", help="default: it does not expire")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        days = options["expires_in_days"]
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"--expires-in-days: needs 1 to {MAX_DAYS}")
+        if len(options["name"]) > AccessToken._meta.get_field("name").max_length:
+            raise CommandError("--name: needs at most 200 characters")
+        try:
+            shop = Shop.objects.get(id=options["shop_id"])
+        except Shop.DoesNotExist:
+            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}") from None
+        expires_at = timezone.now() + timedelta(days=days) if days else None
+        token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)
+        self.stderr.write(f"Token {token.id} of shop {shop.id}. Keep what follows; it is not shown again.")
+        self.stdout.write(secret)

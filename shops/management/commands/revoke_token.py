@@ -1,0 +1,25 @@
+"""Revokes an access token."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from shops.authentication import REMEMBERED_S
+from shops.models import AccessToken
+
+
+class Command(BaseCommand):
+    """``revoke_token TOKEN_OR_ID``."""
+
+    help = f"Revoke an access token, by itself or by its id. It takes effect within {REMEMBERED_S} seconds."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("token_or_id", metavar="TOKEN_OR_ID")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            token = AccessToken.objects.find(options["token_or_id"])
+        except AccessToken.DoesNotExist:
+            raise CommandError("TOKEN_OR_ID: there is no such token") from None
+        revoked = AccessToken.objects.filter(id=token.id).revoke()
+        self.stderr.write(f"Token {token.id} {'is revoked' if revoked else 'was revoked before'}.")

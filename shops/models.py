@@ -1,0 +1,107 @@
+"""The shop and its access tokens."""
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from shops import tokens
+from shops.fields import KeyField
+
+# How exact `last_used_at` is: one write a token in this time, however often it is used.
+LAST_USE_PRECISION = timedelta(minutes=1)
+
+identifier = RegexValidator(
+    r"\A[A-Za-z0-9_-]{1,64}\Z", "An identifier is 1 to 64 letters, digits, hyphens and underscores."
+)
+
+
+def new_shop_id() -> str:
+    return f"shop_{secrets.token_hex(8)}"
+
+
+def new_token_id() -> str:
+    return f"tok_{secrets.token_hex(8)}"
+
+
+class Shop(models.Model):
+    """A customer of the service, and the principal of its requests."""
+
+    id = KeyField(
+        primary_key=True, max_length=64, default=new_shop_id, validators=[identifier], editable=False
+    )
+    name = models.CharField(max_length=200)
+    is_active = models.BooleanField(default=True, help_text="An inactive shop's tokens are invalid.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    is_authenticated = True  # `request.user` of an API request is a shop
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="shop_has_a_name"),
+            models.CheckConstraint(condition=~Q(id=""), name="shop_has_an_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
+    """Ways to find and change tokens."""
+
+    def find(self, token_or_id: str) -> "AccessToken":
+        """Find a token by itself or by its id; raise ``AccessToken.DoesNotExist``."""
+        return self.get(Q(digest=tokens.digest(token_or_id)) | Q(id=token_or_id))
+
+    def record_use(self, token: "AccessToken") -> None:
+        """Keep the time of last use to a minute, without a write on every request."""
+        known_until = token.last_used_at
+        if known_until is None or timezone.now() - known_until > LAST_USE_PRECISION:
+            self.filter(Q(last_used_at=known_until), id=token.id).update(last_used_at=Now())
+
+    def revoke(self) -> int:
+        """Revoke those not revoked yet; return how many."""
+        return self.filter(revoked_at=None).update(revoked_at=Now())
+
+
+class AccessToken(models.Model):
+    """A shop's key to the API. The token itself is shown once, when it is made; this keeps its digest."""
+
+    id = KeyField(primary_key=True, max_length=64, default=new_token_id, editable=False)
+    shop = models.ForeignKey(Shop, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=200, blank=True, help_text="What the token is used for.")
+    digest = KeyField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = AccessTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.name}".strip()
+
+    @classmethod
+    def issue(
+        cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None
+    ) -> tuple["AccessToken", str]:
+        """Make and save a token; return it with its secret text, which is kept nowhere."""
+        secret = tokens.new_token()
+        token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, digest=tokens.digest(secret))
+        return token, secret
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def is_valid(self) -> bool:
+        return self.revoked_at is None and not self.is_expired and self.shop.is_active

@@ -1,0 +1,159 @@
+"""Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``"1"`` no number, ``true`` neither."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rest_framework import serializers
+
+MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that keep numbers as doubles (JavaScript) see another value
+MESSAGES = {
+    "required": "is required.",
+    "null": "must not be null.",
+    "not_a_list": "must be an array.",
+    "max_length": "must have at most {max_length} elements.",
+    "min_length": "must have at least {min_length} elements.",
+}
+
+
+class StrictField(serializers.Field[Any, Any, Any, Any]):
+    """A field that accepts the exact Python types that a JSON parser makes of its JSON type."""
+
+    json_type = "a value"
+    python_types: tuple[type, ...] = (object,)
+    default_error_messages = MESSAGES
+
+    def to_internal_value(self, data: Any) -> Any:
+        if type(data) not in self.python_types:  # not isinstance: a bool is an int to Python
+            raise serializers.ValidationError(f"must be {self.json_type}, not {type_name(data)}.")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class StringField(StrictField):
+    """A JSON string, at most `max_length` characters, kept as it is: no trimming; NUL is refused."""
+
+    json_type = "a string"
+    python_types = (str,)
+
+    def __init__(self, *, max_length: int = 1000, min_length: int = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_length = max_length
+        self.min_length = min_length
+
+    def to_internal_value(self, data: Any) -> str:
+        text: str = super().to_internal_value(data)
+        if len(text) < self.min_length:
+            raise serializers.ValidationError("must not be empty.")
+        if len(text) > self.max_length:
+            raise serializers.ValidationError(f"must have at most {self.max_length} characters.")
+        if "\0" in text:
+            raise serializers.ValidationError("must not contain a NUL character.")
+        return text
+
+
+class NumberField(StrictField):
+    """A JSON number, an integer staying an integer."""
+
+    json_type = "a number"
+    python_types = (int, float)
+
+
+class IntegerField(StrictField):
+    """A JSON integer that every reader can hold exactly."""
+
+    json_type = "an integer"
+    python_types = (int,)
+
+    def __init__(
+        self, *, min_value: int = -MAX_SAFE_INTEGER, max_value: int = MAX_SAFE_INTEGER, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.min_value = min_value
+        self.max_value = max_value
+
+    def to_internal_value(self, data: Any) -> int:
+        number: int = super().to_internal_value(data)
+        if not self.min_value <= number <= self.max_value:
+            raise serializers.ValidationError(f"must be from {self.min_value} to {self.max_value}.")
+        return number
+
+
+class BooleanField(StrictField):
+    """A JSON boolean."""
+
+    json_type = "a boolean"
+    python_types = (bool,)
+
+
+class ListOfField(serializers.ListField):
+    """A JSON array whose elements are each of one field."""
+
+    default_error_messages = MESSAGES
+
+
+class StrictListSerializer(serializers.ListSerializer[Any]):
+    """A JSON array of objects."""
+
+    default_error_messages = MESSAGES
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    """A JSON object: what is not declared is left out, what is declared is of its type."""
+
+    default_error_messages = MESSAGES
+
+    class Meta:
+        list_serializer_class = StrictListSerializer
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if type(data) is not dict:
+            raise serializers.ValidationError(f"must be an object, not {type_name(data)}.")
+        values: dict[str, Any] = super().to_internal_value(data)
+        return values
+
+
+class ArrayField(StrictField):
+    """A JSON array of anything."""
+
+    json_type = "an array"
+    python_types = (list,)
+
+
+class AnyField(StrictField):
+    """Any JSON value."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
+def type_name(data: Any) -> str:
+    """Name the JSON type of a parsed value."""
+    names = {
+        str: "a string",
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        list: "an array",
+        dict: "an object",
+    }
+    return "null" if data is None else names.get(type(data), type(data).__name__)
+
+
+def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Each fault of a DRF error detail with the JSON path of its field, such as ``parcels[0].weight``."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            step = "" if name == "non_field_errors" else f"[{name}]" if isinstance(name, int) else f".{name}"
+            yield from faults(inner, (path + step).lstrip("."))
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            yield from faults(inner, f"{path}[{index}]" if isinstance(inner, dict) else path)
+    else:
+        yield path, str(detail)
+
+
+def describe_faults(detail: Any) -> str:
+    """All faults of a DRF error detail in one line."""
+    return " ".join(f"{path}: {text}" if path else text for path, text in faults(detail))

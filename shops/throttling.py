@@ -1,0 +1,117 @@
+"""The rate limit: a fixed window for each shop over all its tokens and endpoints, or for each address without a token."""
+
+import ipaddress
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+from redis.exceptions import RedisError
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # it imports this module, through DRF's settings
+
+# After a failure the counter is left alone this long: a dead store costs one request its wait, not every request.
+PAUSE_S = 1.0
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on: whoever has none shares this one's window
+logger = logging.getLogger("shops.throttling")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What is left of a window; after `reset_s` whole seconds the next one has surely begun."""
+
+    limit: int
+    window_s: int
+    remaining: int
+    reset_s: int
+    is_exceeded: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {
+            "RateLimit-Policy": f'"shop";q={self.limit};w={self.window_s}',
+            "RateLimit": f'"shop";r={self.remaining};t={self.reset_s}',
+        }
+
+    def check(self) -> None:
+        """Raise DRF's ``Throttled`` (429) when the window is used up."""
+        if self.is_exceeded:
+            text = f"The limit of {self.limit} requests per {self.window_s} seconds is used up."
+            raise Throttled(wait=self.reset_s, detail=text)
+
+
+class ShopThrottle(BaseThrottle):
+    """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
+
+    def allow_request(self, request: Request, view: "APIView") -> bool:
+        usage = count(request._request, group="shop", key=request.user.id)  # noqa: SLF001 - the middleware reads it there
+        request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # noqa: SLF001
+        usage.check()
+        return True
+
+
+def count_refusal(request: Request) -> None:
+    """Count a request without a valid token against its address; raise DRF's ``Throttled`` beyond the limit."""
+    count(request._request, group="address", key=client_address(request._request)).check()  # noqa: SLF001
+
+
+def count(request: HttpRequest, *, group: str, key: str) -> Usage:
+    """Count a request; where the counter cannot be asked it is let through, in time and with a line in the log."""
+    limit, window_s = settings.RATE_LIMIT
+    uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
+    if pause.is_on:
+        return uncounted
+    try:
+        usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
+    except (RedisError, OSError):
+        pause.begin()
+        logger.warning("rate limit not counted: the counter store did not answer", exc_info=True)
+        return uncounted
+    return Usage(
+        limit=limit,
+        window_s=window_s,
+        remaining=max(0, limit - usage["count"]),
+        reset_s=max(1, usage["time_left"] + 1),  # the window's last second still belongs to it
+        is_exceeded=usage["should_limit"],
+    )
+
+
+class Pause:
+    """The time after a failure in which the counter is not asked, in this process."""
+
+    def __init__(self) -> None:
+        self.until = 0.0
+
+    @property
+    def is_on(self) -> bool:
+        return time.monotonic() < self.until
+
+    def begin(self) -> None:
+        self.until = time.monotonic() + PAUSE_S
+
+
+pause = Pause()
+
+
+def client_address(request: HttpRequest) -> str:
+    """Tell the address a request came from, past as many proxies as are trusted; what came before those is hearsay."""
+    address = request.META.get("REMOTE_ADDR") or UNKNOWN_ADDRESS
+    if settings.TRUSTED_PROXIES:
+        forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+        if len(forwarded) >= settings.TRUSTED_PROXIES:
+            address = forwarded[-settings.TRUSTED_PROXIES].strip()
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return UNKNOWN_ADDRESS
+    if isinstance(ip, ipaddress.IPv6Address):
+        # Whoever has one IPv6 address has its whole /64.
+        return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address)
+    return str(ip)
