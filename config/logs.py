@@ -55,5 +55,5 @@ class JsonFormatter(OrjsonFormatter):
             rename_fields={"created": "timestamp", "levelname": "level", "name": "logger"},
         )
 
-    def formatException(self, ei: ExcInfo) -> str:  # type: ignore[override]  # noqa: N802 - logging's own name
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - logging's own name
         return format_exception(ei)

@@ -26,11 +26,9 @@ def secret(value: str) -> None:
         raise ValidationError("needs 50 or more random characters")
 
 
-def host_name(value: str) -> None:
-    if not re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value):
-        raise ValidationError(
-            "needs the host names the service answers to, comma-separated; * is not allowed"
-        )
+def host_names(values: list[str]) -> None:
+    if not values or not all(re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value) for value in values):
+        raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
 def database_url(value: str) -> None:
@@ -71,12 +69,8 @@ def count(value: int) -> None:
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
-# The fixed key is for a first look on one's own machine; with DEBUG off there is no default.
-SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5) if DEBUG else env.str("SECRET_KEY", validate=secret)
 ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS",
-    **({"default": ["localhost", "127.0.0.1", "[::1]"]} if DEBUG else {}),
-    validate=lambda hosts: [host_name(host) for host in hosts or [""]],
+    "ALLOWED_HOSTS", *([["localhost", "127.0.0.1", "[::1]"]] if DEBUG else []), validate=host_names
 )
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
@@ -138,9 +132,7 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "static"
-WHITENOISE_USE_FINDERS = (
-    True  # the packages' own files are served in place: nothing to collect before a start
-)
+WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
 
 REST_FRAMEWORK = {
     # Fail closed: a view that forgets to say who may call it lets nobody in.

@@ -31,7 +31,7 @@ class BearerAuthentication(BaseAuthentication):
         if token is None:
             count_refusal(request)
             raise AuthenticationFailed("The access token is unknown, expired or revoked.")
-        request._request.shop_id = token.shop.id  # type: ignore[attr-defined]  # noqa: SLF001 - for the log line
+        request._request.shop_id = token.shop_id  # type: ignore[attr-defined]  # for the log line
         return token.shop, token
 
     def authenticate_header(self, request: Request) -> str | None:
