@@ -69,9 +69,12 @@ def count(value: int) -> None:
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
-ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", *([["localhost", "127.0.0.1", "[::1]"]] if DEBUG else []), validate=host_names
-)
+if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
+    SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=host_names)
+else:
+    SECRET_KEY = env.str("SECRET_KEY", validate=secret)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 

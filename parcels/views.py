@@ -21,7 +21,7 @@ class ParcelViewSet(GenericViewSet[Parcel]):
 
     def retrieve(self, request: Request, number: str) -> Response:
         """Answer the newest parcel that has this tracking number."""
-        row = reading.find(shop_id=request.user.pk, number=number)
+        row = reading.find(shop_id=str(request.user.pk), number=number)
         if row is None:
             raise NotFound(f"No parcel has the tracking number '{number}'.")
         return Response(ParcelSerializer(row).data)
@@ -31,5 +31,5 @@ class ParcelViewSet(GenericViewSet[Parcel]):
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
             raise ValidationError("One of the query parameters orderName and email must be provided.")
-        rows = reading.search(shop_id=request.user.pk, order_number=order_number, email=email)
+        rows = reading.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
         return Response(ParcelSerializer(rows, many=True).data)

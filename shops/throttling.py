@@ -51,7 +51,7 @@ class ShopThrottle(BaseThrottle):
     """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        usage = count(request._request, group="shop", key=request.user.pk)
+        usage = count(request._request, group="shop", key=str(request.user.pk))
         request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # for the middleware
         usage.check()
         return True
