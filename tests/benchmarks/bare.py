@@ -9,11 +9,7 @@ from urllib.parse import parse_qs
 import orjson
 import psycopg
 
-NAMES = (
-    "id shopId orderId orderNumber trackingId trackingNumbers carrierCode carrierProduct carrierDisplayName lastStatus"
-    " lastStatusUpdatedAt carrierLastStatus estimatedDeliveryDateWindow deliveryDate endDepositDate destination"
-    " lineItems events createdAt updatedAt"
-).split()
+NAMES = ["id", "shopId", "orderId", "orderNumber", "trackingId", "trackingNumbers", "carrierCode", "carrierProduct", "carrierDisplayName", "lastStatus", "lastStatusUpdatedAt", "carrierLastStatus", "estimatedDeliveryDateWindow", "deliveryDate", "endDepositDate", "destination", "lineItems", "events", "createdAt", "updatedAt"]
 JSON = {"trackingNumbers", "carrierLastStatus", "estimatedDeliveryDateWindow", "destination", "lineItems", "events"}
 COLUMNS = (
     "p.id, p.shop_id, order_id, order_number, tracking_id, tracking_numbers, carrier_code, carrier_product,"
@@ -21,11 +17,11 @@ COLUMNS = (
     " delivery_date, end_deposit_date, destination, line_items, events, p.created_at, updated_at"
 )
 LOOK_UP = (
-    f"SELECT {COLUMNS} FROM parcels_parcelnumber n JOIN parcels_parcel p ON p.id = n.parcel_id"  # noqa: S608 - constants
+    f"SELECT {COLUMNS} FROM parcels_parcelnumber n JOIN parcels_parcel p ON p.id = n.parcel_id"
     " WHERE n.shop_id = %s AND n.number = %s ORDER BY n.created_at DESC, n.parcel_id DESC LIMIT 1"
 )
 SEARCH = (
-    f"SELECT {COLUMNS} FROM parcels_parcel p WHERE shop_id = %s AND customer_email = %s"  # noqa: S608 - constants
+    f"SELECT {COLUMNS} FROM parcels_parcel p WHERE shop_id = %s AND customer_email = %s"
     " ORDER BY created_at DESC, id DESC LIMIT 50"
 )
 SHOP = os.environ.get("BENCHMARK_SHOP", "bench")
