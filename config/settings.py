@@ -134,7 +134,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "static"
 WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
 
 REST_FRAMEWORK = {
