@@ -7,6 +7,7 @@ named on pytest's command line (``addopts``) and works in a hook wrapper, which 
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -43,7 +44,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
         os.environ.pop(name, None)
     os.environ.update(ENVIRONMENT)
     services = ExitStack()
-    early_config.add_cleanup(services.close)  # also after Ctrl-C
+    early_config.add_cleanup(services.close)  # also after Ctrl-C,
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
     folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True)))
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
     if early_config.known_args_namespace.services == "postgresql":
