@@ -1,9 +1,13 @@
 """What every test may use: worlds of two shops, clients with a token, and counters that start at nothing."""
 
+import re
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from django.core.cache import caches
 from django.db import connections
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response
 else:
     Response = HttpResponse
+
+# Every run tries the same examples, as many as there is time for, and keeps no files.
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, database=None)
+hypothesis.settings.load_profile("suite")
 
 SEARCH = "/public/v1/tracking/search"
 PARCELS = "/public/v1/tracking/parcels/"
@@ -101,3 +109,66 @@ def own(db: None) -> Caller:
 def other(db: None) -> Caller:
     """A shop whose data the other must not see."""
     return caller(ShopFactory(id="other", name="Other"))
+
+
+@pytest.fixture
+def nobody() -> "Nobody":
+    """Whoever sends no token."""
+    return Nobody()
+
+
+class Nobody:
+    """A client of the API without a token."""
+
+    def request(self, method: str, path: str, **options: Any) -> Response:
+        return client().generic(method, path, **options)
+
+    def get(self, path: str, **options: Any) -> Response:
+        return self.request("GET", path, **options)
+
+
+class Clock:
+    """Stands in for the time of day, of tokens and of the rate limit; it moves only when told to."""
+
+    def __init__(self, start_s: float) -> None:
+        self.now_s = start_s
+
+    def time(self) -> float:
+        return self.now_s
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.now_s, UTC)
+
+    def tick(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock(time.time())
+    monkeypatch.setattr("time.time", made.time)
+    monkeypatch.setattr("time.monotonic", made.time)
+    monkeypatch.setattr("django.utils.timezone.now", made.now)
+    return made
+
+
+def assert_error(response: Response, status: int, message: str | None = None) -> None:
+    """Check that an answer has the API's one error shape, and no other."""
+    assert response.status_code == status
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    body = response.json()
+    assert list(body) == ["message", "statusCode", "timestamp"]
+    assert body["statusCode"] == status
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", body["timestamp"])
+    assert isinstance(body["message"], str)
+    assert body["message"]
+    if message is not None:
+        assert body["message"] == message
+
+
+def without_timestamp(response: Response) -> bytes:
+    """Blank out the one part of an error's body that may differ between equal errors."""
+    blanked, found = re.subn(rb'"timestamp":"[^"]*"', b'"timestamp":""', response.content)
+    assert found == 1
+    return blanked
