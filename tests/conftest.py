@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import hypothesis
 import pytest
@@ -21,7 +21,9 @@ from shops.models import Shop
 from tests.factories import AccessTokenFactory, ShopFactory
 
 if TYPE_CHECKING:
-    from django.test.client import _MonkeyPatchedWSGIResponse as Response
+    from django.test.client import _MonkeyPatchedWSGIResponse
+
+    Response: TypeAlias = _MonkeyPatchedWSGIResponse
 else:
     Response = HttpResponse
 
