@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 import django_stubs_ext
 from environs import Env, ValidationError, validate
+from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -34,7 +35,7 @@ def host_names(values: list[str]) -> None:
 def database_url(value: str) -> None:
     try:
         parts = urlsplit(value)
-        is_known = parts.scheme in {"sqlite", "postgres", "postgresql"} and bool(parts.path.strip("/"))
+        is_known = bool(re.match(r"(sqlite|postgres(ql)?)://", value)) and bool(parts.path.strip("/"))
         dj_database_url.parse(value)
     except ValueError:
         is_known = False
@@ -43,7 +44,11 @@ def database_url(value: str) -> None:
 
 
 def redis_url(value: str) -> None:
-    if value and not re.match(r"(rediss?|unix)://.", value):
+    try:
+        is_known = not value or bool(re.match(r"(rediss?|unix)://.", value) and ConnectionPool.from_url(value))
+    except ValueError:
+        is_known = False
+    if not is_known:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://... or unix://...")
 
 
