@@ -36,11 +36,12 @@ def extra_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2)``."""
+    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2 request_id=...)``."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        extra = " ".join(f"{name}={value}" for name, value in extra_of(record).items())
+        facts = extra_of(record) | {"request_id": getattr(record, "request_id", None)}
+        extra = " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
         line = f"{at:%H:%M:%S} {record.levelname} {record.name}: {record.getMessage()}"
         line += f" ({extra})" if extra else ""
         return f"{line}\n{format_exception(record.exc_info)}" if record.exc_info else line
