@@ -21,6 +21,8 @@ class CountingRedisCache(RedisCache):
     Django gives each thread its own instance of a cache, so an instance is never used by two at once.
     """
 
+    _servers: list[str]  # Django's
+    _options: dict[str, Any]  # Django's
     counted: tuple[str, int] | None = None
 
     @cached_property

@@ -9,7 +9,11 @@ from urllib.parse import parse_qs
 import orjson
 import psycopg
 
-NAMES = ["id", "shopId", "orderId", "orderNumber", "trackingId", "trackingNumbers", "carrierCode", "carrierProduct", "carrierDisplayName", "lastStatus", "lastStatusUpdatedAt", "carrierLastStatus", "estimatedDeliveryDateWindow", "deliveryDate", "endDepositDate", "destination", "lineItems", "events", "createdAt", "updatedAt"]
+NAMES = [
+    *("id", "shopId", "orderId", "orderNumber", "trackingId", "trackingNumbers", "carrierCode", "carrierProduct"),
+    *("carrierDisplayName", "lastStatus", "lastStatusUpdatedAt", "carrierLastStatus", "estimatedDeliveryDateWindow"),
+    *("deliveryDate", "endDepositDate", "destination", "lineItems", "events", "createdAt", "updatedAt"),
+]
 JSON = {"trackingNumbers", "carrierLastStatus", "estimatedDeliveryDateWindow", "destination", "lineItems", "events"}
 COLUMNS = (
     "p.id, p.shop_id, order_id, order_number, tracking_id, tracking_numbers, carrier_code, carrier_product,"

@@ -13,14 +13,14 @@ from parcels.serializers import ImportedParcelSerializer
 
 DISTINCT_SAMPLES = 2_000
 PARCELS_A_CUSTOMER = 60  # more than a search returns
-COLUMNS = [field.column for field in Parcel._meta.concrete_fields]
+FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields}
 
 
 def load(shop_id: str, parcels: int) -> None:
     """Copy `parcels` parcels of the shop and their numbers into empty tables."""
     samples = list(sample_rows(shop_id))
     with connection.cursor() as cursor:
-        with cursor.copy(f"COPY {Parcel._meta.db_table} ({', '.join(COLUMNS)}) FROM STDIN") as copy:
+        with cursor.copy(f"COPY {Parcel._meta.db_table} ({', '.join(FIELDS)}) FROM STDIN") as copy:
             for index in range(parcels):
                 copy.write_row(list(parcel_row(samples[index % len(samples)], index).values()))
         statement = f"COPY {ParcelNumber._meta.db_table} (shop_id, number, parcel_id, created_at) FROM STDIN"
@@ -38,8 +38,8 @@ def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
     for sample in sample_parcels(DISTINCT_SAMPLES, now_ms=time.time_ns() // 10**6):
         parcel = Parcel(**serializer.run_validation(sample), shop_id=shop_id, imported_at=timezone.now())
         yield {
-            field.column: field.get_db_prep_save(getattr(parcel, field.attname), connection)
-            for field in Parcel._meta.concrete_fields
+            column: field.get_db_prep_save(getattr(parcel, field.attname), connection)
+            for column, field in FIELDS.items()
         }
 
 
