@@ -63,7 +63,7 @@ def log_request(request: HttpRequest, response: HttpResponse, duration_s: float)
     match = request.resolver_match
     extra = {
         "method": request.method,
-        "route": match.route if match else None,
+        "route": match.view_name if match else None,
         "status": response.status_code,
         "duration_ms": round(duration_s * 1000, 2),
         "shop": getattr(request, "shop_id", None),
