@@ -1,0 +1,78 @@
+"""The ways an answer goes bad between the carrier and its client, as functions from answer to answer."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.delivery import HUGE_BYTES
+from carriers.sandbox.exchange import Answer, Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Spoiler = Callable[[Answer, float], Answer]  # an answer and the fault's delay in seconds
+
+DEPTH = 200_000
+REDIRECTED_PATH = "/redirected"
+
+
+def delivered(way: Delivery) -> Spoiler:
+    """Leave the bytes alone and send them in another way."""
+    return lambda answer, delay_s: replace(answer, delivery=way, delay_s=delay_s)
+
+
+def html(status: int) -> Spoiler:
+    """Answer as the proxy in front of a carrier does."""
+    page = f"<html><head><title>{status}</title></head><body><h1>Service message</h1></body></html>"
+    return lambda answer, delay_s: Answer(status, "text/html", page.encode())
+
+
+def empty(answer: Answer, delay_s: float) -> Answer:
+    return replace(answer, body=b"")
+
+
+def truncated(answer: Answer, delay_s: float) -> Answer:
+    """Half the body, announced as if it were all: no closing tag, no closing boundary."""
+    return replace(answer, body=answer.body[: len(answer.body) // 2])
+
+
+def garbled(answer: Answer, delay_s: float) -> Answer:
+    """Every byte with its high bit turned over: no tag, no boundary, no JSON is left."""
+    return replace(answer, body=bytes(byte ^ 0x80 for byte in answer.body))
+
+
+def wrong_charset(answer: Answer, delay_s: float) -> Answer:
+    """Latin-1 text in an answer that says UTF-8."""
+    return replace(answer, body=answer.body.replace(b"SANDBOX", "SANDBOX é".encode("latin-1"), 1))
+
+
+def doctype(answer: Answer, delay_s: float) -> Answer:
+    declaration = b'<!DOCTYPE answer [<!ENTITY sandbox "SANDBOX">]>'
+    return replace(answer, body=answer.body.replace(b"?>", b"?>" + declaration, 1))
+
+
+def deep(answer: Answer, delay_s: float) -> Answer:
+    """Nest what the answer's first message holds, in its own language."""
+    if "xml" in answer.content_type:
+        nest = b"<a>" * DEPTH + b"</a>" * DEPTH
+        return replace(answer, body=answer.body.replace(b"<errorMessage>", nest + b"<errorMessage>", 1))
+    nest = b"[" * DEPTH + b"]" * DEPTH
+    return replace(answer, body=answer.body.replace(b'"messages": [', b'"messages": [' + nest + b", ", 1))
+
+
+def gzip_bomb(answer: Answer, delay_s: float) -> Answer:
+    """50 MB in 50 kB, whether or not the client said that it takes gzip."""
+    return replace(answer, body=_bomb(), headers={"Content-Encoding": "gzip"})
+
+
+@functools.cache
+def _bomb() -> bytes:
+    return gzip.compress(b" " * HUGE_BYTES, mtime=0)
+
+
+def redirect(answer: Answer, delay_s: float) -> Answer:
+    """Point to another host name, where the sandbox counts who follows; the server fills in the port."""
+    return Answer(307, "text/plain", b"", headers={"Location": REDIRECTED_PATH})
