@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from carriers.sandbox.places import COUNTRIES, EU, EUROPE, FRANCE, OVERSEAS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from carriers.sandbox.places import COUNTRIES, EUROPE, FRANCE, OVERSEAS
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
@@ -144,24 +140,25 @@ TOP_LEVEL = (
 )
 
 
-def _any_weight(weight_kg: float) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Product:
-    """A product: where it goes, whether to a relay, and its services by weight."""
+    """A product: where it goes, and its services with the weights (above, up to, in kg) each is for."""
 
     name: str
     countries: frozenset[str]
-    services: dict[int, Callable[[float], bool]]
+    services: dict[int, tuple[float, float]]
     is_relay: bool = False
 
+    def has_service(self, service: int, weight_kg: float) -> bool:
+        above_kg, up_to_kg = self.services.get(service, (0, 0))
+        return above_kg < weight_kg <= up_to_kg
 
-def _services(*numbers: int) -> dict[int, Callable[[float], bool]]:
-    return dict.fromkeys(numbers, _any_weight)
+
+def _services(*numbers: int) -> dict[int, tuple[float, float]]:
+    return dict.fromkeys(numbers, (0, HEAVIEST_KG))
 
 
+_RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
 PRODUCTS = {
     "01": Product("Next day, 1 p.m.", FRANCE, _services(0, 6)),
     "16": Product("Next day, 6 p.m.", FRANCE, _services(0, 6)),
@@ -169,9 +166,7 @@ PRODUCTS = {
     "44": Product("Fast and economic, Europe", EUROPE - FRANCE, _services(0)),
     "17": Product("Express, worldwide", COUNTRIES - FRANCE, _services(0)),
     "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),
-    "49": Product(
-        "Relay, Europe", EU - FRANCE, {337: lambda kg: kg <= 3, 338: lambda kg: kg > 3}, is_relay=True
-    ),
+    "49": Product("Relay, Europe", EUROPE - FRANCE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
     "5E": Product("Shop to shop", EUROPE, _services(0), is_relay=True),
     "5X": Product("Shop direct", EUROPE, _services(6), is_relay=True),

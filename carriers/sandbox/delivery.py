@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -21,66 +22,79 @@ HUGE_BYTES = 50_000_000
 CHUNK = b"A" * 65_536
 
 
-def deliver(answer: Answer, connection: socket.socket, pause: Pause) -> bool:
-    """Send the answer; true when the connection can carry another exchange."""
-    if answer.delivery is Delivery.WHOLE:
+@dataclass(frozen=True)
+class Sender:
+    """One answer on its socket; `send` is the way in."""
+
+    answer: Answer
+    connection: socket.socket
+    pause: Pause
+
+    def send(self) -> bool:
+        """Send the answer; true when the connection can carry another exchange."""
+        ways = {
+            Delivery.WHOLE: self._whole,
+            Delivery.HANG: self._hang,
+            Delivery.CLOSE: self._close,
+            Delivery.RESET: self._reset,
+            Delivery.DRIP_HEAD: self._drip_head,
+            Delivery.DRIP_BODY: self._drip_body,
+            Delivery.CUT: self._cut,
+            Delivery.HUGE: self._huge,
+        }
+        ways[self.answer.delivery]()
+        return self.answer.delivery is Delivery.WHOLE
+
+    def _head(self, framing: str) -> bytes:
+        answer = self.answer
+        fields = {"Server": "sandbox", "Content-Type": answer.content_type, **answer.headers}
+        lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}", framing]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    def _sized_head(self) -> bytes:
+        return self._head(f"Content-Length: {len(self.answer.body)}")
+
+    def _whole(self) -> None:
         # One write: head and body apart would wait for each other's acknowledgement.
-        connection.sendall(_head(answer) + answer.body)
-        return True
-    _WAYS[answer.delivery](answer, connection, pause)
-    return False
+        self.connection.sendall(self._sized_head() + self.answer.body)
 
+    def _hang(self) -> None:
+        self.pause(self.answer.delay_s)
 
-def _head(answer: Answer, *, is_chunked: bool = False) -> bytes:
-    framing = {"Transfer-Encoding": "chunked"} if is_chunked else {"Content-Length": str(len(answer.body))}
-    fields = {"Server": "sandbox", "Content-Type": answer.content_type, **framing, **answer.headers}
-    lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}"]
-    lines += [f"{name}: {value}" for name, value in fields.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    def _close(self) -> None:
+        """Nothing is sent; the caller closes the connection."""
 
+    def _reset(self) -> None:
+        # Lingering for 0 s makes the kernel send RST. The descriptor is closed here, past the socket
+        # object, because the server's own orderly shutdown would send FIN first.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
-def _hang(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    pause(answer.delay_s)
+    def _drip_head(self) -> None:
+        status_line, rest = self._sized_head().split(b"\r\n", 1)
+        self.connection.sendall(status_line + b"\r\n")
+        self._drip(rest + self.answer.body)
 
+    def _drip_body(self) -> None:
+        self.connection.sendall(self._sized_head())
+        self._drip(self.answer.body)
 
-def _close(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    """Nothing is sent; the caller closes the connection."""
+    def _drip(self, content: bytes) -> None:
+        for byte in content:
+            self.connection.sendall(bytes([byte]))
+            if self.pause(self.answer.delay_s):
+                return
 
+    def _cut(self) -> None:
+        body = self.answer.body
+        self.connection.sendall(self._sized_head() + body[: len(body) // 2])
 
-def _reset(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    # Lingering for 0 s makes the kernel send RST. The descriptor is closed here, past the socket object,
-    # because the server's own orderly shutdown would send FIN first.
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    os.close(connection.detach())
-
-
-def _drip_head(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    status_line, rest = _head(answer).split(b"\r\n", 1)
-    connection.sendall(status_line + b"\r\n")
-    _drip(rest + answer.body, connection, pause, answer.delay_s)
-
-
-def _drip_body(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    connection.sendall(_head(answer))
-    _drip(answer.body, connection, pause, answer.delay_s)
-
-
-def _drip(content: bytes, connection: socket.socket, pause: Pause, every_s: float) -> None:
-    for byte in content:
-        connection.sendall(bytes([byte]))
-        if pause(every_s):
-            return
-
-
-def _cut(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    connection.sendall(_head(answer) + answer.body[: len(answer.body) // 2])
-
-
-def _huge(answer: Answer, connection: socket.socket, pause: Pause) -> None:
-    connection.sendall(_head(answer, is_chunked=True))
-    for piece in _inflated(answer.body):
-        connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
-    connection.sendall(b"0\r\n\r\n")
+    def _huge(self) -> None:
+        self.connection.sendall(self._head("Transfer-Encoding: chunked"))
+        for piece in _inflated(self.answer.body):
+            self.connection.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.connection.sendall(b"0\r\n\r\n")
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
@@ -90,14 +104,3 @@ def _inflated(body: bytes) -> Iterator[bytes]:
     for _ in range(HUGE_BYTES // len(CHUNK)):
         yield CHUNK
     yield body[middle:]
-
-
-_WAYS: dict[Delivery, Callable[[Answer, socket.socket, Pause], None]] = {
-    Delivery.HANG: _hang,
-    Delivery.CLOSE: _close,
-    Delivery.RESET: _reset,
-    Delivery.DRIP_HEAD: _drip_head,
-    Delivery.DRIP_BODY: _drip_body,
-    Delivery.CUT: _cut,
-    Delivery.HUGE: _huge,
-}

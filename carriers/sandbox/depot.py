@@ -5,29 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.exchange import Answer, Delivery
-from carriers.sandbox.faultbook import FaultBook, Operation, Play
+from carriers.sandbox.faultbook import FaultBook
 from carriers.sandbox.faults import BOTH, Kind
-from carriers.sandbox.ledger import Ledger, Purchase
+from carriers.sandbox.ledger import purchase_of
 from carriers.sandbox.numbers import NumberRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from carriers.sandbox.faultbook import Operation, Play
     from carriers.sandbox.label import Label
+    from carriers.sandbox.ledger import Ledger
 
 
-@dataclass(frozen=True)
-class Parcel:
-    """A parcel about to be made: what the ledger keeps of it."""
-
-    product_code: str
-    weight_kg: float
-    rank: int
-    count: int
+# What a fault that buys nothing starts from; it keeps none of it.
+_NOTHING = Answer(200, "text/plain", b"")
 
 
 class Depot:
@@ -54,29 +50,26 @@ class Depot:
     ) -> Answer:
         """Do a valid operation, or fail it the way an armed fault or its magic reference says.
 
-        `do` performs it and is told of the fault that concerns the content of its answer; `refuse` makes
-        the carrier's own refusal of a name or code.
+        `do` performs it and is told of the fault, which may concern what it writes; `refuse` makes the
+        carrier's own refusal of a fault's name or an error code.
         """
         play = self.faults.pick(operation)
         if play is None:
             return do(None)
-        match play.fault.kind:
-            case Kind.REFUSAL:
-                return refuse(play.fault.name)
-            case Kind.CONTENT:
-                return do(play)
-            case Kind.TIMING:
-                is_closing = self.closing.wait(play.delay_s)
-                return replace(refuse("1"), delivery=Delivery.CLOSE) if is_closing else do(None)
-            case Kind.WIRE:
-                return self._spoilt(play, do, refuse)
+        if play.fault.kind is Kind.REFUSAL:
+            return refuse(play.fault.name)
+        if play.fault.kind is Kind.TIMING:
+            is_closing = self.closing.wait(play.delay_s)
+            return replace(_NOTHING, delivery=Delivery.CLOSE) if is_closing else do(None)
+        answer = do(play) if play.fault.is_made else _NOTHING
+        return replace(play.fault.spoil(answer), delay_s=play.delay_s) if play.fault.spoil else answer
 
-    def _spoilt(
-        self, play: Play, do: Callable[[Play | None], Answer], refuse: Callable[[str], Answer]
-    ) -> Answer:
-        assert play.fault.spoil is not None
-        # Spoilers of a fault that buys nothing keep nothing of the answer they are given.
-        return play.fault.spoil(do(play) if play.fault.is_made else refuse("1"), play.delay_s)
+    def sell(self, labels: Sequence[Label], account: str, play: Play | None) -> None:
+        """Enter one call's parcels in the ledger."""
+        made_at_s = time.time()
+        is_late = play is not None and play.fault.name == "late"
+        findable_at_s = made_at_s + (play.delay_s if play and is_late else 0)
+        self.ledger.record([(purchase_of(label, account, made_at_s, findable_at_s), label) for label in labels])
 
     def numbers(self, carrier: str, count: int, play: Play | None) -> list[str]:
         """Hand out tracking numbers, each a new one unless the fault `twin` is played."""

@@ -9,6 +9,10 @@ from typing import Any
 from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
 
 
+class FaultRequestError(ValueError):
+    """The control endpoint was asked for something that is no fault."""
+
+
 @dataclass(frozen=True)
 class Operation:
     """What a carrier was asked to do, as far as faults look at it."""
@@ -110,17 +114,17 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def armed_from(content: Any) -> Armed:
-    """Read a fault from the control endpoint's JSON; ValueError says what is wrong with it."""
+    """Read a fault from the control endpoint's JSON; FaultRequestError says what is wrong with it."""
     if not isinstance(content, dict):
-        raise ValueError("a JSON object is expected")
+        raise FaultRequestError("a JSON object is expected")
     given = {name: value for name, value in content.items() if value is not None}
     for name, value in given.items():
         if name not in _FIELDS or isinstance(value, bool) or not isinstance(value, _FIELDS[name]):
-            raise ValueError(f"{name}: unknown, or of the wrong type")
+            raise FaultRequestError(f"{name}: unknown, or of the wrong type")
     carrier = given.get("carrier")
     if carrier not in (None, *BOTH):
-        raise ValueError("carrier: alpha, beta or null")
+        raise FaultRequestError("carrier: alpha, beta or null")
     fault = fault_named(str(given.pop("fault", "")), carrier)
     if fault is None:
-        raise ValueError("fault: this carrier has none of that name")
+        raise FaultRequestError("fault: this carrier has none of that name")
     return Armed(fault, **given)

@@ -25,7 +25,9 @@ from carriers.sandbox.exchange import Delivery
 if TYPE_CHECKING:
     from carriers.sandbox.spoiling import Spoiler
 
-ALPHA, BETA = ("alpha",), ("beta",)
+Carriers = tuple[str, ...]
+ALPHA: Carriers = ("alpha",)
+BETA: Carriers = ("beta",)
 BOTH = ALPHA + BETA
 HANG_S = 120.0  # longer than any client's deadline
 LATE_S = 60.0
@@ -37,8 +39,7 @@ class Kind(enum.Enum):
     """Who plays a fault."""
 
     REFUSAL = enum.auto()  # the carrier's endpoint, in the carrier's words, and buys nothing
-    CONTENT = enum.auto()  # the carrier's endpoint: it sells, and gets its answer wrong
-    WIRE = enum.auto()  # `spoil`, which takes any answer
+    ANSWER = enum.auto()  # the carrier's endpoint, which writes its answer wrong, or `spoil`
     TIMING = enum.auto()  # whoever waits: the exchange goes well in the end
 
 
@@ -49,51 +50,57 @@ class Fault:
     name: str
     is_made: bool
     does: str
-    kind: Kind = Kind.WIRE
-    carriers: tuple[str, ...] = BOTH
+    kind: Kind = Kind.ANSWER
+    carriers: Carriers = BOTH
     delay_s: float = 0.0
     spoil: Spoiler | None = None
 
 
-def _wire(name: str, is_made: bool, does: str, spoil: Spoiler, **more: float) -> Fault:  # noqa: FBT001 a row of the table
-    return Fault(name, is_made, does, spoil=spoil, **more)
+def _sent(name: str, is_made: bool, does: str, way: Delivery, delay_s: float = 0.0) -> Fault:  # noqa: FBT001
+    """Return a row whose answer is right and is sent badly."""
+    return Fault(name, is_made, does, delay_s=delay_s, spoil=spoiling.delivered(way))
+
+
+def _spoilt(name: str, is_made: bool, does: str, spoil: Spoiler, carriers: Carriers = BOTH) -> Fault:  # noqa: FBT001
+    """Return a row whose answer is changed."""
+    return Fault(name, is_made, does, carriers=carriers, spoil=spoil)
 
 
 FAULTS = (
     # Silence and broken connections.
-    _wire("hang", False, "no answer, closed after the delay", spoiling.delivered(Delivery.HANG), delay_s=HANG_S),
-    _wire("hangmade", True, "the same, after buying", spoiling.delivered(Delivery.HANG), delay_s=HANG_S),
-    _wire("reset", False, "connection reset instead of an answer", spoiling.delivered(Delivery.RESET)),
-    _wire("resetmade", True, "the same, after buying", spoiling.delivered(Delivery.RESET)),
-    _wire("close", False, "connection closed without an answer", spoiling.delivered(Delivery.CLOSE)),
-    _wire("closemade", True, "the same, after buying", spoiling.delivered(Delivery.CLOSE)),
-    _wire("cutoff", True, "closed after half of the announced body", spoiling.delivered(Delivery.CUT)),
-    _wire("driphead", True, "a byte a second, from the headers on", spoiling.delivered(Delivery.DRIP_HEAD), delay_s=DRIP_S),
-    _wire("dripbody", True, "a byte a second, from the body on", spoiling.delivered(Delivery.DRIP_BODY), delay_s=DRIP_S),
-    Fault("slow", True, "buys and answers well, both only after the delay, even if nobody waits for it", Kind.TIMING, delay_s=SLOW_S),
+    _sent("hang", False, "no answer; closed after the delay", Delivery.HANG, HANG_S),
+    _sent("hangmade", True, "the same, after buying", Delivery.HANG, HANG_S),
+    _sent("reset", False, "connection reset instead of an answer", Delivery.RESET),
+    _sent("resetmade", True, "the same, after buying", Delivery.RESET),
+    _sent("close", False, "connection closed without an answer", Delivery.CLOSE),
+    _sent("closemade", True, "the same, after buying", Delivery.CLOSE),
+    _sent("cutoff", True, "closed after half of the announced body", Delivery.CUT),
+    _sent("driphead", True, "a byte a second, from the headers on", Delivery.DRIP_HEAD, DRIP_S),
+    _sent("dripbody", True, "a byte a second, from the body on", Delivery.DRIP_BODY, DRIP_S),
+    _sent("late", True, "closed without an answer; found by the search after the delay", Delivery.CLOSE, LATE_S),
+    Fault("slow", True, "buys and answers after the delay, waited for or not", Kind.TIMING, delay_s=SLOW_S),
     # Answers of somebody else.
-    _wire("empty", True, "HTTP 200 with an empty body", spoiling.empty),
-    _wire("html200", False, "HTTP 200 with an HTML page", spoiling.html(200)),
-    _wire("html502", False, "HTTP 502 with an HTML page", spoiling.html(502)),
-    _wire("html503", False, "HTTP 503 with an HTML page", spoiling.html(503)),
-    _wire("made502", True, "the same as html502, after buying", spoiling.html(502)),
-    _wire("redirect", False, "HTTP 307 to another host", spoiling.redirect),
+    _spoilt("empty", True, "HTTP 200 with an empty body", spoiling.empty),
+    _spoilt("html200", False, "HTTP 200 with an HTML page", spoiling.html(200)),
+    _spoilt("html502", False, "HTTP 502 with an HTML page", spoiling.html(502)),
+    _spoilt("html503", False, "HTTP 503 with an HTML page", spoiling.html(503)),
+    _spoilt("made502", True, "HTTP 502 with an HTML page, after buying", spoiling.html(502)),
+    _spoilt("redirect", False, "HTTP 307 to another host", spoiling.redirect),
     # Answers that cannot be read.
-    _wire("truncated", True, "half the body, announced as if it were all", spoiling.truncated),
-    _wire("garbled", True, "every byte of the body changed", spoiling.garbled),
-    _wire("charset", True, "Latin-1 text in an answer that says UTF-8", spoiling.wrong_charset),
-    _wire("deep", True, "200,000 levels of XML or JSON", spoiling.deep),
-    _wire("huge", True, "50 MB, chunked, in place of the label", spoiling.delivered(Delivery.HUGE)),
-    _wire("gzipbomb", True, "50 MB in 50 kB of gzip", spoiling.gzip_bomb),
-    Fault("doctype", True, "a DOCTYPE with an entity", carriers=ALPHA, spoil=spoiling.doctype),
-    Fault("base64", True, "the label's base64 cut in the middle", Kind.CONTENT, ALPHA),
+    _spoilt("truncated", True, "half the body, announced as if it were all", spoiling.truncated),
+    _spoilt("garbled", True, "every byte of the body changed", spoiling.garbled),
+    _spoilt("charset", True, "Latin-1 text in an answer that says UTF-8", spoiling.wrong_charset),
+    _spoilt("deep", True, "200,000 levels of XML or JSON", spoiling.deep),
+    _sent("huge", True, "50 MB, chunked, in place of the label", Delivery.HUGE),
+    _spoilt("gzipbomb", True, "50 MB in 50 kB of gzip", spoiling.gzip_bomb),
+    _spoilt("doctype", True, "a DOCTYPE with an entity", spoiling.doctype, ALPHA),
+    Fault("base64", True, "the label's base64 cut in the middle", carriers=ALPHA),
     # Answers that can be read and are wrong.
-    Fault("nolabel", True, "a yes with a number and no label", Kind.CONTENT),
-    Fault("notpdf", True, "a yes with a label that is no PDF", Kind.CONTENT),
-    Fault("twin", True, "the number that was given out last, for every parcel", Kind.CONTENT),
-    Fault("late", True, "closed without an answer; the search finds the parcel after the delay", Kind.CONTENT, delay_s=LATE_S),
+    Fault("nolabel", True, "a yes with a number and no label"),
+    Fault("notpdf", True, "a yes with a label that is no PDF"),
+    Fault("twin", True, "the number that was given out last, for every parcel"),
     # Refusals beyond the codes.
-    Fault("contract", False, "product not on the contract (alpha 33 with such a text, beta 30009)", Kind.REFUSAL),
+    Fault("contract", False, "product not on the contract (alpha 33 that says so, beta 30009)", Kind.REFUSAL),
     Fault("soapfault", False, "HTTP 500 with a SOAP fault", Kind.REFUSAL, ALPHA),
     Fault("json500", False, "HTTP 500 with a message", Kind.REFUSAL, BETA),
     Fault("error200", False, "HTTP 200 with a message of type ERROR (30204)", Kind.REFUSAL, BETA),
@@ -102,12 +109,12 @@ FAULTS = (
     Fault("errorlist", False, 'HTTP 400 with {"errors": [{code, message}]} (30204)', Kind.REFUSAL, BETA),
     Fault("errorflat", False, 'HTTP 400 with {"errorCode", "errorLabel"} (30204)', Kind.REFUSAL, BETA),
     # Good answers of another shape.
-    Fault("warning", True, "no failure: a success with a WARNING", Kind.CONTENT, BETA),
-    Fault("mixed", True, "no failure: multipart/mixed, CRLF behind the last boundary", Kind.CONTENT, BETA),
-    # What a client cannot ask for with a purchase: at the control endpoint only.
+    Fault("warning", True, "no failure: a success with a WARNING", carriers=BETA),
+    _spoilt("mixed", True, "no failure: multipart/mixed, CRLF behind the last boundary", spoiling.mixed, BETA),
+    # What no purchase can ask for: at the control endpoint only.
     Fault("unfound", True, "searches do not find parcels younger than the delay", Kind.TIMING, ALPHA, LATE_S),
-    Fault("accept", True, "new connections are not read from before the delay has passed", Kind.TIMING, delay_s=SLOW_S),
-)  # fmt: skip
+    Fault("accept", True, "new connections are read from after the delay only", Kind.TIMING, delay_s=SLOW_S),
+)
 _BY_NAME = {fault.name: fault for fault in FAULTS}
 _MAGIC = re.compile(r"FAULT (?:([1-9]) )?([A-Z0-9]+)")
 _CODE = re.compile(r"\d{1,5}|ROUTING[A-Z0-9_]*")

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 PageFormat = Literal["10x15", "A4"]
 NOTICE = "SANDBOX - NOT VALID FOR SHIPPING"
-WIDTH, HEIGHT = 100 * mm, 150 * mm
-MARGIN = 4 * mm
+WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+
+Font = tuple[str, float]  # name and size in points
+Place = tuple[float, float]
+TITLE: Font = (BOLD, 6)
 
 
 @dataclass(frozen=True)
@@ -53,122 +56,131 @@ def printable(text: str) -> str:
 def label_pdf(label: Label) -> bytes:
     """Return a PDF of one page; the same label gives the same bytes."""
     is_a4 = label.page_format == "A4"
-    canvas, content = _canvas(A4 if is_a4 else (WIDTH, HEIGHT), label.tracking_number)
+    page = _Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), label.tracking_number)
     if is_a4:
-        _draw_a4_surroundings(canvas)
-        canvas.translate(10 * mm, A4[1] - HEIGHT - 10 * mm)
-    _draw_head(canvas, label)
-    _draw_addresses(canvas, label)
-    _draw_facts(canvas, label)
-    _draw_barcode(canvas, label)
-    _draw_notice(canvas)
-    canvas.rect(1 * mm, 1 * mm, WIDTH - 2 * mm, HEIGHT - 2 * mm)
-    return _finished(canvas, content)
+        _draw_a4_surroundings(page)
+    _draw_head(page, label)
+    _draw_addresses(page, label)
+    _draw_facts(page, label)
+    _draw_barcode(page, label)
+    page.band(1, 7.5)
+    page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
+    page.box(1, HEIGHT_MM - 2)
+    return page.finished()
 
 
 def customs_form_pdf(label: Label, articles: Sequence[str]) -> bytes:
     """Return a CN23 of one page."""
-    canvas, content = _canvas(A4, f"CN23 {label.tracking_number}")
-    _text(canvas, 20 * mm, 270 * mm, "CUSTOMS DECLARATION   CN23", 18, BOLD)
-    _text(canvas, 20 * mm, 262 * mm, f"Parcel {label.tracking_number}   {label.weight_kg:.2f} kg", 11)
-    _lines(canvas, 20 * mm, 248 * mm, ["FROM", *label.sender], 10)
-    _lines(canvas, 110 * mm, 248 * mm, ["TO", *label.recipient], 10)
-    _lines(canvas, 20 * mm, 195 * mm, ["CONTENTS", *articles], 10)
-    _text(canvas, 20 * mm, 30 * mm, NOTICE, 14, BOLD)
-    return _finished(canvas, content)
+    page = _Page(A4, f"CN23 {label.tracking_number}")
+    page.text((20, 270), "CUSTOMS DECLARATION   CN23", (BOLD, 18))
+    page.text((20, 262), f"Parcel {label.tracking_number}   {label.weight_kg:.2f} kg", (REGULAR, 11))
+    page.lines((20, 248), ["FROM", *label.sender], (REGULAR, 10), 80)
+    page.lines((110, 248), ["TO", *label.recipient], (REGULAR, 10), 80)
+    page.lines((20, 195), ["CONTENTS", *articles], (REGULAR, 10), 170)
+    page.text((20, 30), NOTICE, (BOLD, 14))
+    return page.finished()
 
 
-def _canvas(page_size: tuple[float, float], title: str) -> tuple[Canvas, io.BytesIO]:
-    content = io.BytesIO()
-    canvas = Canvas(content, pagesize=page_size, invariant=1, pageCompression=1)
-    canvas.setTitle(title)
-    return canvas, content
+class _Page:
+    """A PDF page whose places are in mm from the lower left corner of the label."""
+
+    def __init__(self, size: tuple[float, float], title: str) -> None:
+        self._content = io.BytesIO()
+        self.canvas = Canvas(self._content, pagesize=size, invariant=1, pageCompression=1)
+        self.canvas.setTitle(title)
+
+    def text(self, at: Place, text: str, font: Font) -> None:
+        self.canvas.setFont(*font)
+        self.canvas.drawString(at[0] * mm, at[1] * mm, printable(text))
+
+    def fitted(self, at: Place, text: str, font: Font, width: float) -> None:
+        """Draw a text that gets smaller, never shorter, when it is wider than that."""
+        name, size = font
+        needed = stringWidth(printable(text), name, size) / mm
+        self.text(at, text, (name, size * min(1, width / needed) if needed else size))
+
+    def lines(self, top: Place, lines: Sequence[str], font: Font, width: float) -> None:
+        for rank, line in enumerate(filter(None, lines)):
+            self.fitted((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
+
+    def right(self, y: float, text: str, font: Font) -> None:
+        """Draw white text that ends at the right margin."""
+        self.canvas.setFont(*font)
+        self.canvas.setFillGray(1)
+        self.canvas.drawRightString((WIDTH_MM - MARGIN_MM) * mm, y * mm, printable(text))
+        self.canvas.setFillGray(0)
+
+    def centred(self, y: float, text: str, font: Font, *, is_white: bool = False) -> None:
+        self.canvas.setFont(*font)
+        self.canvas.setFillGray(1 if is_white else 0)
+        self.canvas.drawCentredString(WIDTH_MM / 2 * mm, y * mm, text)
+        self.canvas.setFillGray(0)
+
+    def box(self, y: float, height: float) -> None:
+        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm)
+
+    def band(self, y: float, height: float) -> None:
+        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=1)
+
+    def line(self, start: Place, end: Place) -> None:
+        self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
+
+    def finished(self) -> bytes:
+        self.canvas.showPage()
+        self.canvas.save()
+        return self._content.getvalue()
 
 
-def _finished(canvas: Canvas, content: io.BytesIO) -> bytes:
-    canvas.showPage()
-    canvas.save()
-    return content.getvalue()
+def _draw_head(page: _Page, label: Label) -> None:
+    page.band(130, 19)
+    page.canvas.setFillGray(1)
+    page.text((MARGIN_MM, 137), label.carrier.upper(), (BOLD, 26))
+    page.right(141, label.product_code, (BOLD, 15))
+    page.right(134, label.product_name, (REGULAR, 9))
 
 
-def _draw_head(canvas: Canvas, label: Label) -> None:
-    canvas.rect(1 * mm, 130 * mm, WIDTH - 2 * mm, 19 * mm, fill=1)
-    canvas.setFillGray(1)
-    _text(canvas, MARGIN, 137 * mm, label.carrier.upper(), 26, BOLD)
-    canvas.setFont(BOLD, 15)
-    canvas.drawRightString(WIDTH - MARGIN, 141 * mm, printable(label.product_code))
-    canvas.setFont(REGULAR, 9)
-    canvas.drawRightString(WIDTH - MARGIN, 134 * mm, printable(label.product_name))
-    canvas.setFillGray(0)
-
-
-def _draw_addresses(canvas: Canvas, label: Label) -> None:
-    _text(canvas, MARGIN, 126 * mm, "FROM", 6, BOLD)
-    _lines(canvas, MARGIN, 122.5 * mm, label.sender, 7.5, WIDTH - 2 * MARGIN)
-    canvas.line(1 * mm, 103 * mm, WIDTH - 1 * mm, 103 * mm)
-    _text(canvas, MARGIN, 99 * mm, "TO", 6, BOLD)
+def _draw_addresses(page: _Page, label: Label) -> None:
+    page.text((MARGIN_MM, 126), "FROM", TITLE)
+    page.lines((MARGIN_MM, 122.5), label.sender, (REGULAR, 6.5), WIDTH_MM - 2 * MARGIN_MM)
+    page.line((1, 103), (WIDTH_MM - 1, 103))
+    page.text((MARGIN_MM, 99), "TO", TITLE)
     if label.pickup_point:
-        _text(canvas, 40 * mm, 98.5 * mm, f"PICKUP POINT {label.pickup_point}", 10, BOLD)
-    _lines(canvas, MARGIN, 93.5 * mm, label.recipient, 11, WIDTH - 2 * MARGIN, BOLD)
+        page.text((40, 98.5), f"PICKUP POINT {label.pickup_point}", (BOLD, 10))
+    page.lines((MARGIN_MM, 94), label.recipient, (BOLD, 9.5), WIDTH_MM - 2 * MARGIN_MM)
     if label.phone:
-        _text(canvas, MARGIN, 62.5 * mm, f"Tel. {label.phone}", 8)
+        page.text((MARGIN_MM, 62.5), f"Tel. {label.phone}", (REGULAR, 8))
 
 
-def _draw_facts(canvas: Canvas, label: Label) -> None:
-    """Draw the row of boxes: where to, how heavy, which of how many; and the references."""
-    canvas.rect(1 * mm, 46 * mm, WIDTH - 2 * mm, 14.5 * mm)
-    for x_mm in (46, 72):
-        canvas.line(x_mm * mm, 46 * mm, x_mm * mm, 60.5 * mm)
+def _draw_facts(page: _Page, label: Label) -> None:
+    """Draw the row of boxes (where to, how heavy, which of how many) and the references."""
+    page.box(46, 14.5)
+    page.line((46, 46), (46, 60.5))
+    page.line((72, 46), (72, 60.5))
     boxes = (
-        (MARGIN, "ROUTING", f"{label.recipient[-1]} {label.postal_code}", 19),
-        (48 * mm, "WEIGHT", f"{label.weight_kg:.2f} kg", 13),
-        (74 * mm, "PARCEL", f"{label.rank} / {label.count}", 13),
+        (MARGIN_MM, "ROUTING", f"{label.recipient[-1]} {label.postal_code}", 19.0, 40.0),
+        (48, "WEIGHT", f"{label.weight_kg:.2f} kg", 13.0, 23.0),
+        (74, "PARCEL", f"{label.rank} / {label.count}", 13.0, 23.0),
     )
-    for x, title, value, size in boxes:
-        _text(canvas, x, 57.5 * mm, title, 6, BOLD)
-        _text(canvas, x, 49 * mm, value, _fitting(value, size, 40 * mm, BOLD), BOLD)
-    _text(canvas, MARGIN, 41.5 * mm, f"Ref. {label.reference}", 8, BOLD)
-    _text(canvas, MARGIN, 37.5 * mm, f"Order {label.order_reference}", 8)
-    _text(canvas, 72 * mm, 37.5 * mm, label.ship_date, 8)
+    for x, title, value, size, width in boxes:
+        page.text((x, 57.5), title, TITLE)
+        page.fitted((x, 49), value, (BOLD, size), width)
+    page.text((MARGIN_MM, 41.5), f"Ref. {label.reference}", (BOLD, 8))
+    page.text((MARGIN_MM, 37.5), f"Order {label.order_reference}", (REGULAR, 8))
+    page.text((74, 37.5), label.ship_date, (REGULAR, 8))
 
 
-def _draw_barcode(canvas: Canvas, label: Label) -> None:
+def _draw_barcode(page: _Page, label: Label) -> None:
     barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
-    barcode.drawOn(canvas, (WIDTH - barcode.width) / 2, 15.5 * mm)
-    canvas.setFont(BOLD, 11)
-    canvas.drawCentredString(WIDTH / 2, 11 * mm, label.tracking_number)
+    barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
+    page.centred(11, label.tracking_number, (BOLD, 11))
 
 
-def _draw_notice(canvas: Canvas) -> None:
-    canvas.rect(1 * mm, 1 * mm, WIDTH - 2 * mm, 7.5 * mm, fill=1)
-    canvas.setFillGray(1)
-    canvas.setFont(BOLD, 11.5)
-    canvas.drawCentredString(WIDTH / 2, 3.3 * mm, NOTICE)
-    canvas.setFillGray(0)
-
-
-def _draw_a4_surroundings(canvas: Canvas) -> None:
-    canvas.setDash(3, 3)
-    canvas.line(0, A4[1] - HEIGHT - 20 * mm, A4[0], A4[1] - HEIGHT - 20 * mm)
-    canvas.line(120 * mm, A4[1] - HEIGHT - 20 * mm, 120 * mm, A4[1])
-    canvas.setDash()
+def _draw_a4_surroundings(page: _Page) -> None:
+    """Draw where to cut, and move the label's corner into the sheet."""
+    page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)
+    page.canvas.setDash(3, 3)
+    page.line((-10, -10), (200, -10))
+    page.line((WIDTH_MM + 10, -10), (WIDTH_MM + 10, HEIGHT_MM + 10))
+    page.canvas.setDash()
     hints = ("Cut along the dashed lines.", "Put the label flat on the parcel's", "largest side, the barcode unfolded.")
-    _lines(canvas, 128 * mm, A4[1] - 30 * mm, hints, 9)
-
-
-def _lines(
-    canvas: Canvas, x: float, top: float, lines: Sequence[str], size: float, width: float = 0, font: str = REGULAR
-) -> None:
-    """Draw lines downwards; one that is wider than `width` gets smaller, never shorter."""
-    for rank, line in enumerate(filter(None, lines)):
-        _text(canvas, x, top - rank * size * 1.2, line, _fitting(line, size, width, font), font)
-
-
-def _text(canvas: Canvas, x: float, y: float, text: str, size: float, font: str = REGULAR) -> None:
-    canvas.setFont(font, size)
-    canvas.drawString(x, y, printable(text))
-
-
-def _fitting(text: str, size: float, width: float, font: str) -> float:
-    needed = float(stringWidth(printable(text), font, size))
-    return size * width / needed if 0 < width < needed else size
+    page.lines((WIDTH_MM + 18, HEIGHT_MM - 20), hints, (REGULAR, 9), 70)

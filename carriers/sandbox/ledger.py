@@ -42,6 +42,21 @@ class Purchase:
         return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "is_cancelled": is_cancelled}
 
 
+def purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+    return Purchase(
+        carrier=label.carrier,
+        tracking_number=label.tracking_number,
+        reference=label.order_reference,
+        account=account,
+        product_code=label.product_code,
+        weight_kg=label.weight_kg,
+        parcel_rank=label.rank,
+        parcel_count=label.count,
+        made_at_s=made_at_s,
+        findable_at_s=findable_at_s,
+    )
+
+
 class Ledger:
     """What was bought, safe for threads; with a file, every line is written before the call returns."""
 

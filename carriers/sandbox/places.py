@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-COUNTRIES = frozenset(  # ISO 3166-1 alpha-2
+
+def codes(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+COUNTRIES = codes(  # ISO 3166-1 alpha-2
     """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW
     BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI
@@ -14,14 +20,14 @@ COUNTRIES = frozenset(  # ISO 3166-1 alpha-2
     PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV
     SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE
     YT ZA ZM ZW
-    """.split()
+    """
 )
-FRANCE = frozenset({"FR", "MC"})
-OVERSEAS = frozenset("BL GF GP MF MQ NC PF PM RE TF WF YT".split())
-EU = frozenset("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split())
-EUROPE = EU | FRANCE | frozenset("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA".split())
+FRANCE = codes("FR MC")
+OVERSEAS = codes("BL GF GP MF MQ NC PF PM RE TF WF YT")
+EU = codes("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
+EUROPE = EU | FRANCE | codes("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA")
 # No customs description is asked for here by alpha: the Union, Monaco and the Union's outermost regions.
-EU_TERRITORY = EU | FRANCE | frozenset("GF GP MF MQ RE YT".split())
+EU_TERRITORY = EU | FRANCE | codes("GF GP MF MQ RE YT")
 
 _FOUR, _FIVE, _THREE_TWO = r"\d{4}", r"\d{5}", r"\d{3} ?\d{2}"
 _POSTAL_CODES = {  # a country without a line takes any postal code

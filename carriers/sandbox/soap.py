@@ -12,7 +12,7 @@ from defusedxml.ElementTree import fromstring
 from carriers.sandbox.exchange import Answer, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     # What an answer's element holds: text, or further elements. A list, because elements repeat.
     Tree = str | list[tuple[str, "Tree"]]
@@ -49,7 +49,7 @@ class Message:
         return tuple(leaf_text(element) for _, element in self.children)
 
 
-def read_message(request: Request, namespace: str) -> Message:
+def read_message(request: Request, namespace: str, operations: Container[str]) -> Message:
     """Read a SOAP request; SoapError when anything about its form is not as the service publishes it."""
     if request.method != "POST":
         raise SoapError("POST is expected")
@@ -60,8 +60,8 @@ def read_message(request: Request, namespace: str) -> Message:
         raise SoapError("Error reading XMLStreamReader: the body is no XML that is accepted here") from None
     operation = _operation(root)
     space, name = _split(operation.tag)
-    if space != namespace:
-        raise SoapError("Unexpected wrapper element: the operation is not in this service's namespace")
+    if space != namespace or name not in operations:
+        raise SoapError(f"Unexpected wrapper element {operation.tag} found")
     return Message(name, tuple((_local(child), child) for child in operation))
 
 
