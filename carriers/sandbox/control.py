@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 PAGE = """\
 Carrier sandbox: plays the carriers alpha and beta. Nothing bought here is ever shipped or billed.
 
-Endpoints
-  {url}/alpha/shipping      alpha's shipping service (SOAP): shippingMultiParcelV4,
+Endpoints on {url}
+         /alpha/shipping    alpha's shipping service (SOAP): shippingMultiParcelV4,
                             getReservedSkybillWithTypeAndModeAuth
-  {url}/alpha/tracking      alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2
-  {url}/beta/2.0            beta's base URL: /generateLabel, /checkGenerateLabel; also {url}/beta/3.1
+         /alpha/tracking    alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2
+         /beta/2.0          beta's base URL: /generateLabel, /checkGenerateLabel; /beta/3.1 is its newer version
   GET    /ledger            what was bought, narrowed by ?carrier= and ?reference= (alpha's
                             shipperRef, beta's orderNumber)
   GET    /ledger/count      how many parcels that is, with the same filters

@@ -123,7 +123,8 @@ _CODE = re.compile(r"\d{1,5}|ROUTING[A-Z0-9_]*")
 def fault_named(name: str, carrier: str | None) -> Fault | None:
     """Return a fault by its name or a carrier's error code; None when that carrier has no such fault."""
     if _CODE.fullmatch(name.upper()):
-        return Fault(name.upper(), is_made=False, does="the carrier's error of that code", kind=Kind.REFUSAL)
+        code = "ROUTING_ERROR" if name.upper() == "ROUTING" else name.upper()
+        return Fault(code, is_made=False, does="the carrier's error of that code", kind=Kind.REFUSAL)
     fault = _BY_NAME.get(name.lower())
     return fault if fault and (carrier is None or carrier in fault.carriers) else None
 
