@@ -51,7 +51,7 @@ def changed(order: dict[str, Any], changes: Changes) -> dict[str, Any]:
         if value is GONE:
             block.pop(last, None)
         else:
-            block[last] = value
+            block[last] = copy.deepcopy(value)
     return order
 
 
