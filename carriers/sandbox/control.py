@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from carriers.sandbox.depot import Depot
     from carriers.sandbox.exchange import Answer, Request
 
+CONTROL_PATHS = ("/ledger", "/ledger/count", "/control/faults", "/control/reset", "/control/requests")
 PAGE = """\
 Carrier sandbox: plays the carriers alpha and beta. Nothing bought here is ever shipped or billed.
 
@@ -29,9 +30,10 @@ Endpoints on {url}
   POST   /control/faults    arm a fault: {{"fault": "hang", "carrier": "alpha", "operation": "...",
                             "reference": "...", "rank": 2, "count": 1, "delay_s": 3}}; all but fault may be
                             left out: any carrier, operation, reference and parcel, for ever, its own delay
+  GET    /control/faults    the faults that are still armed: one with a count goes when it was met so often
   DELETE /control/faults    disarm them all
-  POST   /control/reset     forget purchases, faults and counts
-  GET    /control/requests  requests by first segment of the path; "redirected" followed a redirect
+  POST   /control/reset     forget purchases, faults and counts, break off what hangs
+  GET    /control/requests  how many requests each path has received; /redirected is where redirects lead
 
 Credentials
   alpha takes any account of 8 digits with any password of 6 digits; beta any contract number with any
@@ -58,7 +60,8 @@ def answer_control(depot: Depot, request: Request) -> Answer:
     routes: dict[tuple[str, str], Callable[[], Answer]] = {
         ("GET", "/ledger"): lambda: json_answer(_rows(depot, request)),
         ("GET", "/ledger/count"): lambda: json_answer({"count": len(_rows(depot, request))}),
-        ("GET", "/control/requests"): lambda: json_answer(dict(depot.requests)),
+        ("GET", "/control/requests"): lambda: json_answer(depot.counts()),
+        ("GET", "/control/faults"): lambda: json_answer(depot.faults.waiting()),
         ("POST", "/control/faults"): lambda: _arm(depot, request),
         ("DELETE", "/control/faults"): lambda: _done(depot.faults.clear),
         ("POST", "/control/reset"): lambda: _done(depot.reset),

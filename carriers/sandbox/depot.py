@@ -32,15 +32,38 @@ class Depot:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.faults = FaultBook()
-        self.requests: Counter[str] = Counter()  # by first segment of the path
         self.closing = threading.Event()
+        self._epoch_over = threading.Event()
+        self._requests: Counter[str] = Counter()
+        self._lock = threading.Lock()
         self._ranges = {carrier: NumberRange(carrier, ledger.highest_number(carrier)) for carrier in BOTH}
 
     def reset(self) -> None:
-        """Forget purchases, faults and counts; numbers go on."""
+        """Forget purchases, faults and counts and break off what waits; numbers go on."""
+        with self._lock:
+            self._requests.clear()
+            ended, self._epoch_over = self._epoch_over, threading.Event()
+        # A slow purchase from before must not show up in the ledger that starts now.
+        ended.set()
         self.faults.clear()
-        self.requests.clear()
         self.ledger.clear()
+
+    def close(self) -> None:
+        self.closing.set()
+        self._epoch_over.set()
+
+    def wait(self, delay_s: float) -> bool:
+        """Wait so long; true at once when the sandbox is reset or closed meanwhile."""
+        return self._epoch_over.wait(delay_s)
+
+    def count(self, path: str) -> None:
+        with self._lock:
+            self._requests[path] += 1
+
+    def counts(self) -> dict[str, int]:
+        """Return how many requests each path has received."""
+        with self._lock:
+            return dict(self._requests)
 
     def perform(
         self,
@@ -53,14 +76,15 @@ class Depot:
         `do` performs it and is told of the fault, which may concern what it writes; `refuse` makes the
         carrier's own refusal of a fault's name or an error code.
         """
+        epoch_over = self._epoch_over
         play = self.faults.pick(operation)
         if play is None:
             return do(None)
         if play.fault.kind is Kind.REFUSAL:
             return refuse(play.fault.name)
         if play.fault.kind is Kind.TIMING:
-            is_closing = self.closing.wait(play.delay_s)
-            return replace(_NOTHING, delivery=Delivery.CLOSE) if is_closing else do(None)
+            is_over = epoch_over.wait(play.delay_s)
+            return replace(_NOTHING, delivery=Delivery.CLOSE) if is_over else do(None)
         answer = do(play) if play.fault.is_made else _NOTHING
         return replace(play.fault.spoil(answer), delay_s=play.delay_s) if play.fault.spoil else answer
 

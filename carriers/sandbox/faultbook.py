@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
@@ -75,6 +75,10 @@ class FaultBook:
     def clear(self) -> None:
         with self._lock:
             self._armed.clear()
+
+    def waiting(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return [{**asdict(armed), "fault": armed.fault.name} for armed in self._armed]
 
     def pick(self, operation: Operation) -> Play | None:
         """Return the fault this operation meets: an armed one, oldest first, or its magic reference's."""

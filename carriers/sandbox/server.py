@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from carriers.sandbox.alpha import answer_shipping
 from carriers.sandbox.alpha_tracking import answer_tracking
 from carriers.sandbox.beta import BLOCKS, BUY, CHECK, answer_beta
-from carriers.sandbox.control import answer_control, answer_page
+from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
 from carriers.sandbox.delivery import Sender
 from carriers.sandbox.depot import Depot
 from carriers.sandbox.exchange import Answer, Request, json_answer, text_answer
@@ -29,6 +29,7 @@ logger = logging.getLogger("carriers.sandbox")
 
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH = "/alpha/shipping", "/alpha/tracking", "/beta/2.0"
 BETA_PATHS = {f"/beta/{version}/{name}": (version, name) for version in BLOCKS for name in (BUY, CHECK)}
+KNOWN_PATHS = {ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, *BETA_PATHS, REDIRECTED_PATH, "/", *CONTROL_PATHS}
 LARGEST_REQUEST_BYTES = 1_048_576
 IDLE_TIMEOUT_S = 300.0
 CLOSING_S = 2.0
@@ -82,7 +83,7 @@ class SandboxServer:
 
     def close(self) -> None:
         """Stop serving and break off what is still going on; does not wait for hung requests."""
-        self.depot.closing.set()
+        self.depot.close()
         if self._thread is not None:
             self._listener.shutdown()
             self._thread.join()
@@ -149,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         slow = self.server.depot.faults.pick_apart("accept")
         if slow is not None:
-            self.server.depot.closing.wait(slow.delay_s)
+            self.server.depot.wait(slow.delay_s)
         try:
             super().handle()
         except OSError:
@@ -172,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self._answer(url.path, dict(parse_qsl(url.query)))
         logger.info("%s %s %d %s", self.command, _known(url.path), answer.status, answer.delivery.name.lower())
         depot = self.server.depot
-        is_kept = Sender(answer, self.connection, depot.closing.wait).send()
+        is_kept = Sender(answer, self.connection, depot.wait).send()
         self.close_connection = self.close_connection or not is_kept or depot.closing.is_set()
 
     def _answer(self, path: str, query: dict[str, str]) -> Answer:
@@ -195,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _route(listener: _Listener, request: Request) -> Answer:
     depot = listener.depot
-    depot.requests[request.path.split("/")[1]] += 1
+    depot.count(_known(request.path))
     if request.path == ALPHA_SHIPPING_PATH:
         answer = answer_shipping(depot, request)
     elif request.path == ALPHA_TRACKING_PATH:
@@ -220,5 +221,5 @@ def _with_full_location(answer: Answer, listener: _Listener) -> Answer:
 
 
 def _known(path: str) -> str:
-    """Return the first segment of a path: a stranger's path can hold anything."""
-    return "/" + path.split("/")[1][:20]
+    """Return a path for logs and counts: a stranger's can hold anything."""
+    return path if path in KNOWN_PATHS else "other"

@@ -80,12 +80,15 @@ def alpha_order(count: int = 1) -> dict[str, Any]:
         "shipperValue": [{"shipperCivility": "M", **_place("shipper"), "shipperPreAlert": "0"}],
         "customerValue": {"customerCivility": "M", **_place("customer"), "customerPreAlert": "0"},
         "recipientValue": [
-            {**_place("recipient"), "recipientName2": "Marie Curie", "recipientPreAlert": "0", "recipientPhone": "+33601020304"}
+            {
+                **_place("recipient"),
+                "recipientName2": "Marie Curie",
+                "recipientPreAlert": "0",
+                "recipientPhone": "+33601020304",
+            }
         ],
         "refValue": [{"shipperRef": "LABEL0000000001", "recipientRef": "ORDER 1001"} for _ in range(count)],
-        "skybillValue": [
-            {**skybill, "bulkNumber": str(count), "skybillRank": str(rank + 1)} for rank in range(count)
-        ],
+        "skybillValue": [{**skybill, "bulkNumber": str(count), "skybillRank": str(rank + 1)} for rank in range(count)],
         "skybillParamsValue": {"duplicata": "N", "mode": "THE", "withReservation": "2"},
         "password": PASSWORD,
         "modeRetour": "2",
@@ -139,9 +142,7 @@ class Reply:
 
 def alpha_call(sandbox: SandboxServer, operation: str, **children: str) -> Reply:
     is_tracking = operation != "getReservedSkybillWithTypeAndModeAuth"
-    url, namespace = (
-        (sandbox.alpha_tracking_url, TRACKING) if is_tracking else (sandbox.alpha_url, SHIPPING)
-    )
+    url, namespace = (sandbox.alpha_tracking_url, TRACKING) if is_tracking else (sandbox.alpha_url, SHIPPING)
     return Reply(post(url, data=envelope(operation, children, namespace), headers=SOAP_HEADERS))
 
 

@@ -240,9 +240,7 @@ YESTERDAY = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%
         ("33", "contract", {"headerValue.accountNumber": "12000033"}),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule_is_refused_by_code(
-    sandbox: SandboxServer, code: str, field: str, changes: Changes
-) -> None:
+def test_what_breaks_a_rule_is_refused_by_code(sandbox: SandboxServer, code: str, field: str, changes: Changes) -> None:
     reply = alpha_buy(sandbox, changes)
 
     assert reply.response.status_code == 200

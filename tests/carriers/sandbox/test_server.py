@@ -24,6 +24,9 @@ from tests.carriers.sandbox.orders import TIMEOUT_S, alpha_buy, arm, beta_buy, l
 if TYPE_CHECKING:
     from pathlib import Path
 
+BETA_PATH = "/beta/2.0/generateLabel"
+URL_PATHS = ["/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/"]
+
 
 def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: SandboxServer) -> None:
     response = requests.get(f"{sandbox.url}/", timeout=TIMEOUT_S)
@@ -76,7 +79,7 @@ def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
         arm(server, "slow", carrier="beta", reference="SLOW", delay_s=600)
         hung = [pool.submit(alpha_buy, server) for _ in range(32)]
         hung += [pool.submit(beta_buy, server, {"letter.service.orderNumber": "SLOW"}) for _ in range(32)]
-        while requests.get(f"{server.control_url}/requests", timeout=TIMEOUT_S).json().get("beta", 0) < 32:
+        while requests.get(f"{server.control_url}/requests", timeout=TIMEOUT_S).json().get(BETA_PATH, 0) < 32:
             threading.Event().wait(0.01)
         assert beta_buy(server).number
         assert len(ledger(server)) == 1
@@ -97,9 +100,7 @@ def test_two_hundred_connections_at_once_are_served(sandbox: SandboxServer) -> N
         connection.close()
 
 
-def test_log_lines_hold_no_address_and_no_secret(
-    sandbox: SandboxServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog: pytest.LogCaptureFixture) -> None:
     canary = "Canary55512"
     with caplog.at_level(logging.DEBUG):
         alpha_buy(sandbox, {"recipientValue.0.recipientName": canary})
@@ -109,7 +110,7 @@ def test_log_lines_hold_no_address_and_no_secret(
         requests.get(f"{sandbox.url}/ledger", params={"reference": canary}, timeout=TIMEOUT_S)
 
     lines = [record.getMessage() for record in caplog.records if record.name == "carriers.sandbox"]
-    assert "POST /alpha 200 whole" in lines
+    assert "POST /alpha/shipping 200 whole" in lines
     assert not [line for line in lines if canary in line]
 
 
@@ -120,7 +121,13 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in range(5)]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]
-        assert [urlsplit(url).path for url in urls] == ["/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/"]
+        assert [urlsplit(url).path for url in urls] == [
+            "/alpha/shipping",
+            "/alpha/tracking",
+            "/beta/2.0",
+            "/ledger",
+            "/",
+        ]
         assert requests.get(urls[3], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, err = process.communicate(timeout=TIMEOUT_S)
