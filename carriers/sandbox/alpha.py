@@ -145,7 +145,7 @@ def _reprint(depot: Depot, message: soap.Message) -> Answer:
         raise soap.RefusalError(33, "invalid data: mode")
     purchase, label = depot.ledger.purchase("alpha", number), depot.ledger.label("alpha", number)
     if purchase is None or label is None or purchase.account != account:
-        raise soap.RefusalError(33, "invalid data: numberSearch, not known to this account")
+        raise soap.RefusalError(33, "invalid data: numberSearch, no parcel of yours")
 
     def reprint(play: Play | None) -> Answer:
         pdf = b"SANDBOX: this is no PDF" if play and play.fault.name == "notpdf" else label_pdf(label)

@@ -34,6 +34,7 @@ Endpoints on {url}
   DELETE /control/faults    disarm them all
   POST   /control/reset     forget purchases, faults and counts, break off what hangs
   GET    /control/requests  how many requests each path has received; /redirected is where redirects lead
+  Labels are PDFs: alpha's mode Z2D and beta's ZPL formats are refused.
 
 Credentials
   alpha takes any account of 8 digits with any password of 6 digits; beta any contract number with any

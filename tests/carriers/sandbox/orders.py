@@ -113,7 +113,7 @@ def envelope(operation: str, children: dict[str, Any], namespace: str = SHIPPING
     root = ET.Element("{http://schemas.xmlsoap.org/soap/envelope/}Envelope")
     body = ET.SubElement(root, "{http://schemas.xmlsoap.org/soap/envelope/}Body")
     _fill(ET.SubElement(body, f"{{{namespace}}}{operation}"), children)
-    return ET.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return bytes(ET.tostring(root, encoding="UTF-8", xml_declaration=True))
 
 
 def _fill(element: ET.Element, children: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -77,7 +77,7 @@ def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
     with SandboxServer() as server, ThreadPoolExecutor(64) as pool:
         arm(server, "hang", carrier="alpha", delay_s=600)
         arm(server, "slow", carrier="beta", reference="SLOW", delay_s=600)
-        hung = [pool.submit(alpha_buy, server) for _ in range(32)]
+        hung: list[Future[Any]] = [pool.submit(alpha_buy, server) for _ in range(32)]
         hung += [pool.submit(beta_buy, server, {"letter.service.orderNumber": "SLOW"}) for _ in range(32)]
         while requests.get(f"{server.control_url}/requests", timeout=TIMEOUT_S).json().get(BETA_PATH, 0) < 32:
             threading.Event().wait(0.01)
