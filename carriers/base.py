@@ -42,6 +42,11 @@ class Package:
 
     weight_kg: Decimal
 
+    def __post_init__(self) -> None:
+        """Refuse what only a programming error can bring."""
+        if not self.weight_kg.is_finite():
+            raise ValueError("a package has a weight")
+
 
 @dataclass(frozen=True)
 class CustomsArticle:
@@ -124,10 +129,20 @@ class PurchasedLabel:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a carrier is reached; `tracking_url` only where its parcels can be found again."""
+
+    url: str
+    tracking_url: str | None = None
+
+
 class Carrier(Protocol):
     """A client, built once a process: it holds connections and limits; each call brings its credentials."""
 
     name: str
+    max_parcels: int
+    pickup_point_code: re.Pattern[str]
 
     @property
     def can_be_asked(self) -> bool:
