@@ -15,7 +15,11 @@ from anyascii import anyascii
 from carriers.errors import AddressRejected, CarrierError
 
 # What a keyboard or a shop's form makes of plain punctuation: quotes, apostrophes and dashes.
-_PLAIN: Final = str.maketrans("\u2018\u2019\u02bb\u02bc\u201c\u201d\u201e\u2010\u2011\u2013\u2014", '"""----')
+_PLAIN: Final = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u02bb\u02bc", "'")
+    | dict.fromkeys("\u201c\u201d\u201e", '"')
+    | dict.fromkeys("\u2010\u2011\u2013\u2014", "-")
+)
 _LAST_LATIN_1: Final = "\xff"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
