@@ -65,14 +65,15 @@ def _links(rank: int, count: int, followers: Sequence[str]) -> list[Json]:
 
 
 def _letter(shipment: Shipment, product: Product, package: Package) -> Json:
+    sender, recipient = _sender(shipment), _recipient(shipment, product)
     parcel: Json = {"weight": float(_weight_kg(package))}
     if product.needs_pickup_point and shipment.pickup_point:
         parcel["pickupLocationId"] = shipment.pickup_point.code
     letter = {
         "service": _service(shipment, product, package),
         "parcel": parcel,
-        "sender": {"senderParcelRef": _reference(shipment), "address": _sender(shipment)},
-        "addressee": {"address": _recipient(shipment, product)},
+        "sender": {"senderParcelRef": _reference(shipment), "address": sender},
+        "addressee": {"address": recipient},
     }
     articles = _articles(shipment, package)
     if articles:
@@ -111,7 +112,7 @@ def _route(shipment: Shipment, product: Product, package: Package) -> Route:
 
 def _commercial_name(shipment: Shipment) -> str:
     """The shop as its customer knows it: its own name for it, else the sender's."""
-    name = shipment.commercial_name or shipment.sender.company or shipment.sender.person
+    name = shipment.commercial_name or shipment.sender.company or shipment.sender.last_name
     slot = Slot(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
     return fitting(to_latin(name, slot), slot)
 

@@ -81,8 +81,8 @@ def serving(play: Play, tls: ssl.SSLContext | None = None) -> Iterator[LoopbackS
 
 def http(body: bytes, status: int = 200, content_type: str = XML, headers: str = "") -> bytes:
     """A whole HTTP answer."""
-    head = f"HTTP/1.1 {status} Status\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
-    return head.encode("latin-1") + body
+    lines = (f"HTTP/1.1 {status} Status", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
+    return "".join(f"{line}\r\n" for line in lines).encode() + f"{headers}\r\n".encode() + body
 
 
 def always(*answers: bytes) -> Play:

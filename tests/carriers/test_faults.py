@@ -1,4 +1,4 @@
-"""A hostile or sick carrier: each fault ends in a named error, in time, in bounded memory, never sent twice."""
+"""A hostile or sick carrier: each fault ends in a named error, in time, in bounded memory, sent once."""
 
 import resource
 import socket
@@ -66,7 +66,7 @@ def silent(stream: socket.socket, request: bytes) -> bool:
 
 def tampered(carrier: str, old: bytes, new: bytes) -> bytes:
     assert old in LABEL[carrier]
-    head, _, body = LABEL[carrier].replace(old, new).partition(b"\r\n\r\n")
+    _head, _, body = LABEL[carrier].replace(old, new).partition(b"\r\n\r\n")
     kind = MULTIPART if carrier == "beta" else "text/xml"
     return http(body, content_type=kind)
 

@@ -2,7 +2,7 @@
 
 import io
 import json
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pypdf
 import pytest
@@ -50,7 +50,7 @@ def page_widths(pdf: bytes) -> list[int]:
 
 def sent_codes(carrier: str, request: bytes) -> tuple[str | None, str | None]:
     if carrier == "alpha":
-        skybill = ElementTree.fromstring(body_of(request)).find(".//skybillValue")
+        skybill = ET.fromstring(body_of(request)).find(".//skybillValue")
         assert skybill is not None
         return skybill.findtext("productCode"), skybill.findtext("service")
     return json.loads(body_of(request))["letter"]["service"]["productCode"], None
@@ -161,7 +161,7 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
     numbers = alpha.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS["alpha"])
     assert numbers == ("XS000000001FR", "XS000000002FR")
     assert page_widths(alpha.fetch_label(numbers, CREDENTIALS["alpha"])) == [281, 281]
-    search = ElementTree.fromstring(body_of(tracking.requests[0]))[0][0]
+    search = ET.fromstring(body_of(tracking.requests[0]))[0][0]
     assert search.tag == "{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef"
     assert [(child.tag, child.text) for child in search] == [
         ("accountNumber", "19869502"),
@@ -169,7 +169,7 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
         ("language", "fr_FR"),
         ("sendersRef", "01JQ5ZK3M9X7ABC"),
     ]
-    fetch = ElementTree.fromstring(body_of(shipping.requests[1]))[0][0]
+    fetch = ET.fromstring(body_of(shipping.requests[1]))[0][0]
     assert fetch.tag == "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
     assert [(child.tag, child.text) for child in fetch] == [
         ("numberSearch", "XS000000002FR"),

@@ -1,6 +1,6 @@
-"""What the connections do: retried while nothing was sent, reused, verified, and fed by nothing but their caller."""
+"""What the connections do: retried while nothing was sent, reused, verified, fed by their caller alone."""
 
-import datetime
+import datetime as dt
 import ipaddress
 import socket
 import ssl
@@ -51,11 +51,11 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(now - datetime.timedelta(days=1))
-    builder = builder.not_valid_after(now + datetime.timedelta(days=1))
+    builder = builder.serial_number(1).not_valid_before(now - dt.timedelta(days=1))
+    builder = builder.not_valid_after(now + dt.timedelta(days=1))
     builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
     signed = builder.sign(key, hashes.SHA256())
     pem = key.private_bytes(
