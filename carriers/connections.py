@@ -10,6 +10,7 @@ import ssl
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from threading import Thread
 from typing import Any, Final
 
@@ -83,8 +84,9 @@ class _BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
     """The same under TLS."""
 
 
+@cache
 def tls_context(ca_file: str) -> ssl.SSLContext:
-    """A context that verifies certificate and host name, always."""
+    """A context that verifies certificate and host name, always; reading all authorities takes a while."""
     context = ssl.create_default_context(cafile=ca_file)
     context.sslsocket_class = _BoundedTLSSocket
     return context

@@ -45,21 +45,28 @@ class Line:
         """
         started_s = time.monotonic()
         answer: Answer | None = None
-        failure: CarrierError | None = None
         try:
             answer = self._transport.post(self._carrier, request, deadline)
-            return read(answer)
+            result = read(answer)
         except CarrierError as error:
-            failure = error
+            error.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, error)
             raise
         except Exception as error:
             # An oversight in reading must not pass for an answer: the request was sent.
             failure = self._unsure(request, error)
-            raise failure from error
-        finally:
-            if failure and answer:
-                failure.http_status = answer.status
+            failure.http_status = answer.status if answer else None
             self._log(request.operation, started_s, answer, failure)
+            raise failure from error
+        self._log(request.operation, started_s, answer, None)
+        return result
+
+    def _unsure(self, request: Request, error: Exception) -> CarrierError:
+        if not isinstance(error, UnreadableError):
+            return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
+        return request.unsure(
+            self._carrier, str(error), made_numbers=error.made_numbers, is_carrier_failing=True
+        )
 
     def joined(
         self,
@@ -72,19 +79,12 @@ class Line:
         """One PDF of all; the parcels exist by now, so a failure speaks of them."""
         started_s = time.monotonic()
         try:
+            _check_distinct(numbers)
             return pdf.joined(pdfs, deadline)
         except UnreadableError as error:
             failure = unsure(self._carrier, str(error), made_numbers=numbers, is_carrier_failing=True)
             self._log("join", started_s, None, failure)
             raise failure from None
-
-    def _unsure(self, request: Request, error: Exception) -> CarrierError:
-        if isinstance(error, UnreadableError):
-            made_numbers = error.made_numbers
-            return request.unsure(
-                self._carrier, str(error), made_numbers=made_numbers, is_carrier_failing=True
-            )
-        return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
 
     def _log(
         self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None
@@ -100,3 +100,8 @@ class Line:
         }
         is_expected = failure is None or isinstance(failure, Rejected)
         logger.log(logging.INFO if is_expected else logging.WARNING, "carrier call", extra=facts)
+
+
+def _check_distinct(numbers: tuple[str, ...]) -> None:
+    if len(set(numbers)) != len(numbers):
+        raise UnreadableError("one number for several parcels")
