@@ -70,6 +70,10 @@ def test_typographic_punctuation_becomes_plain_for_beta() -> None:
     assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", SLOT) == 'l\'Été - "la"'
 
 
+def test_what_nobody_sees_leaves_no_trace() -> None:
+    assert to_latin(" a \u200b b\x00 \n", SLOT) == to_ascii(" a \u200b b\x00 \n", SLOT) == "a b"
+
+
 @pytest.mark.parametrize("text", ["Москва", "Αθήνα", "北京", "東京 1-2", "القاهرة", "Paris Ж", "서울", "μ"])
 def test_other_scripts_are_refused_by_both(text: str) -> None:
     for fold in (to_ascii, to_latin):
