@@ -110,8 +110,7 @@ class AlphaClient:
         read = partial(_read_fetched, cleaner=Cleaner(credentials))
         with self._line.open(FETCH) as deadline:
             pdfs = [
-                self._line.exchange(self._fetch(number, credentials), deadline, read)
-                for number in tracking_numbers
+                self._line.exchange(self._fetch(number, credentials), deadline, read) for number in tracking_numbers
             ]
             return self._line.joined(pdfs, tracking_numbers, deadline, unsure=CarrierUnavailable)
 

@@ -108,20 +108,18 @@ class BetaClient:
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         return PurchasedLabel(_numbers(made), joined, tuple(warnings))
 
-    def _buy(
-        self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]
-    ) -> _Parcel:
+    def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
         try:
             return self._line.exchange(request, deadline, read)
         except CarrierError as error:
             error.made_numbers = (*made, *error.made_numbers)
             raise
 
-    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:  # noqa: ARG002
+    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:  # noqa: ARG002
+    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
@@ -193,9 +191,7 @@ def _messages(document: Mapping[str, Any]) -> list[_Message]:
         _Message(_string(m, "id"), _string(m, "type"), _string(m, "messageContent"))
         for m in _objects(document, "messages")
     ]
-    found += [
-        _Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")
-    ]
+    found += [_Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")]
     if document.get("error"):
         found.append(_Message("", "ERROR", _string(document, "message") or _string(document, "error")))
     if _string(document, "errorCode") not in ("", "0"):

@@ -64,9 +64,7 @@ class Line:
     def _unsure(self, request: Request, error: Exception) -> CarrierError:
         if not isinstance(error, UnreadableError):
             return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
-        return request.unsure(
-            self._carrier, str(error), made_numbers=error.made_numbers, is_carrier_failing=True
-        )
+        return request.unsure(self._carrier, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
 
     def joined(
         self,
@@ -86,9 +84,7 @@ class Line:
             self._log("join", started_s, None, failure)
             raise failure from None
 
-    def _log(
-        self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None
-    ) -> None:
+    def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
         """Facts only: no secret, nothing personal, and not the carrier's text, which may echo it."""
         facts = {
             "carrier": self._carrier,

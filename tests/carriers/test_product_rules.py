@@ -48,14 +48,16 @@ def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str
 
 def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
     letters = beta_message.letters(shipment(product_code, recipient={"country_code": country}, **order))
-    return json.loads(json.dumps(letters[0]))
+    letter: dict[str, Any] = json.loads(json.dumps(letters[0]))
+    return letter
 
 
 def beta_code(product_code: str, country: str) -> str | None:
     try:
-        return beta_letter(product_code, country)["service"]["productCode"]
+        service = beta_letter(product_code, country)["service"]
     except RequestRejected:
         return None
+    return str(service["productCode"])
 
 
 def build(order: Shipment) -> None:
@@ -136,9 +138,7 @@ def test_a_contract_replaces_code_and_service() -> None:
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-@pytest.mark.parametrize(
-    "point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"]
-)
+@pytest.mark.parametrize("point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
 def test_a_pickup_point_that_cannot_be_one_is_never_sent(code: str, point: str | None) -> None:
     pickup_point = None if point is None else PickupPoint(point)
     order = shipment(code, pickup_point=pickup_point)
