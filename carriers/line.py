@@ -77,7 +77,6 @@ class Line:
         """One PDF of all; the parcels exist by now, so a failure speaks of them."""
         started_s = time.monotonic()
         try:
-            _check_distinct(numbers)
             return pdf.joined(pdfs, deadline)
         except UnreadableError as error:
             failure = unsure(self._carrier, str(error), made_numbers=numbers, is_carrier_failing=True)
@@ -96,8 +95,3 @@ class Line:
         }
         is_expected = failure is None or isinstance(failure, Rejected)
         logger.log(logging.INFO if is_expected else logging.WARNING, "carrier call", extra=facts)
-
-
-def _check_distinct(numbers: tuple[str, ...]) -> None:
-    if len(set(numbers)) != len(numbers):
-        raise UnreadableError("one number for several parcels")
