@@ -4,9 +4,13 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from config.errors import unknown_path
+from labels.views import LabelFileView
 
 urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),
+    path("public/v1/tracking/", include("labels.urls")),
     re_path(r"^public/", unknown_path, name="unknown-path"),
+    # All of it is signed, so an altered path leads here too.
+    re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
     path("admin/", admin.site.urls),
 ]
