@@ -1,8 +1,8 @@
 """What every request passes: its identifier, the API's headers, its log line; and what only pages need."""
 
 import logging
+import os
 import time
-import uuid
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = uuid.uuid4().hex
+        request_id = os.urandom(16).hex()
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIX)
         response = self.api_response(request) if is_api else self.get_response(request)
@@ -63,7 +63,7 @@ def log_request(request: HttpRequest, response: HttpResponse, duration_s: float)
     match = request.resolver_match
     extra = {
         "method": request.method,
-        "route": match.route if match else None,
+        "route": match.view_name if match else None,
         "status": response.status_code,
         "duration_ms": round(duration_s * 1000, 2),
         "shop": getattr(request, "shop_id", None),

@@ -10,6 +10,7 @@ import django_stubs_ext
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -184,8 +185,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
-# Connecting and reading have half of the 0.2 s that a request may wait for the counter; nothing is tried twice.
-REDIS_OPTIONS = {"socket_connect_timeout": 0.1, "socket_timeout": 0.1, "retry": Retry(NoBackoff(), 0)}
+REDIS_OPTIONS = {
+    # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
+    "socket_connect_timeout": 0.1,
+    "socket_timeout": 0.1,
+    # A connection that a restarted Redis has closed is replaced at once; silence is not waited for twice.
+    "retry": Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+}
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (

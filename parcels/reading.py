@@ -1,11 +1,11 @@
 """The reads the service does all day: the ORM writes their SQL once, and it is run as it is from then on."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils.functional import cached_property
 
 from parcels.models import Parcel
 from parcels.serializers import COLUMNS
