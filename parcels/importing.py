@@ -69,11 +69,12 @@ class ParcelImport:
         return self.imported
 
     def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:
-        for number, line in lines:
+        for number, raw in lines:
+            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
             if not line.strip():
                 continue
             try:
-                yield number, self.parse(line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line)
+                yield number, self.parse(line)
             except BadLineError as error:
                 self.refuse(number, str(error))
 

@@ -100,17 +100,7 @@ def test_line_ends_blank_lines_and_a_byte_order_mark_do_not_matter(
     assert [own.look_up(number).status_code for number in ("N1", "N2", "N3")] == [200] * 3
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n",
-        b"\r\n\r\n",
-        b"  \n\t",
-        pytest.param(MARK, marks=pytest.mark.xfail(reason="a mark alone is not taken for a blank line")),
-        pytest.param(MARK + b"\n", marks=pytest.mark.xfail(reason="a mark alone is not taken for a blank line")),
-    ],
-)
+@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"  \n\t", MARK, MARK + b"\n"])
 def test_a_file_with_nothing_in_it_imports_nothing(content: bytes, own: Caller, tmp_path: Path) -> None:
     assert call("own", content, tmp_path) == ("0\n", "")
 
