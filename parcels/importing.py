@@ -7,7 +7,7 @@ from itertools import islice
 from typing import IO, Any
 
 import orjson
-from django.db import transaction
+from django.db import reset_queries, transaction
 from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
@@ -64,6 +64,7 @@ class ParcelImport:
         with transaction.atomic():
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
+                reset_queries()  # with DEBUG on Django keeps every statement, and with it the whole file
             if self.bad and self.is_strict:
                 raise NothingImportedError
         return self.imported
