@@ -117,11 +117,11 @@ class BetaClient:
             error.made_numbers = (*made, *error.made_numbers)
             raise
 
-    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:  # noqa: ARG002
+    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:  # noqa: ARG002
+    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
