@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.generic import RedirectView
 
 from config.errors import unknown_path
 
@@ -9,4 +10,5 @@ urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),
     re_path(r"^public/", unknown_path),
     path("admin/", admin.site.urls),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]
