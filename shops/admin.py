@@ -43,8 +43,7 @@ STATES = {
 }
 
 
-@admin.display(description="state")
-def state(token: AccessToken) -> str:
+def state_label(token: AccessToken) -> str:
     """Tell in colour whether a token works, and if not, why."""
     name = "valid"
     if token.revoked_at:
@@ -60,7 +59,7 @@ class TokenInline(TokenTabularInline):
     """A shop's tokens, to look at; each links to its page."""
 
     model = AccessToken
-    fields = readonly_fields = ("name", state, "expires_at", "last_used_at", "created_at")
+    fields = readonly_fields = ("name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
     can_delete = False
     show_change_link = True
@@ -70,6 +69,10 @@ class TokenInline(TokenTabularInline):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @admin.display(description="state")
+    def state(self, token: AccessToken) -> str:
+        return state_label(token)
 
 
 @admin.register(Shop)
@@ -148,7 +151,7 @@ class AccessTokenAdmin(TokenModelAdmin):
     """Tokens. One is shown once, in the answer that makes it; it is ended by revoking it, and its row stays."""
 
     form = TokenForm
-    list_display = ("id", "name", "shop", state, "expires_at", "last_used_at", "created_at")
+    list_display = ("id", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
@@ -161,11 +164,11 @@ class AccessTokenAdmin(TokenModelAdmin):
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         decided = ("shop", "name", "expires_at")
-        return ("id", state, *decided, "last_used_at", "created_at", "revoked_at") if obj else decided
+        return ("id", "state", *decided, "last_used_at", "created_at", "revoked_at") if obj else decided
 
     def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         """A token stays with the shop it was made for."""
-        return ("id", state, "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
+        return ("id", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
         is_over = obj is not None and obj.revoked_at is not None
@@ -212,6 +215,10 @@ class AccessTokenAdmin(TokenModelAdmin):
         names = ", ".join(map(str, tokens))
         self.message_user(request, f"Revoked, effective within {REMEMBERED_S} seconds: {names}", messages.SUCCESS)
         return None
+
+    @admin.display(description="state")
+    def state(self, token: AccessToken) -> str:
+        return state_label(token)
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
         context = {**self.admin_site.each_context(request), "opts": self.opts, **context}

@@ -1,6 +1,8 @@
 """How staff see a parcel's values: a time as a time, a status in colour, a picture only from the web."""
 
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
@@ -9,7 +11,7 @@ from django.utils.html import format_html
 
 from parcels.models import TrackingStatus
 
-NOTHING = "–"
+NOTHING = "-"
 COLOURS = {
     TrackingStatus.FULFILLED: "default",
     TrackingStatus.IN_TRANSIT: "info",
@@ -73,3 +75,8 @@ def time(time_ms: int | None) -> str:
 def web_address(url: str) -> str:
     """Pass an http or https address, and nothing else: ``javascript:`` and ``data:`` become empty."""
     return url if url.startswith(("https://", "http://")) else ""
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
