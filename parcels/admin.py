@@ -30,7 +30,11 @@ else:
 
 LISTED_AT_MOST = 1000
 CARRIERS_OF_THE_NEWEST = 1000
+NOT_LISTED = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
 DAY_MS = 24 * 3600 * 1000
+
+
+admin.site.index_template = "parcels/admin_index.html"
 
 
 def found_by(text: str) -> QuerySet[Any, Any]:
@@ -158,18 +162,20 @@ class ParcelList(ChangeList):
     """The list reads what it shows; histories and items stay in the database."""
 
     def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
-        return (
-            super()
-            .get_queryset(*args, **kwargs)
-            .defer("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
-        )
+        parcels = super().get_queryset(*args, **kwargs)
+        return parcels.defer(*NOT_LISTED)
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count  # offers "Show all" only where something is left out
 
 
 @admin.register(Parcel)
 class ParcelAdmin(ParcelModelAdmin):
     """Parcels, to look at: what a shop's systems report is not for staff to change."""
 
-    list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "destination", "created")
+    list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, CreatedFilter)
     list_filter_submit = True
@@ -231,9 +237,9 @@ class ParcelAdmin(ParcelModelAdmin):
         return time(parcel.created_at)
 
     @admin.display(description="destination")
-    def destination(self, parcel: Parcel) -> str:
+    def going_to(self, parcel: Parcel) -> str:
         to = parcel.destination
-        return ", ".join(filter(None, [to["city"], to["countryCode"]])) or NOTHING
+        return ", ".join(filter(None, [to["city"], to["country"]])) or NOTHING
 
     class Media:
         css = {"all": ["parcels/admin.css"]}

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from shops.authentication import REMEMBERED_S
 from shops.models import AccessToken, Shop
@@ -55,20 +55,29 @@ def state_label(token: AccessToken) -> str:
     return render_to_string("unfold/helpers/label.html", {"type": STATES[name][0], "text": name})
 
 
+def admin_link(text: str, view: str, *args: str, **query: str) -> str:
+    """Link to a page of the admin."""
+    return format_html('<a class="shop-link" href="{}">{}</a>', reverse(f"admin:{view}", args=args, query=query), text)
+
+
 class TokenInline(TokenTabularInline):
     """A shop's tokens, to look at; each links to its page."""
 
     model = AccessToken
-    fields = readonly_fields = ("name", "state", "expires_at", "last_used_at", "created_at")
+    fields = readonly_fields = ("link", "name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
     can_delete = False
-    show_change_link = True
+    hide_title = True
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @admin.display(description="id")
+    def link(self, token: AccessToken) -> str:
+        return admin_link(token.id, "shops_accesstoken_change", token.id)
 
     @admin.display(description="state")
     def state(self, token: AccessToken) -> str:
@@ -106,17 +115,12 @@ class ShopAdmin(ShopModelAdmin):
     @admin.display(description="go to")
     def links(self, shop: Shop) -> str:
         """Lead to what the shop has; parcels are counted nowhere, a shop may have millions."""
-        return format_html(
-            '<a class="shop-link" href="{}?shop__id__exact={}">parcels</a>'
-            '<a class="shop-link" href="{}?shop__id__exact={}">tokens</a>'
-            '<a class="shop-link" href="{}?shop={}">new token</a>',
-            reverse("admin:parcels_parcel_changelist"),
-            shop.id,
-            reverse("admin:shops_accesstoken_changelist"),
-            shop.id,
-            reverse("admin:shops_accesstoken_add"),
-            shop.id,
+        links = (
+            admin_link("parcels", "parcels_parcel_changelist", shop__id__exact=shop.id),
+            admin_link("tokens", "shops_accesstoken_changelist", shop__id__exact=shop.id),
+            admin_link("new token", "shops_accesstoken_add", shop=shop.id),
         )
+        return format_html_join(" ", "{}", ((link,) for link in links))
 
     class Media:
         css = {"all": ["shops/admin.css"]}
@@ -138,6 +142,9 @@ class StateFilter(DropdownFilter):
 
 class TokenForm(TokenModelForm):
     """What staff decide about a token."""
+
+    class Meta:
+        help_texts = {"expires_at": "In UTC. Empty: it does not expire."}
 
     def clean_expires_at(self) -> Any:
         expires_at = self.cleaned_data["expires_at"]
@@ -181,10 +188,15 @@ class AccessTokenAdmin(TokenModelAdmin):
         """Refuse to filter by the digest: a list that answers that tells it, letter by letter."""
         return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
         buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
-        kwargs["extra_context"] = (kwargs.get("extra_context") or {}) | buttons
-        return super().changeform_view(request, *args, **kwargs)
+        return super().changeform_view(request, object_id, form_url, (extra_context or {}) | buttons)
 
     def save_model(self, request: HttpRequest, obj: AccessToken, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         if change:
