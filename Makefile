@@ -9,8 +9,10 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
-test: .venv/.dev ## set everything up and run the tests
-	@$(BIN)/python -m pytest
+test: .venv/.dev ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+	@status=0; for services in sqlite postgresql; do \
+		$(BIN)/python -m pytest --services $$services $(ARGS) || status=1; \
+	done; exit $$status
 
 lint: .venv/.dev ## style, types, import contracts
 	$(BIN)/ruff check .

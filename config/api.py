@@ -18,9 +18,7 @@ class JSONRenderer(BaseRenderer):
     format = "json"
     charset = None
 
-    def render(
-        self, data: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None
-    ) -> bytes:
+    def render(self, data: Any, media_type: str | None = None, context: Mapping[str, Any] | None = None) -> bytes:
         return b"" if data is None else orjson.dumps(data)
 
 
@@ -29,9 +27,7 @@ class JSONParser(BaseParser):
 
     media_type = "application/json"
 
-    def parse(
-        self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None
-    ) -> Any:
+    def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         try:
             return orjson.loads(stream.read())
         except orjson.JSONDecodeError as error:

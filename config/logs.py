@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
-from pythonjsonlogger.orjson import OrjsonFormatter
+import orjson
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 # What a LogRecord has by itself; everything else on it came through ``extra``.
-STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id"}
+STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "request"}
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -36,24 +36,28 @@ def extra_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2)``."""
+    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2 request_id=...)``."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        extra = " ".join(f"{name}={value}" for name, value in extra_of(record).items())
+        facts = extra_of(record) | {"request_id": getattr(record, "request_id", None)}
+        extra = " ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
         line = f"{at:%H:%M:%S} {record.levelname} {record.name}: {record.getMessage()}"
         line += f" ({extra})" if extra else ""
         return f"{line}\n{format_exception(record.exc_info)}" if record.exc_info else line
 
 
-class JsonFormatter(OrjsonFormatter):
-    """One JSON object a line."""
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line; `timestamp` is Unix time in seconds."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            ["created", "levelname", "name", "message", "request_id"],
-            rename_fields={"created": "timestamp", "levelname": "level", "name": "logger"},
-        )
-
-    def formatException(self, ei: ExcInfo) -> str:  # type: ignore[override]  # noqa: N802 - logging's own name
-        return format_exception(ei)
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "timestamp": record.created,
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request_id": getattr(record, "request_id", None),
+        } | extra_of(record)
+        if record.exc_info:
+            line["exception"] = format_exception(record.exc_info)
+        return orjson.dumps(line, default=str).decode()

@@ -1,17 +1,17 @@
-"""What every request passes: its identifier, the API's headers, one line in the log; the admin's middleware not for the API."""
+"""What every request passes: its identifier, the API's headers, its log line; and what only pages need."""
 
 import logging
+import os
 import time
-import uuid
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -33,7 +33,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = uuid.uuid4().hex
+        request_id = os.urandom(16).hex()
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIX)
         response = self.api_response(request) if is_api else self.get_response(request)
@@ -63,7 +63,7 @@ def log_request(request: HttpRequest, response: HttpResponse, duration_s: float)
     match = request.resolver_match
     extra = {
         "method": request.method,
-        "route": match.route if match else None,
+        "route": match.view_name if match else None,
         "status": response.status_code,
         "duration_ms": round(duration_s * 1000, 2),
         "shop": getattr(request, "shop_id", None),
@@ -74,15 +74,16 @@ def log_request(request: HttpRequest, response: HttpResponse, duration_s: float)
 class PagesOnly:
     """Lets a request for the API pass by: it has no session, no form, no page, and is asked for all day."""
 
-    get_response: GetResponse
+    if TYPE_CHECKING:
+        get_response: Any  # of the Django middleware it is mixed into
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> Any:
         if request.path_info.startswith(API_PREFIX):
             return self.get_response(request)
-        return super().__call__(request)  # type: ignore[misc]  # the Django middleware it is mixed into
+        return super().__call__(request)  # type: ignore[misc]  # as above
 
 
-class StaticFiles(PagesOnly, WhiteNoiseMiddleware):
+class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
     """WhiteNoise, for pages."""
 
 
@@ -97,7 +98,7 @@ class Common(PagesOnly, CommonMiddleware):
 class Csrf(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
 
-    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+    def process_view(self, request: HttpRequest, *args: Any) -> Any:
         return None if request.path_info.startswith(API_PREFIX) else super().process_view(request, *args)
 
 

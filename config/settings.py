@@ -10,7 +10,9 @@ import django_stubs_ext
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from environs import Env, ValidationError, validate
+from redis import ConnectionPool
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -28,17 +30,15 @@ def secret(value: str) -> None:
         raise ValidationError("needs 50 or more random characters")
 
 
-def host_name(value: str) -> None:
-    if not re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value):
-        raise ValidationError(
-            "needs the host names the service answers to, comma-separated; * is not allowed"
-        )
+def host_names(values: list[str]) -> None:
+    if not values or not all(re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value) for value in values):
+        raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
 def database_url(value: str) -> None:
     try:
         parts = urlsplit(value)
-        is_known = parts.scheme in {"sqlite", "postgres", "postgresql"} and bool(parts.path.strip("/"))
+        is_known = bool(re.match(r"(sqlite|postgres(ql)?)://", value)) and bool(parts.path.strip("/"))
         dj_database_url.parse(value)
     except ValueError:
         is_known = False
@@ -47,7 +47,11 @@ def database_url(value: str) -> None:
 
 
 def redis_url(value: str) -> None:
-    if value and not re.match(r"(rediss?|unix)://.", value):
+    try:
+        is_known = not value or bool(re.match(r"(rediss?|unix)://.", value) and ConnectionPool.from_url(value))
+    except ValueError:
+        is_known = False
+    if not is_known:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://... or unix://...")
 
 
@@ -73,13 +77,12 @@ def count(value: int) -> None:
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
-# The fixed key is for a first look on one's own machine; with DEBUG off there is no default.
-SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5) if DEBUG else env.str("SECRET_KEY", validate=secret)
-ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS",
-    **({"default": ["localhost", "127.0.0.1", "[::1]"]} if DEBUG else {}),
-    validate=lambda hosts: [host_name(host) for host in hosts or [""]],
-)
+if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
+    SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=host_names)
+else:
+    SECRET_KEY = env.str("SECRET_KEY", validate=secret)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
@@ -141,10 +144,7 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "static"
-WHITENOISE_USE_FINDERS = (
-    True  # the packages' own files are served in place: nothing to collect before a start
-)
+WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
 
 # --- The admin's look ---
 
@@ -230,8 +230,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
-# Connecting and reading have half of the 0.2 s that a request may wait for the counter; nothing is tried twice.
-REDIS_OPTIONS = {"socket_connect_timeout": 0.1, "socket_timeout": 0.1, "retry": Retry(NoBackoff(), 0)}
+REDIS_OPTIONS = {
+    # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
+    "socket_connect_timeout": 0.1,
+    "socket_timeout": 0.1,
+    # A connection that a restarted Redis has closed is replaced at once; silence is not waited for twice.
+    "retry": Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+}
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
@@ -247,7 +252,8 @@ CACHES = {
 }
 RATELIMIT_USE_CACHE = "rate_limit"
 # W001: django-ratelimit's list of known caches is older than Django's own Redis cache, which counts atomically.
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]
+# W002, W003: protection against framing and CSRF is there, as subclasses in config.middleware that leave out the API.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W002", "security.W003"]
 if not REDIS_URL:
     # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")

@@ -8,7 +8,7 @@ from config.errors import unknown_path
 
 urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),
-    re_path(r"^public/", unknown_path),
+    re_path(r"^public/", unknown_path, name="unknown-path"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -19,9 +19,7 @@ class JSONTextField(TextField):
     PostgreSQL's ``jsonb`` would reorder keys, write numbers its own way and be formatted anew at each read.
     """
 
-    def from_db_value(
-        self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper
-    ) -> Any:
+    def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> Any:
         return None if value is None else orjson.loads(value)
 
     def to_python(self, value: Any) -> Any:

@@ -129,9 +129,7 @@ class ParcelImport:
                 transaction.set_rollback(True)
                 return False
             ParcelNumber.objects.filter(parcel__in=parcels).delete()
-            ParcelNumber.objects.bulk_create(
-                number for parcel in parcels.values() for number in numbers_of(parcel)
-            )
+            ParcelNumber.objects.bulk_create(number for parcel in parcels.values() for number in numbers_of(parcel))
         return True
 
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from parcels.fields import JSONTextField
-from shops.fields import KeyField
+from shops.fields import KeyField, NullableKeyField
 from shops.models import Shop
 
 MAX_KEY_LENGTH = 255
@@ -35,7 +35,7 @@ class ParcelQuerySet(models.QuerySet["Parcel"]):
     def with_number(self, shop_id: str, number: str) -> Self:
         """Find by any tracking number, the newest first, along the one index of the numbers' table."""
         found = self.filter(numbers__shop=shop_id, numbers__number=number)
-        return found.order_by("-numbers__created_at", "-numbers__parcel")
+        return found.order_by("-numbers__created_at", "-numbers__parcel_id")
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-id")
@@ -66,7 +66,7 @@ class Parcel(models.Model):
     updated_at = models.BigIntegerField()
 
     # Internal: never part of an answer.
-    customer_email = KeyField(max_length=320, null=True)
+    customer_email = NullableKeyField(max_length=320, null=True)
     customer_locale = models.CharField(max_length=64, null=True)
     previous_emails = JSONTextField(default=list)
     gift_config = JSONTextField(null=True)
@@ -82,9 +82,7 @@ class Parcel(models.Model):
         indexes = [
             # The key before the shop: the same index answers a shop's search and the staff's across all shops.
             models.Index(fields=["order_number", "shop", "-created_at", "-id"], name="parcel_order_number"),
-            models.Index(
-                fields=["customer_email", "shop", "-created_at", "-id"], name="parcel_customer_email"
-            ),
+            models.Index(fields=["customer_email", "shop", "-created_at", "-id"], name="parcel_customer_email"),
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
         ]
@@ -106,18 +104,12 @@ class ParcelNumber(models.Model):
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = KeyField(max_length=MAX_KEY_LENGTH)
     parcel = models.ForeignKey(Parcel, on_delete=models.CASCADE, related_name="numbers")
-    created_at = models.BigIntegerField(
-        help_text="The parcel's, so that the newest is found along the index."
-    )
+    created_at = models.BigIntegerField(help_text="The parcel's, so that the newest is found along the index.")
 
     class Meta:
         ordering = ["id"]
-        indexes = [
-            models.Index(fields=["number", "shop", "-created_at", "-parcel"], name="parcelnumber_newest")
-        ]
-        constraints = [
-            models.UniqueConstraint(fields=["parcel", "number"], name="parcelnumber_once_a_parcel")
-        ]
+        indexes = [models.Index(fields=["number", "shop", "-created_at", "-parcel"], name="parcelnumber_newest")]
+        constraints = [models.UniqueConstraint(fields=["parcel", "number"], name="parcelnumber_once_a_parcel")]
 
     def __str__(self) -> str:
         return self.number

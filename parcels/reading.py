@@ -1,11 +1,11 @@
-"""The two reads the service does all day, without the ORM's cost: the ORM writes their SQL once, then it is run as it is."""
+"""The reads the service does all day: the ORM writes their SQL once, and it is run as it is from then on."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils.functional import cached_property
 
 from parcels.models import Parcel
 from parcels.serializers import COLUMNS
@@ -40,7 +40,8 @@ class PreparedRead:
         sql, names = self.statement
         with connection.cursor() as cursor:
             cursor.execute(sql, [arguments[name] for name in names])
-            return cursor.fetchall()
+            rows: list[Row] = cursor.fetchall()
+        return rows
 
 
 def newest(shop: str) -> QuerySet[Parcel]:

@@ -124,7 +124,7 @@ class EventSerializer(ObjectSerializer):
 
     status = StatusField()
     createdAt = TimeField()
-    label = StringField()
+    label = StringField()  # type: ignore[assignment]  # a field of the API, not DRF's label of a serializer
     carrierStatusCode = nullable(StringField)
     isNotificationSkipped = BooleanField()
     notifications = ArrayField()

@@ -31,7 +31,7 @@ class BearerAuthentication(BaseAuthentication):
         if token is None:
             count_refusal(request)
             raise AuthenticationFailed("The access token is unknown, expired or revoked.")
-        request._request.shop_id = token.shop.id  # type: ignore[attr-defined]  # noqa: SLF001 - for the log line
+        request._request.shop_id = token.shop_id  # type: ignore[attr-defined]  # for the log line
         return token.shop, token
 
     def authenticate_header(self, request: Request) -> str | None:
@@ -53,9 +53,7 @@ def sent_token(request: Request) -> str | None:
 
 
 def valid_token(secret: str) -> AccessToken | None:
-    """Find a token that may be used now; a mistyped one is refused without asking the database."""
-    if not tokens.is_well_formed(secret):
-        return None
+    """Find a token that may be used now."""
     try:
         token = find(secret)
     except AccessToken.DoesNotExist:
@@ -65,7 +63,12 @@ def valid_token(secret: str) -> AccessToken | None:
 
 @cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
 def find(secret: str) -> AccessToken:
-    """Find a token with its shop, and keep the time of its use; raise ``AccessToken.DoesNotExist``."""
+    """Find a token with its shop, and keep the time of its use; raise ``AccessToken.DoesNotExist``.
+
+    A mistyped or invented token is refused without asking the database.
+    """
+    if not tokens.is_well_formed(secret):
+        raise AccessToken.DoesNotExist
     token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
     if token.is_valid:
         record_use(token)

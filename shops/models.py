@@ -12,6 +12,7 @@ from django.utils import timezone
 from shops import tokens
 from shops.fields import KeyField
 
+MAX_NAME_LENGTH = 200
 # How exact `last_used_at` is: one write a token in this time, however often it is used.
 LAST_USE_PRECISION = timedelta(minutes=1)
 
@@ -31,10 +32,8 @@ def new_token_id() -> str:
 class Shop(models.Model):
     """A customer of the service, and the principal of its requests."""
 
-    id = KeyField(
-        primary_key=True, max_length=64, default=new_shop_id, validators=[identifier], editable=False
-    )
-    name = models.CharField(max_length=200)
+    id = KeyField(primary_key=True, max_length=64, default=new_shop_id, validators=[identifier], editable=False)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     is_active = models.BooleanField(default=True, help_text="An inactive shop's tokens are invalid.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -74,7 +73,7 @@ class AccessToken(models.Model):
 
     id = KeyField(primary_key=True, max_length=64, default=new_token_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.CASCADE, related_name="tokens")
-    name = models.CharField(max_length=200, blank=True, help_text="What the token is used for.")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, help_text="What the token is used for.")
     digest = KeyField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
@@ -90,9 +89,7 @@ class AccessToken(models.Model):
         return f"{self.id} {self.name}".strip()
 
     @classmethod
-    def issue(
-        cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None
-    ) -> tuple["AccessToken", str]:
+    def issue(cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None) -> tuple["AccessToken", str]:
         """Make and save a token; return it with its secret text, which is kept nowhere."""
         secret = tokens.new_token()
         token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, digest=tokens.digest(secret))

@@ -1,4 +1,4 @@
-"""Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``"1"`` no number, ``true`` neither."""
+"""Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``true`` no number."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that keep numbers as doubles (JavaScript) see another value
-MESSAGES = {
+MESSAGES: dict[str, Any] = {
     "required": "is required.",
     "null": "must not be null.",
     "not_a_list": "must be an array.",
@@ -66,9 +66,7 @@ class IntegerField(StrictField):
     json_type = "an integer"
     python_types = (int,)
 
-    def __init__(
-        self, *, min_value: int = -MAX_SAFE_INTEGER, max_value: int = MAX_SAFE_INTEGER, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, min_value: int = -MAX_SAFE_INTEGER, max_value: int = MAX_SAFE_INTEGER, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.min_value = min_value
         self.max_value = max_value

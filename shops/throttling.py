@@ -1,4 +1,4 @@
-"""The rate limit: a fixed window for each shop over all its tokens and endpoints, or for each address without a token."""
+"""The rate limit: a fixed window for each shop over all its tokens and endpoints, else for each address."""
 
 import ipaddress
 import logging
@@ -51,15 +51,15 @@ class ShopThrottle(BaseThrottle):
     """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        usage = count(request._request, group="shop", key=request.user.id)  # noqa: SLF001 - the middleware reads it there
-        request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # noqa: SLF001
+        usage = count(request._request, group="shop", key=str(request.user.pk))
+        request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # for the middleware
         usage.check()
         return True
 
 
 def count_refusal(request: Request) -> None:
     """Count a request without a valid token against its address; raise DRF's ``Throttled`` beyond the limit."""
-    count(request._request, group="address", key=client_address(request._request)).check()  # noqa: SLF001
+    count(request._request, group="address", key=client_address(request._request)).check()
 
 
 def count(request: HttpRequest, *, group: str, key: str) -> Usage:

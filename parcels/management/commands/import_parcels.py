@@ -22,24 +22,18 @@ class Command(BaseCommand):
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("file", metavar="FILE", help="NDJSON; - is standard input")
         mode = parser.add_mutually_exclusive_group()
-        mode.add_argument(
-            "--strict", action="store_true", help="a bad line leaves everything unchanged (default)"
-        )
+        mode.add_argument("--strict", action="store_true", help="a bad line leaves everything unchanged (default)")
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not Shop.objects.filter(id=options["shop_id"]).exists():
             raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}")
-        run = ParcelImport(
-            shop_id=options["shop_id"], report=self.report, is_strict=not options["skip_invalid"]
-        )
+        run = ParcelImport(shop_id=options["shop_id"], report=self.report, is_strict=not options["skip_invalid"])
         with open_input(options["file"]) as file:
             try:
                 count = run.run(with_progress(file))
             except NothingImportedError:
-                raise CommandError(
-                    f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported"
-                ) from None
+                raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
         if run.bad:
             self.stderr.write(f"{run.bad} bad line{'s' * (run.bad != 1)} left out")
         self.stdout.write(str(count))
@@ -56,7 +50,7 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     try:
-        file = Path(name).open("rb")
+        file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening is guarded
     except OSError as error:
         raise CommandError(f"FILE: {name}: {error.strerror}") from None
     with file:

@@ -15,9 +15,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument(
-            "--id", help="1 to 64 letters, digits, hyphens and underscores; default: a new one"
-        )
+        parser.add_argument("--id", help="1 to 64 letters, digits, hyphens and underscores; default: a new one")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = Shop(name=options["name"].strip())

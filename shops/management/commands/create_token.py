@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from shops.models import AccessToken, Shop
+from shops.models import MAX_NAME_LENGTH, AccessToken, Shop
 
 MAX_DAYS = 36_500
 
@@ -25,8 +25,8 @@ class Command(BaseCommand):
         days = options["expires_in_days"]
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise CommandError(f"--expires-in-days: needs 1 to {MAX_DAYS}")
-        if len(options["name"]) > AccessToken._meta.get_field("name").max_length:
-            raise CommandError("--name: needs at most 200 characters")
+        if len(options["name"]) > MAX_NAME_LENGTH:
+            raise CommandError(f"--name: needs at most {MAX_NAME_LENGTH} characters")
         try:
             shop = Shop.objects.get(id=options["shop_id"])
         except Shop.DoesNotExist:

@@ -1,0 +1,192 @@
+"""Realistic parcels made from a seed: for the demonstration, the benchmark and whoever needs a full table."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from parcels.models import TrackingStatus
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+Place = tuple[str, str, str, str, str, str, float, float, str]
+PLACES: list[Place] = [
+    # city, zip, province, its code, country, its code, latitude, longitude, phone prefix
+    ("Paris", "75011", "Île-de-France", "IDF", "France", "FR", 48.8594, 2.3765, "+336"),
+    ("Brest", "29200", "Bretagne", "BRE", "France", "FR", 48.3904, -4.4861, "+337"),
+    ("Lyon", "69007", "Auvergne-Rhône-Alpes", "ARA", "France", "FR", 45.7480, 4.8467, "+336"),
+    ("Saint-Denis", "97400", "La Réunion", "974", "La Réunion", "RE", -20.8789, 55.4481, "+262692"),
+    ("Köln", "50667", "Nordrhein-Westfalen", "NW", "Deutschland", "DE", 50.9384, 6.9570, "+49151"),
+    ("Liège", "4000", "Wallonie", "WAL", "Belgique", "BE", 50.6451, 5.5734, "+32470"),
+]
+FIRST_NAMES = ["Agnès", "Théo", "Łukasz", "Zoë", "Jürgen", "Inès", "Noël", "Chloé", "Søren", "Maëlle"]
+LAST_NAMES = ["Bœuf", "Martin", "Müller", "De La Tour", "Nguyễn", "Lefèvre", "Straße", "García", "Durand", "Öztürk"]
+STREETS = ["boulevard Voltaire", "impasse des Œillets", "rue de l'Église", "Hauptstraße", "quai du Général-de-Gaulle"]
+ARTICLES = [
+    ("CRM-050", "Crème hydratante 50 ml", 24.9),
+    ("CRN-A5", "Carnet A5", 9.95),
+    ("TSS-ML", "Tasse émaillée", 14),
+    ("ECH-LN", "Écharpe en laine", 49.5),
+    ("SVN-LV", "Savon à la lavande", 6.2),
+]
+# What happens to parcels, oldest step first, each with the carrier's words.
+JOURNEYS: list[list[TrackingStatus]] = [
+    [TrackingStatus.FULFILLED],
+    [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 4],
+    [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 6, TrackingStatus.OUT_FOR_DELIVERY],
+    [
+        TrackingStatus.FULFILLED,
+        *[TrackingStatus.IN_TRANSIT] * 6,
+        TrackingStatus.OUT_FOR_DELIVERY,
+        TrackingStatus.DELIVERY_FAILURE,
+        TrackingStatus.OUT_FOR_DELIVERY,
+        TrackingStatus.DELIVERED,
+    ],
+    [
+        TrackingStatus.FULFILLED,
+        *[TrackingStatus.IN_TRANSIT] * 7,
+        TrackingStatus.OUT_FOR_DELIVERY,
+        TrackingStatus.DELIVERED,
+    ],
+    [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 6, TrackingStatus.WAITING_FOR_PICKUP],
+    [
+        TrackingStatus.FULFILLED,
+        *[TrackingStatus.IN_TRANSIT] * 5,
+        TrackingStatus.WAITING_FOR_PICKUP,
+        TrackingStatus.RETURN_TO_SENDER,
+        TrackingStatus.RETURNED_TO_SENDER,
+    ],
+    [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 5, TrackingStatus.EXCEPTION],
+]
+WORDS = {
+    TrackingStatus.FULFILLED: "Remis au transporteur",
+    TrackingStatus.IN_TRANSIT: "En cours d'acheminement",
+    TrackingStatus.OUT_FOR_DELIVERY: "En cours de livraison",
+    TrackingStatus.DELIVERED: "Livré",
+    TrackingStatus.DELIVERY_FAILURE: "Destinataire absent",
+    TrackingStatus.WAITING_FOR_PICKUP: "Disponible en point de retrait",
+    TrackingStatus.RETURN_TO_SENDER: "Retour à l'expéditeur",
+    TrackingStatus.RETURNED_TO_SENDER: "Rendu à l'expéditeur",
+    TrackingStatus.EXCEPTION: "Colis endommagé",
+}
+PRODUCTS = {
+    "alpha": ["alpha-13", "alpha-18", "relais", "shop2shop"],
+    "beta": ["beta_domicile_signature_france", "beta_domicile_sans_signature_france", "beta_point_retrait_france"],
+}
+
+
+def sample_parcels(count: int, *, now_ms: int, prefix: str = "P") -> Iterator[dict[str, Any]]:
+    """Make `count` parcels in the form that is imported, the same for the same arguments; about 8 events each."""
+    for index in range(count):
+        yield sample_parcel(index, now_ms=now_ms, prefix=prefix)
+
+
+def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
+    """Make one parcel; its tracking number and its customer follow from `index`, the rest from a seed."""
+    rng = random.Random(f"{prefix}{index}")  # noqa: S311 - nothing here is secret
+    carrier = rng.choice(["alpha", "beta"])
+    product = rng.choice([*PRODUCTS[carrier], None])
+    created_at = now_ms - rng.randrange(1, 20) * DAY_MS - rng.randrange(DAY_MS)
+    numbers = [tracking_number(carrier, index, part) for part in range(rng.choice([1, 1, 1, 2, 3]))]
+    events = sample_events(rng, created_at, now_ms, carrier)
+    last = events[0]
+    is_delivered = last["status"] == TrackingStatus.DELIVERED
+    expected_at = created_at + 3 * DAY_MS
+    return {
+        "id": f"{prefix}{index:08d}",
+        "orderId": f"{5_400_000_000 + index}",
+        "orderNumber": f"#{1000 + index // 2}",
+        "trackingId": numbers[0],
+        "trackingNumbers": numbers,
+        "carrierCode": carrier,
+        "carrierProduct": product,
+        "carrierDisplayName": {"alpha": "Alpha Express", "beta": "Beta Post"}[carrier],
+        "lastStatus": last["status"],
+        "lastStatusUpdatedAt": last["createdAt"],
+        "carrierLastStatus": {
+            "code": last["carrierStatusCode"],
+            "description": last["label"],
+            "date": last["createdAt"],
+        },
+        "estimatedDeliveryDateWindow": {
+            "exactDeliveryDay": expected_at,
+            "minimumDeliveryDate": expected_at - DAY_MS,
+            "maximumDeliveryDate": expected_at + 2 * DAY_MS,
+        },
+        "deliveryDate": last["createdAt"] if is_delivered else None,
+        "endDepositDate": last["createdAt"] + 14 * DAY_MS
+        if last["status"] == TrackingStatus.WAITING_FOR_PICKUP
+        else None,
+        "destination": sample_destination(rng, is_pickup_point=product in {"relais", "beta_point_retrait_france"}),
+        "lineItems": [sample_item(rng, index, position) for position in range(rng.choice([1, 1, 2, 3]))],
+        "events": events,
+        "createdAt": created_at,
+        "updatedAt": last["createdAt"],
+        "customerEmail": f"customer+{index // 60}@example.com",
+        "customerLocale": "fr-FR",
+        "previousEmails": [],
+        "giftConfig": None,
+        "crossSellRecommendations": [],
+        "webTemplate": None,
+    }
+
+
+def tracking_number(carrier: str, index: int, part: int) -> str:
+    """A number in the carrier's form, a different one for each index and part (below 10)."""
+    serial = index * 10 + part
+    return f"XU{serial:09d}FR" if carrier == "alpha" else f"6A{serial:011d}"
+
+
+def sample_events(rng: random.Random, created_at: int, now_ms: int, carrier: str) -> list[dict[str, Any]]:
+    """A journey from `created_at` on, newest first, none of it in the future."""
+    journey = rng.choice(JOURNEYS)
+    step_ms = min(9 * HOUR_MS, (now_ms - created_at) // (len(journey) + 1))
+    events = [
+        {
+            "status": status.value,
+            "createdAt": created_at + (position + 1) * step_ms - rng.randrange(step_ms // 2 + 1),
+            "label": WORDS[status],
+            "carrierStatusCode": f"{carrier[0].upper()}{10 + position}",
+            "isNotificationSkipped": rng.random() < 0.3,  # noqa: PLR2004 - a share
+            "notifications": [],
+        }
+        for position, status in enumerate(journey)
+    ]
+    return events[::-1]
+
+
+def sample_destination(rng: random.Random, *, is_pickup_point: bool) -> dict[str, Any]:
+    city, zip_code, province, province_code, country, country_code, latitude, longitude, phone = rng.choice(PLACES)
+    first_name, last_name = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES)
+    return {
+        "firstName": first_name,
+        "lastName": last_name,
+        "name": f"{first_name} {last_name}",
+        "company": rng.choice(["", "", "Café de l'Étoile"]),
+        "address1": f"{rng.randrange(1, 200)} {rng.choice(STREETS)}",
+        "address2": rng.choice([None, None, "Bât. B, 3e étage"]),
+        "city": city,
+        "zip": zip_code,
+        "province": province,
+        "provinceCode": province_code,
+        "country": country,
+        "countryCode": country_code,
+        "phone": f"{phone}{rng.randrange(10**7, 10**8)}",
+        "latitude": round(latitude + rng.random() / 50, 6),
+        "longitude": round(longitude + rng.random() / 50, 6),
+        "isPickupPoint": is_pickup_point,
+    }
+
+
+def sample_item(rng: random.Random, index: int, position: int) -> dict[str, Any]:
+    sku, name, price = rng.choice(ARTICLES)
+    return {
+        "lineItemId": f"li_{index}_{position}",
+        "name": name,
+        "imageUrl": f"https://cdn.example.com/{sku}.jpg",
+        "sku": sku,
+        "quantity": rng.choice([1, 1, 2]),
+        "price": price,
+        "productId": f"prod_{sku.lower()}",
+        "metadata": None,
+    }

@@ -1,0 +1,1 @@
+"""The test suite, its factories, and the real services it runs on."""

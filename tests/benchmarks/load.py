@@ -1,0 +1,60 @@
+"""Fills PostgreSQL with parcels, fast: a few thousand samples, each copied with numbers and orders of its own."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from parcels.models import Parcel, ParcelNumber
+from parcels.samples import sample_parcels, tracking_number
+from parcels.serializers import ImportedParcelSerializer
+
+DISTINCT_SAMPLES = 2_000
+PARCELS_A_CUSTOMER = 60  # more than a search returns
+FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields}
+
+
+def load(shop_id: str, parcels: int) -> None:
+    """Copy `parcels` parcels of the shop and their numbers into empty tables."""
+    samples = list(sample_rows(shop_id))
+    with connection.cursor() as cursor:
+        with cursor.copy(f"COPY {Parcel._meta.db_table} ({', '.join(FIELDS)}) FROM STDIN") as copy:
+            for index in range(parcels):
+                copy.write_row(list(parcel_row(samples[index % len(samples)], index).values()))
+        statement = f"COPY {ParcelNumber._meta.db_table} (shop_id, number, parcel_id, created_at) FROM STDIN"
+        with cursor.copy(statement) as copy:
+            for index in range(parcels):
+                row = parcel_row(samples[index % len(samples)], index)
+                for number in numbers(index):
+                    copy.write_row([shop_id, number, row["id"], row["created_at"]])
+        cursor.execute("ANALYZE")
+
+
+def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
+    """Sample parcels as columns ready for the database."""
+    serializer = ImportedParcelSerializer()
+    for sample in sample_parcels(DISTINCT_SAMPLES, now_ms=time.time_ns() // 10**6):
+        parcel = Parcel(**serializer.run_validation(sample), shop_id=shop_id, imported_at=timezone.now())
+        yield {
+            column: field.get_db_prep_save(getattr(parcel, field.attname), connection)
+            for column, field in FIELDS.items()
+        }
+
+
+def numbers(index: int) -> list[str]:
+    """The tracking numbers of the parcel at `index`: one, or two for every third."""
+    return [tracking_number("alpha", index, part) for part in range(2 if index % 3 == 0 else 1)]
+
+
+def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:
+    own = numbers(index)
+    return sample | {
+        "id": f"B{index:09d}",
+        "order_number": f"#{index // 2}",
+        "tracking_id": own[0],
+        "tracking_numbers": '["' + '","'.join(own) + '"]',
+        "customer_email": f"customer+{index // PARCELS_A_CUSTOMER}@example.com",
+        "created_at": sample["created_at"] + index % 1000,
+    }

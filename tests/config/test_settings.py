@@ -1,0 +1,198 @@
+"""Settings fail closed: with DEBUG off, a bad value stops the start, and the message names the variable only."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environs import EnvError
+
+from tests.services import ENVIRONMENT, SETTINGS
+
+ROOT = Path(__file__).parent.parent.parent
+SETTINGS_FILE = ROOT / "config" / "settings.py"
+SECRET_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# All that is needed to start as in production.
+PRODUCTION = {
+    "SECRET_KEY": SECRET_KEY,
+    "ALLOWED_HOSTS": "api.example.com",
+    "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
+    "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
+}
+BAD: dict[str, list[str | None]] = {
+    "SECRET_KEY": [None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60],
+    "ALLOWED_HOSTS": [
+        None,
+        "",
+        ",",
+        "*",
+        "api.example.com,*",
+        "https://api.example.com",
+        "a b",
+        "api.example.com:443",
+        "a/b",
+    ],
+    "DATABASE_URL": [
+        "",
+        "hunter2",
+        "/hunter2",
+        "postgresql://",
+        "postgresql://u:hunter2@host",
+        "postgresql://u:hunter2@host/",
+        "postgresql://u:hunter2@host:port/name",
+        "postgresql://u:hunter2@host:70000/name",
+        "postgresql://u:hunter2@[::1/name",
+        "mysql://u:hunter2@host/name",
+        "sqlite://",
+        "sqlite:hunter2",
+    ],
+    "REDIS_URL": [
+        "hunter2",
+        "http://:hunter2@host",
+        "redis://",
+        "redis:hunter2",
+        "redis://:hunter2@host:port/0",
+        "redis://:hunter2@host:70000/0",
+        "redis://:hunter2@[::1/0",
+    ],
+    "RATE_LIMIT": [
+        "",
+        "100",
+        "0/60s",
+        "-1/60s",
+        "100/0s",
+        "100/60",
+        "100/60x",
+        "1e2/60s",
+        "100 / 60s",
+        "100/60s\n",
+        "\u0661/60s",
+    ],
+    "TRUSTED_PROXIES": ["", "-1", "1.5", "one", "10.0.0.1"],
+    "HTTPS": ["", "maybe", "2"],
+    "DEBUG": ["", "maybe", "2"],
+    "LOG_FORMAT": ["", "xml", "JSON"],
+}
+
+
+@pytest.fixture(autouse=True)
+def production(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in {*SETTINGS, *ENVIRONMENT} - {"DJANGO_SETTINGS_MODULE"}:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in PRODUCTION.items():
+        monkeypatch.setenv(name, value)
+
+
+def load() -> dict[str, Any]:
+    return runpy.run_path(str(SETTINGS_FILE))
+
+
+def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in an environment that holds only what is given."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "manage.py", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_stops_the_start_and_is_not_shown(
+    name: str, value: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if value is None:
+        monkeypatch.delenv(name)
+    else:
+        monkeypatch.setenv(name, value)
+    with pytest.raises(EnvError) as caught:
+        load()
+    assert name in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert SECRET_KEY not in str(caught.value)
+
+
+def test_what_production_needs_starts() -> None:
+    loaded = load()
+    assert loaded["DEBUG"] is False
+    assert loaded["ALLOWED_HOSTS"] == ["api.example.com"]
+    assert loaded["RATE_LIMIT"] == (100, 60)
+    assert loaded["TRUSTED_PROXIES"] == 0
+    assert loaded["DATABASES"]["default"]["NAME"] == "tracking"
+
+
+def test_https_is_on_where_debug_is_off() -> None:
+    loaded = load()
+    for name in ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
+        assert loaded[name] is True
+    assert loaded["SECURE_HSTS_SECONDS"] >= 365 * 24 * 3600
+
+
+def test_https_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS", "0")
+    loaded = load()
+    for name in ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
+        assert loaded[name] is False
+    assert loaded["SECURE_HSTS_SECONDS"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "setting", "expected"),
+    [
+        ("ALLOWED_HOSTS", "a.example,.b.example,[::1]", "ALLOWED_HOSTS", ["a.example", ".b.example", "[::1]"]),
+        ("RATE_LIMIT", "1/s", "RATE_LIMIT", (1, 1)),
+        ("RATE_LIMIT", "5000/h", "RATE_LIMIT", (5000, 3600)),
+        ("RATE_LIMIT", "20/2m", "RATE_LIMIT", (20, 120)),
+        ("TRUSTED_PROXIES", "2", "TRUSTED_PROXIES", 2),
+        ("REDIS_URL", "", "REDIS_URL", ""),
+        ("REDIS_URL", "redis://localhost", "REDIS_URL", "redis://localhost"),
+    ],
+)
+def test_a_good_value_is_taken(
+    name: str, value: str, setting: str, expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert load()[setting] == expected
+
+
+def test_the_forwarded_scheme_is_believed_only_behind_a_trusted_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "SECURE_PROXY_SSL_HEADER" not in load()
+    monkeypatch.setenv("TRUSTED_PROXIES", "1")
+    assert load()["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
+
+
+def test_a_first_look_needs_nothing_but_debug(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PRODUCTION:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("DEBUG", "1")
+    loaded = load()
+    assert "*" not in loaded["ALLOWED_HOSTS"]
+    assert loaded["DATABASES"]["default"]["ENGINE"] == "django.db.backends.sqlite3"
+
+
+def test_a_command_refuses_to_start_in_one_line() -> None:
+    done = manage("check", ALLOWED_HOSTS="api.example.com", SECRET_KEY="hunter2")
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "SECRET_KEY" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_the_deployment_check_is_clean_in_production() -> None:
+    done = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
+    done = manage(
+        "check", SECRET_KEY=SECRET_KEY, ALLOWED_HOSTS="api.example.com", DATABASE_URL=f"sqlite:///{tmp_path}/db.sqlite3"
+    )
+    assert done.returncode == 0
+    assert "DATABASE_URL is SQLite" in done.stderr
+    assert "REDIS_URL is not set" in done.stderr

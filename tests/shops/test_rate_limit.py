@@ -1,0 +1,242 @@
+"""The rate limit: exact, per shop over tokens and endpoints, honest about its window, in nobody's way when it is down."""
+
+import re
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connections
+from pytest_django.fixtures import Settings
+
+from shops import throttling
+from tests.conftest import PARCELS, SEARCH, Caller, Clock, Nobody, Response, assert_error
+from tests.factories import AccessTokenFactory, import_parcel
+
+FOUND = SEARCH + "?orderName=1"
+
+
+def left(response: Response) -> int:
+    match = re.fullmatch(r'"shop";r=(\d+);t=(\d+)', response["RateLimit"])
+    assert match
+    assert 1 <= int(match[2]) <= 60
+    return int(match[1])
+
+
+@pytest.fixture
+def limit_of_3(settings: Settings, clock: Clock) -> Clock:
+    """Three requests a minute, and a clock that stands still, so that no window ends by itself."""
+    settings.RATE_LIMIT = (3, 60)
+    return clock
+
+
+def test_a_hundred_requests_pass_in_a_window_and_the_next_one_does_not(own: Caller, clock: Clock) -> None:
+    responses = [own.get(FOUND) for _ in range(102)]
+    assert [response.status_code for response in responses] == [200] * 100 + [429] * 2
+    assert [left(response) for response in responses] == [*range(99, -1, -1), 0, 0]
+    assert {response["RateLimit-Policy"] for response in responses} == {'"shop";q=100;w=60'}
+    assert {"Retry-After" in response.headers for response in responses[:100]} == {False}
+    assert_error(responses[100], 429)
+    assert "100 requests per 60 seconds" in responses[100].json()["message"]
+
+
+def test_every_answer_to_a_shop_says_what_is_left(own: Caller, clock: Clock) -> None:
+    parcel = import_parcel(own.shop)
+    responses = [
+        own.look_up(parcel["trackingId"]),
+        own.request("HEAD", PARCELS + parcel["trackingId"]),
+        own.look_up("absent"),
+        own.get(FOUND),
+        own.get(SEARCH),
+        own.request("POST", SEARCH),
+        own.request("OPTIONS", SEARCH),
+        own.get(SEARCH + "?" + "a=1&" * 1100),
+    ]
+    assert [response.status_code for response in responses] == [200, 200, 404, 200, 400, 405, 405, 400]
+    assert [left(response) for response in responses] == list(range(99, 91, -1))
+
+
+def test_an_unknown_path_is_not_counted(own: Caller, limit_of_3: Clock) -> None:
+    for _ in range(5):
+        assert own.get("/public/unknown").status_code == 404
+    assert left(own.get(FOUND)) == 2
+
+
+def test_a_refused_request_is_not_worked_on(own: Caller, limit_of_3: Clock, django_assert_num_queries: Any) -> None:
+    for _ in range(3):
+        own.get(FOUND)
+    with django_assert_num_queries(0):
+        assert own.get(FOUND).status_code == 429
+
+
+@pytest.mark.parametrize("phase", [0, 0.001, 0.5, 0.999, 1, 17.3, 29.999, 58, 59, 59.5, 59.999])
+def test_the_request_after_the_wait_that_was_named_succeeds(phase: float, own: Caller, limit_of_3: Clock) -> None:
+    clock = limit_of_3
+    clock.now_s = clock.now_s // 60 * 60 + phase
+    responses = [own.get(FOUND) for _ in range(4)]
+    assert [response.status_code for response in responses] == [200, 200, 200, 429]
+    wait_s = int(responses[3]["Retry-After"])
+    assert 1 <= wait_s <= 60
+    assert responses[3]["RateLimit"] == f'"shop";r=0;t={wait_s}'
+    clock.tick(wait_s)
+    assert left(own.get(FOUND)) == 2
+
+
+def test_a_client_that_waits_as_told_loses_no_more_than_a_second(own: Caller, limit_of_3: Clock) -> None:
+    """The window is fixed: two seconds before the time named, it still runs."""
+    for _ in range(3):
+        response = own.get(FOUND)
+    wait_s = int(own.get(FOUND)["Retry-After"])
+    limit_of_3.tick(wait_s - 2)
+    response = own.get(FOUND)
+    assert (response.status_code, response["Retry-After"]) == (429, "2")
+
+
+def test_the_limit_holds_window_after_window(own: Caller, limit_of_3: Clock) -> None:
+    own.get(FOUND)
+    limit_of_3.tick(60)
+    for _ in range(3):
+        statuses = Counter(own.get(FOUND).status_code for _ in range(5))
+        assert statuses == {200: 3, 429: 2}
+        limit_of_3.tick(60)
+
+
+def test_all_tokens_and_endpoints_of_a_shop_share_its_limit(own: Caller, limit_of_3: Clock) -> None:
+    second = Caller(own.shop, AccessTokenFactory(shop=own.shop).secret)
+    assert left(own.get(FOUND)) == 2
+    assert left(second.look_up("absent")) == 1
+    assert left(own.request("POST", SEARCH)) == 0
+    assert second.get(FOUND).status_code == own.look_up("absent").status_code == 429
+
+
+def test_shops_have_limits_of_their_own(own: Caller, other: Caller, limit_of_3: Clock) -> None:
+    for _ in range(4):
+        response = own.get(FOUND)
+    assert response.status_code == 429
+    assert left(other.get(FOUND)) == 2
+
+
+def test_the_limit_is_the_setting(own: Caller, clock: Clock, settings: Settings) -> None:
+    settings.RATE_LIMIT = (2, 3600)
+    responses = [own.get(FOUND) for _ in range(3)]
+    assert [response.status_code for response in responses] == [200, 200, 429]
+    assert responses[0]["RateLimit-Policy"] == '"shop";q=2;w=3600'
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer nonsense", "Basic abc"])
+def test_without_a_valid_token_the_address_is_limited(
+    authorization: str | None, own: Caller, nobody: Nobody, limit_of_3: Clock
+) -> None:
+    headers = {"Authorization": authorization} if authorization else {}
+    responses = [nobody.get(SEARCH, headers=headers) for _ in range(4)]
+    assert [response.status_code for response in responses] == [403, 403, 403, 429]
+    assert_error(responses[3], 429)
+    assert nobody.get(SEARCH, headers=headers, REMOTE_ADDR="10.9.9.9").status_code == 403
+    # A shop behind the same address has a limit of its own.
+    assert own.get(FOUND).status_code == 200
+    limit_of_3.tick(int(responses[3]["Retry-After"]))
+    assert nobody.get(SEARCH, headers=headers).status_code == 403
+
+
+def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, own: Caller, clock: Clock) -> None:
+    def ask(_: int) -> int:
+        try:
+            return own.get(FOUND).status_code
+        finally:
+            connections.close_all()
+
+    own.get(FOUND)
+    with ThreadPoolExecutor(40) as pool:
+        statuses = Counter(pool.map(ask, range(299)))
+    assert statuses == {200: 99, 429: 200}
+
+
+# --- The store is down ---
+
+
+@pytest.fixture
+def refusing() -> str:
+    """The URL of a Redis that nobody listens for."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The URL of a Redis that accepts connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+@pytest.fixture(params=["refusing", "silent"])
+def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
+    caches = deepcopy(django_settings.CACHES)
+    caches["rate_limit"] = {
+        "BACKEND": "shops.counting.CountingRedisCache",
+        "LOCATION": request.getfixturevalue(request.param),
+        "OPTIONS": django_settings.REDIS_OPTIONS,
+    }
+    settings.CACHES = caches
+
+
+def test_a_store_that_is_down_holds_nobody_up(
+    own: Caller, nobody: Nobody, store_down: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    started_at = time.perf_counter()
+    responses = [own.get(FOUND) for _ in range(110)]
+    refusals = [nobody.get(SEARCH) for _ in range(10)]
+    assert time.perf_counter() - started_at < 3
+    assert {response.status_code for response in responses} == {200}
+    assert {response.status_code for response in refusals} == {403}
+    # The headers are there; nothing was counted.
+    assert {response["RateLimit-Policy"] for response in responses} == {'"shop";q=100;w=60'}
+    assert {left(response) for response in responses} == {100}
+    warnings = [record for record in caplog.records if record.name == "shops.throttling"]
+    assert warnings
+    assert {record.levelname for record in warnings} == {"WARNING"}
+
+
+def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
+    transactional_db: None, own: Caller, store_down: None
+) -> None:
+    barrier = threading.Barrier(20)
+
+    def ask(_: int) -> tuple[int, float]:
+        barrier.wait()
+        started_at = time.perf_counter()
+        try:
+            return own.get(FOUND).status_code, time.perf_counter() - started_at
+        finally:
+            connections.close_all()
+
+    own.get(FOUND)
+    throttling.pause.until = 0
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(ask, range(20)))
+    assert {status for status, _ in answers} == {200}
+    # One after the other they would wait for 2 to 4 seconds.
+    assert max(duration_s for _, duration_s in answers) < 1.5
+
+
+def test_a_store_that_is_back_is_counted_in_again(
+    own: Caller, clock: Clock, settings: Settings, refusing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    working = settings.CACHES
+    settings.CACHES = working | {
+        "rate_limit": {
+            "BACKEND": "shops.counting.CountingRedisCache",
+            "LOCATION": refusing,
+            "OPTIONS": django_settings.REDIS_OPTIONS,
+        }
+    }
+    assert left(own.get(FOUND)) == 100
+    settings.CACHES = working
+    clock.tick(5)
+    assert left(own.get(FOUND)) == 99

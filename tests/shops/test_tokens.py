@@ -1,0 +1,194 @@
+"""Access tokens: their shape, what is kept of them, when they end, and what they cost."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cachetools import TTLCache
+from django.db import DatabaseError, connection
+
+from shops import authentication, tokens
+from shops.models import AccessToken
+from tests.conftest import SEARCH, Caller, Clock, client, forget
+from tests.factories import AccessTokenFactory
+
+FOUND = SEARCH + "?orderName=1"
+MAX_REMEMBERED_S = 5  # what the README may state at most
+
+
+def remembered_for(seconds: float) -> None:
+    """Let the process forget what it would have forgotten after so long."""
+    cache = authentication.find.cache
+    assert isinstance(cache, TTLCache)
+    cache.expire(time.monotonic() + seconds)
+
+
+@contextmanager
+def written() -> Iterator[list[str]]:
+    """Collect the statements that write."""
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, *args: Any) -> Any:
+        if not sql.startswith("SELECT"):
+            statements.append(sql)
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(note):
+        yield statements
+
+
+def test_a_token_can_be_recognised_and_cannot_be_guessed() -> None:
+    made = {tokens.new_token() for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(re.fullmatch(r"[a-z]{2,}_[0-9A-Za-z]{36}", token) for token in made)
+    assert tokens.RANDOM_LENGTH * 5.95 > 160  # bits: log2 of 62 is 5.954
+    # Every place of the random part takes many values.
+    assert min(len({token[place] for token in made}) for place in range(4, 34)) > 40
+
+
+@pytest.mark.parametrize("place", range(40))
+def test_a_token_with_one_character_mistyped_is_not_well_formed(place: int) -> None:
+    token = tokens.new_token()
+    assert tokens.is_well_formed(token)
+    for wrong in "0aZ-é":
+        if token[place] != wrong:
+            assert not tokens.is_well_formed(token[:place] + wrong + token[place + 1 :])
+
+
+@pytest.mark.parametrize("place", range(4, 39))
+def test_a_token_with_two_neighbours_swapped_is_not_well_formed(place: int) -> None:
+    token = tokens.new_token()
+    swapped = token[:place] + token[place + 1] + token[place] + token[place + 2 :]
+    assert swapped == token or not tokens.is_well_formed(swapped)
+
+
+@pytest.mark.parametrize("change", ["{}x", "x{}", " {}", "{}\n", "{}{}", "", "pts_"])
+def test_a_token_with_something_added_is_not_well_formed(change: str) -> None:
+    token = tokens.new_token()
+    assert not tokens.is_well_formed(change.format(token, token))
+
+
+def test_only_a_digest_is_kept(own: Caller) -> None:
+    own.get(FOUND)
+    row = AccessToken.objects.filter(shop=own.shop).values().get()
+    assert re.fullmatch(r"[0-9a-f]{64}", row["digest"])
+    for value in row.values():
+        for part in (own.token, own.token[4:34], own.token[-6:]):
+            assert part not in str(value)
+
+
+def test_a_token_ends_at_the_moment_it_expires(own: Caller, clock: Clock) -> None:
+    token = AccessTokenFactory(shop=own.shop, expires_at=clock.now() + timedelta(seconds=10))
+    caller = Caller(own.shop, token.secret)
+    assert caller.get(FOUND).status_code == 200
+    clock.tick(9.999)
+    assert caller.get(FOUND).status_code == 200
+    clock.tick(0.001)
+    # At once, although the token is remembered.
+    assert caller.get(FOUND).status_code == 403
+    clock.tick(3600)
+    forget()
+    assert caller.get(FOUND).status_code == 403
+
+
+def test_a_revocation_takes_effect_within_the_seconds_stated(own: Caller) -> None:
+    assert authentication.REMEMBERED_S <= MAX_REMEMBERED_S
+    assert own.get(FOUND).status_code == 200
+    assert AccessToken.objects.filter(shop=own.shop).revoke() == 1
+    remembered_for(authentication.REMEMBERED_S)
+    assert own.get(FOUND).status_code == 403
+
+
+def test_a_revocation_takes_effect_at_once_for_a_token_not_used_lately(own: Caller) -> None:
+    AccessToken.objects.filter(shop=own.shop).revoke()
+    assert own.get(FOUND).status_code == 403
+
+
+def test_a_shop_made_inactive_is_refused_within_the_seconds_stated(own: Caller) -> None:
+    assert own.get(FOUND).status_code == 200
+    own.shop.is_active = False
+    own.shop.save()
+    remembered_for(authentication.REMEMBERED_S)
+    assert own.get(FOUND).status_code == 403
+
+
+def test_a_revocation_is_kept_with_its_first_time(own: Caller) -> None:
+    mine = AccessToken.objects.filter(shop=own.shop)
+    assert mine.revoke() == 1
+    revoked_at = mine.get().revoked_at
+    assert revoked_at is not None
+    assert mine.revoke() == 0
+    assert mine.get().revoked_at == revoked_at
+
+
+def test_the_last_use_is_kept_with_at_most_one_write_a_minute(own: Caller, clock: Clock) -> None:
+    mine = AccessToken.objects.filter(shop=own.shop)
+    assert mine.get().last_used_at is None
+    own.get(FOUND)
+    first = mine.get().last_used_at
+    assert first is not None
+    assert abs(first - clock.now()) < timedelta(minutes=1)
+    clock.tick(50)
+    with written() as statements:
+        for _ in range(3):
+            forget()
+            own.get(FOUND)
+    assert statements == []
+    clock.tick(30)
+    forget()
+    with written() as statements:
+        own.get(FOUND)
+        own.get(FOUND)
+    assert len(statements) == 1
+    last_used_at = mine.get().last_used_at
+    assert last_used_at is not None
+    assert last_used_at >= first
+
+
+def test_an_attempt_with_a_token_that_is_not_valid_is_no_use(db: None) -> None:
+    token = AccessTokenFactory(is_revoked=True)
+    assert Caller(token.shop, token.secret).get(FOUND).status_code == 403
+    token.refresh_from_db()
+    assert token.last_used_at is None
+
+
+def test_a_last_use_that_cannot_be_kept_fails_no_request(
+    transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(execute: Any, sql: str, *args: Any) -> Any:
+        if sql.startswith("UPDATE"):
+            raise DatabaseError("read-only")
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(refuse):
+        assert own.get(FOUND).status_code == 200
+    assert "last use not recorded" in caplog.text
+
+
+def test_a_look_up_with_a_token_just_used_costs_one_query(own: Caller, django_assert_num_queries: Any) -> None:
+    own.look_up("absent")
+    with django_assert_num_queries(1):
+        own.look_up("absent")
+    with django_assert_num_queries(1):
+        own.get(FOUND)
+
+
+def test_a_first_look_up_costs_three_queries(own: Caller, django_assert_num_queries: Any) -> None:
+    """The token with its shop, its last use, and the parcel."""
+    with django_assert_num_queries(3):
+        own.look_up("absent")
+
+
+@pytest.mark.parametrize("token", ["", "nonsense", "pts_" + "0" * 36, tokens.new_token()[:-1]])
+def test_a_mistyped_token_costs_no_query(token: str, db: None, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        assert client().get(SEARCH, headers={"Authorization": f"Bearer {token}"}).status_code == 403
+
+
+def test_a_request_without_a_token_costs_no_query(db: None, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0):
+        assert client().get(SEARCH).status_code == 403
