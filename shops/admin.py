@@ -69,6 +69,9 @@ class TokenInline(TokenTabularInline):
     can_delete = False
     hide_title = True
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
+        return super().get_queryset(request).select_related("shop")
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
@@ -89,6 +92,7 @@ class ShopAdmin(ShopModelAdmin):
     """Shops. One that leaves is made inactive and never deleted: its parcels stay."""
 
     list_display = ("name", "id", "is_active", "tokens_in_use", "created_at", "links")
+    ordering = ("name", "id")  # the model's own is lost where rows are counted
     list_filter = ("is_active",)
     search_fields = ("name", "id")
     search_help_text = "Name or id"

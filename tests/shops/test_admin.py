@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shops import tokens
 from shops.models import AccessToken, Shop
+from tests.conftest import client
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -29,9 +30,9 @@ def shop() -> Shop:
 def logged_in(*permissions: str, **options: Any) -> Client:
     user = User.objects.create_user("ada", password="correct horse", is_staff=True, **options)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client = Client()
-    assert client.login(username="ada", password="correct horse")
-    return client
+    made = client()
+    assert made.login(username="ada", password="correct horse")
+    return made
 
 
 @pytest.fixture
@@ -39,9 +40,9 @@ def staff() -> Client:
     return logged_in(is_superuser=True)
 
 
-def test_the_admin_is_found_without_its_slash(client: Client) -> None:
-    assert client.get("/admin").headers["Location"] == "/admin/"
-    assert client.get("/admin/", follow=True).templates[0].name == "admin/login.html"
+def test_the_admin_is_found_without_its_slash() -> None:
+    assert client().get("/admin").headers["Location"] == "/admin/"
+    assert client().get("/admin/", follow=True).templates[0].name == "admin/login.html"
 
 
 def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Client) -> None:
@@ -189,12 +190,12 @@ def test_a_shop_is_chosen_by_typing_a_part_of_its_name(staff: Client, shop: Shop
 def test_a_colleagues_account_can_be_made(staff: Client) -> None:
     passwords = {"password1": "battery staple 9", "password2": "battery staple 9"}
     staff.post("/admin/auth/user/add/", {"username": "bob", "usable_password": "true", **passwords})
-    assert Client().login(username="bob", password="battery staple 9")
+    assert client().login(username="bob", password="battery staple 9")
 
 
-def queries(client: Client, path: str) -> int:
+def queries(staff: Client, path: str) -> int:
     with CaptureQueriesContext(connection) as captured:
-        assert client.get(path).status_code == 200
+        assert staff.get(path).status_code == 200
     return len(captured)
 
 
