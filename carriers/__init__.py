@@ -1,0 +1,19 @@
+"""The wire clients of the carriers: plain Python, one interface, one exception tree.
+
+A third carrier is one new module with a client like these, one line in `CARRIERS`, and its products in the
+catalogue.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from carriers.alpha import AlphaClient
+from carriers.beta import BetaClient
+
+CARRIERS: Final[Mapping[str, type[AlphaClient] | type[BetaClient]]] = MappingProxyType(
+    {
+        AlphaClient.name: AlphaClient,
+        BetaClient.name: BetaClient,
+    }
+)

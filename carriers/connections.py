@@ -1,0 +1,173 @@
+"""Connections that keep one deadline over all of it: name, connect, TLS, sending, each byte of the answer.
+
+The libraries' own timeouts hold for one socket operation each, so a server that drips a byte a second never
+trips them. Here every socket operation is given what is left of the whole call.
+"""
+
+import queue
+import socket
+import ssl
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any, Final
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+
+# An address that does not answer is given up early enough to try again within the deadline.
+CONNECT_TIMEOUT_S: Final = 5.0
+# Servers commonly close a silent connection after 5 s, and whether a request sent in that instant was carried
+# out cannot be known: an idle connection is left before they would.
+MAX_IDLE_S: Final = 4.0
+
+
+class Deadline:
+    """A moment after which a call has no more time."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._ends_at = time.monotonic() + timeout_s
+
+    def remaining_s(self) -> float:
+        """The seconds left, above 0; raises TimeoutError when there are none."""
+        remaining_s = self._ends_at - time.monotonic()
+        if remaining_s <= 0:
+            raise TimeoutError("the deadline has passed")
+        return remaining_s
+
+
+@dataclass
+class Exchange:
+    """One attempt to send a request: its limits, and whether a byte of it may have left."""
+
+    deadline: Deadline
+    max_answer_bytes: int
+    received_bytes: int = 0
+    is_sent: bool = False
+
+
+# Connections are pooled and know their call only while it runs; one thread makes one exchange at a time.
+current_exchange: ContextVar[Exchange] = ContextVar("current_exchange")
+
+
+class _BoundedSocket(socket.socket):
+    """A socket whose every operation ends with the current exchange's deadline and counts its bytes.
+
+    The answer's headers are counted too, so that nothing a server sends is unbounded.
+    """
+
+    used_at = 0.0
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        exchange = current_exchange.get()
+        self.settimeout(exchange.deadline.remaining_s())
+        count = super().recv_into(*args, **kwargs)
+        exchange.received_bytes += count
+        self.used_at = time.monotonic()
+        if exchange.received_bytes > exchange.max_answer_bytes:
+            raise OSError("the answer is too large")
+        return count
+
+    def send(self, *args: Any, **kwargs: Any) -> int:
+        self.settimeout(current_exchange.get().deadline.remaining_s())
+        return super().send(*args, **kwargs)
+
+    def sendall(self, *args: Any, **kwargs: Any) -> None:
+        # For a plain socket the timeout is one for all the data, for TLS each `send` sets its own.
+        self.settimeout(current_exchange.get().deadline.remaining_s())
+        super().sendall(*args, **kwargs)
+
+
+class _BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
+    """The same under TLS."""
+
+
+def tls_context(ca_file: str) -> ssl.SSLContext:
+    """A context that verifies certificate and host name, always."""
+    context = ssl.create_default_context(cafile=ca_file)
+    context.sslsocket_class = _BoundedTLSSocket
+    return context
+
+
+def _resolve(host: str, port: int, timeout_s: float) -> list[Any]:
+    """Look a name up; the system's resolver knows no timeout, so it runs beside and is left behind."""
+    found: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:  # noqa: BLE001 - it is raised again in the caller's thread
+            found.put(error)
+
+    Thread(target=look_up, name="carrier-name-lookup", daemon=True).start()
+    try:
+        result = found.get(timeout=timeout_s)
+    except queue.Empty:
+        raise TimeoutError("the name was not resolved in time") from None
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.socket:
+    """Connect to the first of a host's addresses that answers."""
+    last_error = OSError("the name has no address")
+    for family, kind, protocol, _, address in _resolve(host, port, deadline.remaining_s()):
+        sock = _BoundedSocket(family, kind, protocol)
+        try:
+            for option in options or ():
+                sock.setsockopt(*option)
+            sock.settimeout(min(CONNECT_TIMEOUT_S, deadline.remaining_s()))
+            sock.connect(address)
+            sock.settimeout(deadline.remaining_s())  # what a TLS handshake may take
+        except OSError as error:
+            sock.close()
+            last_error = error
+        else:
+            return sock
+    raise last_error
+
+
+class _BoundedConnection(urllib3.connection.HTTPConnection):
+    """A connection that says when the first byte of a request leaves."""
+
+    def _new_conn(self) -> socket.socket:
+        deadline = current_exchange.get().deadline
+        try:
+            return _connect(self._dns_host, self.port or 0, self.socket_options, deadline)
+        except socket.gaierror as error:
+            raise NameResolutionError(self.host, self, error) from error
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, "not connected in time") from error
+        except OSError as error:
+            raise NewConnectionError(self, "not connected") from error
+
+    def send(self, data: Any) -> None:
+        if self.sock is None:
+            self.connect()
+        exchange = current_exchange.get()
+        exchange.deadline.remaining_s()
+        exchange.is_sent = True
+        super().send(data)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection may be used again; the pool asks before it hands one out."""
+        used_at = getattr(self.sock, "used_at", 0.0)
+        return super().is_connected and time.monotonic() - used_at < MAX_IDLE_S
+
+
+class _BoundedTLSConnection(_BoundedConnection, urllib3.connection.HTTPSConnection):
+    """The same under TLS."""
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _BoundedConnection
+
+
+class _TLSPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _BoundedTLSConnection
+
+
+POOL_CLASSES: Final = {"http": _Pool, "https": _TLSPool}

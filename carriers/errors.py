@@ -1,0 +1,121 @@
+"""What can go wrong with a carrier, as the one exception tree that leaves this package.
+
+CarrierError
+├── Rejected                   the request was refused: nothing was made, the same request fails again
+│   ├── ProductNotInContract   the contract does not list the product
+│   ├── AddressRejected        the sender's or the recipient's address
+│   ├── PickupPointRejected    the pickup point is missing, malformed, unknown or closed
+│   ├── RequestRejected        any other documented refusal: dates, weight, phone, customs
+│   └── CredentialsRejected    the contract's account number, password or key
+├── CarrierUnavailable         nothing was made, a retry is safe
+└── OutcomeUnknown             the carrier may have made a parcel: never send it again unasked
+"""
+
+from typing import ClassVar
+
+
+class CarrierError(Exception):
+    """A call to a carrier that gave no label, with the facts a caller decides by.
+
+    `str()` is fit for the client of an API: the carrier's text in it is cleaned and holds neither secrets nor
+    addresses. `field` is the API's JSON path of the value at fault, where it is known. `made_numbers` are the
+    parcels that exist at the carrier although the label as a whole failed.
+    """
+
+    code_suffix: ClassVar[str] = "ERROR"
+    summary: ClassVar[str] = "The carrier gave no label"
+
+    def __init__(  # noqa: PLR0913 - an error carries its facts, all but the carrier optional
+        self,
+        carrier: str,
+        detail: str = "",
+        *,
+        field: str = "",
+        http_status: int | None = None,
+        carrier_code: str = "",
+        carrier_text: str = "",
+        made_numbers: tuple[str, ...] = (),
+        is_carrier_failing: bool = False,
+    ) -> None:
+        self.carrier = carrier
+        self.detail = detail
+        self.field = field
+        self.http_status = http_status
+        self.carrier_code = carrier_code
+        self.carrier_text = carrier_text
+        self.made_numbers = made_numbers
+        self.is_carrier_failing = is_carrier_failing
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        if self.field:
+            return f"{self.field}: {self.detail}"
+        return ": ".join(part for part in (self.summary, self.detail, self.carrier_text) if part)
+
+    @property
+    def code(self) -> str:
+        """The API's error code, such as ALPHA_ADDRESS_REJECTED."""
+        return f"{self.carrier.upper()}_{self.code_suffix}"
+
+    @property
+    def is_nothing_made(self) -> bool:
+        """Whether it is certain that no parcel exists at the carrier."""
+        return not self.made_numbers
+
+
+class Rejected(CarrierError):  # noqa: N818 - named for what happened
+    """The request was refused, by the carrier or here before it was sent."""
+
+    code_suffix = "REQUEST_REJECTED"
+    summary = "The carrier refused the request"
+
+
+class ProductNotInContract(Rejected):
+    """The contract may not make labels for the product."""
+
+    code_suffix = "PRODUCT_NOT_IN_CONTRACT"
+    summary = "The product is not on the carrier contract"
+
+
+class AddressRejected(Rejected):
+    """The sender's or the recipient's address was refused."""
+
+    code_suffix = "ADDRESS_REJECTED"
+    summary = "The carrier refused the address"
+
+
+class PickupPointRejected(Rejected):
+    """The pickup point was refused."""
+
+    code_suffix = "PICKUP_POINT_REJECTED"
+    summary = "The carrier refused the pickup point"
+
+
+class RequestRejected(Rejected):
+    """Any other documented refusal."""
+
+
+class CredentialsRejected(Rejected):
+    """The contract's credentials were refused."""
+
+    code_suffix = "CREDENTIALS_REJECTED"
+    summary = "The carrier refused the contract's credentials"
+
+
+class CarrierUnavailable(CarrierError):  # noqa: N818 - named for what happened
+    """Never reached, given a rest, or failing by its own word: this call made nothing."""
+
+    code_suffix = "UNAVAILABLE"
+    summary = "The carrier is unavailable"
+
+
+class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
+    """The request may have been carried out, and no readable answer says so."""
+
+    code_suffix = "OUTCOME_UNKNOWN"
+    summary = "The carrier's answer is missing or unreadable, a parcel may have been made"
+
+    @property
+    def is_nothing_made(self) -> bool:
+        """Never certain."""
+        return False

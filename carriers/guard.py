@@ -1,0 +1,105 @@
+"""Limits on one carrier's calls in one process: how many at a time, and a rest for one that keeps failing."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NoReturn
+
+import pybreaker
+
+from carriers.errors import CarrierError, CarrierUnavailable
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of this process a carrier may take."""
+
+    timeout_s: float = 20.0  # a deadline over a whole label, all its linked calls included
+    max_concurrent_calls: int = 4
+    failures_before_rest: int = 5  # in a row
+    rest_s: float = 30.0
+
+
+class _Failure(Exception):  # noqa: N818 - a signal to the breaker, never seen outside
+    pass
+
+
+class Guard:
+    """Lets calls through, or refuses them at once with CarrierUnavailable.
+
+    pybreaker's own `call` holds its lock while the function runs, which would put all calls in one line. So
+    the breaker is only told how a call ended, and this class lets a single probe through at a time.
+    """
+
+    def __init__(self, carrier: str, limits: Limits) -> None:
+        self._carrier = carrier
+        self._slots = threading.BoundedSemaphore(limits.max_concurrent_calls)
+        self._rest = timedelta(seconds=limits.rest_s)
+        self._probe = threading.Lock()
+        self._storage = pybreaker.CircuitMemoryStorage(pybreaker.STATE_CLOSED)
+        self._breaker = pybreaker.CircuitBreaker(
+            fail_max=limits.failures_before_rest,
+            reset_timeout=limits.rest_s,
+            state_storage=self._storage,
+            throw_new_error_on_trip=False,
+        )
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Hold a slot while the block runs, and learn from how it ends."""
+        with self._holding_a_slot(), self._probing():
+            try:
+                yield
+            except CarrierError as error:
+                self._report(is_failure=error.is_carrier_failing)
+                raise
+            self._report(is_failure=False)
+
+    @contextmanager
+    def _holding_a_slot(self) -> Iterator[None]:
+        if not self._slots.acquire(blocking=False):
+            raise CarrierUnavailable(self._carrier, "too many calls at a time")
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    def _probing(self) -> AbstractContextManager[object]:
+        if self._storage.state == pybreaker.STATE_CLOSED:
+            return nullcontext()
+        return self._as_the_only_probe()
+
+    @contextmanager
+    def _as_the_only_probe(self) -> Iterator[None]:
+        if not self._probe.acquire(blocking=False):
+            raise self._resting()
+        try:
+            # Looked at under the lock: the probe before this one may just have failed.
+            if self._is_resting():
+                raise self._resting()
+            yield
+        finally:
+            self._probe.release()
+
+    def _is_resting(self) -> bool:
+        opened_at = self._storage.opened_at
+        is_open = self._storage.state == pybreaker.STATE_OPEN
+        return is_open and opened_at is not None and datetime.now(UTC) < opened_at + self._rest
+
+    def _resting(self) -> CarrierUnavailable:
+        return CarrierUnavailable(self._carrier, "given a rest after repeated failures")
+
+    def _report(self, *, is_failure: bool) -> None:
+        # A call from before the rest may end during it: the breaker then refuses even the report.
+        with suppress(_Failure, pybreaker.CircuitBreakerError):
+            self._breaker.call(_fail if is_failure else _succeed)
+
+
+def _fail() -> NoReturn:
+    raise _Failure
+
+
+def _succeed() -> None:
+    pass

@@ -1,0 +1,102 @@
+"""The way to one carrier: guarded, with a deadline, and one structured log line for each call."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final, TypeVar
+
+from carriers import pdf
+from carriers.connections import Deadline
+from carriers.errors import CarrierError, OutcomeUnknown, Rejected
+from carriers.guard import Guard, Limits
+from carriers.messages import Answer, Request, UnreadableError
+from carriers.transport import Transport
+
+logger: Final = logging.getLogger("carriers")
+T = TypeVar("T")
+
+
+class Line:
+    """What a client holds for its carrier, once a process."""
+
+    def __init__(self, carrier: str, limits: Limits, transport: Transport | None = None) -> None:
+        self._carrier = carrier
+        self._timeout_s = limits.timeout_s
+        self._guard = Guard(carrier, limits)
+        self._transport = transport or Transport(pool_size=limits.max_concurrent_calls)
+
+    @contextmanager
+    def open(self, operation: str) -> Iterator[Deadline]:
+        """Let a label's exchanges through under one deadline, or raise CarrierUnavailable at once."""
+        started_s = time.monotonic()
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._guard.call())
+            except CarrierError as error:
+                self._log(operation, started_s, None, error)
+                raise
+            yield Deadline(self._timeout_s)
+
+    def exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:
+        """Send a request and return what `read` makes of the answer.
+
+        `read` raises UnreadableError for an answer that leaves things open, else the fitting CarrierError.
+        """
+        started_s = time.monotonic()
+        answer: Answer | None = None
+        failure: CarrierError | None = None
+        try:
+            answer = self._transport.post(self._carrier, request, deadline)
+            return read(answer)
+        except CarrierError as error:
+            failure = error
+            raise
+        except Exception as error:
+            # An oversight in reading must not pass for an answer: the request was sent.
+            failure = self._unsure(request, error)
+            raise failure from error
+        finally:
+            if failure and answer:
+                failure.http_status = answer.status
+            self._log(request.operation, started_s, answer, failure)
+
+    def joined(
+        self,
+        pdfs: Sequence[bytes],
+        numbers: tuple[str, ...],
+        deadline: Deadline,
+        *,
+        unsure: type[CarrierError] = OutcomeUnknown,
+    ) -> bytes:
+        """One PDF of all; the parcels exist by now, so a failure speaks of them."""
+        started_s = time.monotonic()
+        try:
+            return pdf.joined(pdfs, deadline)
+        except UnreadableError as error:
+            failure = unsure(self._carrier, str(error), made_numbers=numbers, is_carrier_failing=True)
+            self._log("join", started_s, None, failure)
+            raise failure from None
+
+    def _unsure(self, request: Request, error: Exception) -> CarrierError:
+        if isinstance(error, UnreadableError):
+            made_numbers = error.made_numbers
+            return request.unsure(
+                self._carrier, str(error), made_numbers=made_numbers, is_carrier_failing=True
+            )
+        return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
+
+    def _log(
+        self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None
+    ) -> None:
+        """Facts only: no secret, nothing personal, and not the carrier's text, which may echo it."""
+        facts = {
+            "carrier": self._carrier,
+            "operation": operation,
+            "outcome": failure.code_suffix.lower() if failure else "ok",
+            "http_status": answer.status if answer else None,
+            "duration_ms": round((time.monotonic() - started_s) * 1000),
+            "carrier_code": failure.carrier_code if failure else "",
+        }
+        is_expected = failure is None or isinstance(failure, Rejected)
+        logger.log(logging.INFO if is_expected else logging.WARNING, "carrier call", extra=facts)

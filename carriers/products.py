@@ -1,0 +1,164 @@
+"""The catalogue: every product, who carries it, and under which codes it is bought.
+
+The codes are the carriers' published defaults; a shop's contract may replace them (`ProductOverride`). Where
+neither the specification nor a carrier's protocol limits a destination nothing is limited here: the carrier
+decides.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from carriers.base import ProductOverride
+
+PARIS: Final = ZoneInfo("Europe/Paris")  # both carriers mean this clock by "today" and "Saturday"
+_SATURDAY: Final = 5
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Countries by ISO 3166-1 alpha-2 code, or all but these."""
+
+    countries: frozenset[str]
+    is_all_but: bool = False
+
+    def __contains__(self, country_code: str) -> bool:
+        return (country_code in self.countries) != self.is_all_but
+
+
+def _zone(codes: str, *zones: Zone) -> Zone:
+    return Zone(frozenset(codes.split()).union(*(zone.countries for zone in zones)))
+
+
+ANYWHERE: Final = Zone(frozenset(), is_all_but=True)
+MAINLAND: Final = _zone("FR MC")
+OVERSEAS: Final = _zone("BL GF GP MQ PM RE YT NC PF TF WF")
+FRANCE: Final = _zone("AD", MAINLAND)
+BETA_PICKUP_EUROPE: Final = _zone("BE DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI")
+EU_ABROAD: Final = _zone("BG CY GR HR MT RO", BETA_PICKUP_EUROPE)
+EUROPE_ABROAD: Final = _zone(
+    "AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA XK", EU_ABROAD
+)
+EUROPE: Final = _zone("", MAINLAND, EUROPE_ABROAD)
+ABROAD: Final = Zone(MAINLAND.countries | OVERSEAS.countries, is_all_but=True)
+CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One of a product's carrier codes, with where, when and up to which weight it is the right one."""
+
+    carrier_code: str
+    service: str = ""
+    zone: Zone = ANYWHERE
+    is_saturday_only: bool = False
+    up_to_kg: Decimal | None = None
+
+    def fits(self, country_code: str, weight_kg: Decimal, ship_at: datetime) -> bool:
+        """Whether this is the code for such a parcel."""
+        if self.is_saturday_only and ship_at.astimezone(PARIS).weekday() != _SATURDAY:
+            return False
+        return country_code in self.zone and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of the catalogue; the first of its routes that fits is taken."""
+
+    code: str
+    carrier: str
+    meaning: str
+    routes: tuple[Route, ...]
+    zone: Zone = ANYWHERE
+    needs_pickup_point: bool = False
+    max_weight_kg: Decimal = Decimal(30)
+
+    def route(
+        self,
+        country_code: str,
+        weight_kg: Decimal,
+        ship_at: datetime,
+        override: ProductOverride | None = None,
+    ) -> Route | None:
+        """The carrier code and service of one parcel, or None where the product does not go."""
+        if country_code not in self.zone:
+            return None
+        default = next((r for r in self.routes if r.fits(country_code, weight_kg, ship_at)), None)
+        if override is None:
+            return default
+        return Route(override.carrier_code, override.service or (default.service if default else ""))
+
+
+def _alpha(code: str, meaning: str, *routes: Route, zone: Zone = ANYWHERE) -> Product:
+    return Product(code, "alpha", meaning, routes, zone)
+
+
+def _alpha_relay(code: str, meaning: str, *routes: Route, zone: Zone = ANYWHERE) -> Product:
+    return Product(code, "alpha", meaning, routes, zone, needs_pickup_point=True, max_weight_kg=Decimal(20))
+
+
+def _beta(code: str, meaning: str, zone: Zone, *routes: Route) -> Product:
+    return Product(code, "beta", meaning, routes, zone)
+
+
+def _beta_pickup(code: str, meaning: str, zone: Zone, *routes: Route) -> Product:
+    return Product(code, "beta", meaning, routes, zone, needs_pickup_point=True)
+
+
+_CATALOGUE: Final = (
+    # Saturday delivery (service 6) of the next two is an extra that somebody orders, so it is left to a
+    # contract's override; the Saturday services further down are what the carrier wants on that day, so they
+    # follow the date.
+    _alpha("alpha-18", "Next day before 6 p.m.", Route("16", "0")),
+    _alpha("alpha-13", "Next day before 1 p.m.", Route("01", "0")),
+    _alpha(
+        "alpha_jour_j",
+        "Same-day delivery",
+        Route("4I", "974", is_saturday_only=True),
+        Route("4I", "973"),
+    ),
+    _alpha("alpha_rapide_eco", "Fast and economic (Europe)", Route("44", "0"), zone=EUROPE),
+    _alpha("alpha_express_world", "Express worldwide (international)", Route("17", "0")),
+    _alpha_relay("relais", "Relay delivery, France", Route("86", "0"), zone=MAINLAND),
+    _alpha_relay(
+        "alpha_relais_europe_outre_mer",
+        "Relay, Europe and overseas",
+        Route("4P", "369", OVERSEAS, is_saturday_only=True),
+        Route("4P", "368", OVERSEAS),
+        Route("49", "337", EUROPE, up_to_kg=Decimal(3)),
+        Route("49", "338", EUROPE),
+        zone=_zone("", EUROPE, OVERSEAS),
+    ),
+    _alpha_relay("shop2shop", "Shop-to-shop", Route("5E", "0")),
+    _alpha_relay("alpha_2shopdirect", "Shop direct", Route("5X", "6")),
+    _beta(
+        "beta",
+        "Generic",
+        ANYWHERE,
+        Route("DOM", zone=_zone("BE CH", FRANCE)),
+        Route("COM", zone=OVERSEAS),
+        Route("DOS"),
+    ),
+    _beta("beta_domicile_signature_france", "Home, with signature, France", FRANCE, Route("DOS")),
+    _beta("beta_domicile_sans_signature_france", "Home, without signature, France", FRANCE, Route("DOM")),
+    _beta_pickup("beta_point_retrait_france", "Pickup point, France", MAINLAND, Route("HD")),
+    _beta("beta_domicile_signature_europe", "Home, with signature, Europe", EUROPE_ABROAD, Route("DOS")),
+    _beta(
+        "beta_domicile_sans_signature_europe",
+        "Home, without signature, Europe",
+        _zone("BE CH"),
+        Route("DOM"),
+    ),
+    _beta_pickup("beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD")),
+    _beta("beta_domicile_signature_outre_mer", "Home, with signature, overseas", OVERSEAS, Route("CDS")),
+    _beta(
+        "beta_domicile_sans_signature_outre_mer", "Home, without signature, overseas", OVERSEAS, Route("COM")
+    ),
+    _beta("beta_domicile_signature_monde", "Home, with signature, worldwide", ABROAD, Route("DOS")),
+)
+
+PRODUCTS: Final[Mapping[str, Product]] = MappingProxyType({product.code: product for product in _CATALOGUE})

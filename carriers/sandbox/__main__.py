@@ -1,0 +1,47 @@
+"""Runs the sandbox from the command line: `python -m carriers.sandbox --port 8100`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.server import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def serve(host: str, port: int, ledger: Path | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; prints the URLs on standard error. Needs the main thread."""
+    server = SandboxServer(host, port, ledger)
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, lambda *_: server.depot.closing.set())
+    lines = (
+        f"alpha shipping  {server.alpha_url}",
+        f"alpha tracking  {server.alpha_tracking_url}",
+        f"beta            {server.beta_url}",
+        f"ledger          {server.url}/ledger",
+        f"help            {server.url}/",
+    )
+    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.flush()
+    try:
+        server.serve_forever()
+    finally:
+        server.close()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="carriers.sandbox", description="Plays both carriers over HTTP.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8100)
+    parser.add_argument("--ledger", type=Path, help="a file that keeps what was bought")
+    options = parser.parse_args(argv)
+    serve(options.host, options.port, options.ledger)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""beta's label service: `generateLabel` and `checkGenerateLabel`."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox import beta_tables as tables
+from carriers.sandbox.beta_links import Link, check_followers, read_link
+from carriers.sandbox.beta_reading import Json, MalformedError, read_request
+from carriers.sandbox.beta_rules import account_of, check_request, destination_of
+from carriers.sandbox.exchange import Answer, json_answer
+from carriers.sandbox.faultbook import Operation, Play
+from carriers.sandbox.label import Label, PageFormat, customs_form_pdf, label_pdf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from carriers.sandbox.depot import Depot
+    from carriers.sandbox.exchange import Request
+
+BUY, CHECK = "generateLabel", "checkGenerateLabel"
+BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
+SHAPE_CODE = "30204"  # what the shapes of an error are shown with
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A valid request for one parcel."""
+
+    letter: Json
+    account: str
+    link: Link
+    page_format: PageFormat
+    warnings: Sequence[tuple[str, str]]
+    block: str  # the answer's, which the version names
+
+
+def answer_beta(depot: Depot, request: Request, version: str, operation: str) -> Answer:
+    if request.method != "POST":
+        return json_answer({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+    try:
+        body = read_request(request)
+    except MalformedError as error:
+        return json_answer({"error": "Bad Request", "message": str(error)}, 400)
+    api_key = request.headers.get("apikey", "")
+    findings = check_request(body, api_key)
+    link = read_link(body, findings)
+    account = account_of(body, api_key)
+    if not findings.errors and link.followers:
+        check_followers(link, depot.ledger, account, findings)
+    if findings.errors:
+        return refused([_message(code, "ERROR", text) for code, text in findings.errors])
+    page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
+    order = Order(body["letter"], account, link, page_format, findings.warnings, BLOCKS[version])
+    return _perform(depot, order, operation)
+
+
+def refused(messages: list[Message], status: int = 400) -> Answer:
+    return json_answer({"messages": messages}, status)
+
+
+def _perform(depot: Depot, order: Order, operation: str) -> Answer:
+    reference = order.letter["service"].get("orderNumber", "")
+    texts = (order.letter["sender"].get("senderParcelRef", ""),)
+    return depot.perform(
+        Operation("beta", operation, reference, order.link.rank, texts),
+        lambda play: _make(depot, order, play) if operation == BUY else _checked(order),
+        _refusal,
+    )
+
+
+def _message(code: str, kind: str, text: str) -> Message:
+    return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
+
+
+def _refusal(name: str) -> Answer:
+    """Return the refusal of a fault's name or an error code."""
+    error = [_message(SHAPE_CODE, "ERROR", tables.meaning_of(SHAPE_CODE))]
+    shapes = {
+        "contract": lambda: _refusal("30009"),
+        "json500": lambda: refused([_message("1", "ERROR", "SANDBOX: internal error")], 500),
+        "error200": lambda: refused(error, 200),
+        "errorpart": lambda: _multipart({"messages": error}, [], 400),
+        "errorbare": lambda: json_answer({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
+        "errorlist": lambda: json_answer(
+            {"errors": [{"code": SHAPE_CODE, "message": tables.meaning_of(SHAPE_CODE)}]}, 400
+        ),
+        "errorflat": lambda: json_answer({"errorCode": SHAPE_CODE, "errorLabel": tables.meaning_of(SHAPE_CODE)}, 400),
+        "unknown": lambda: refused([_message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
+    }
+    if name in shapes:
+        return shapes[name]()
+    return refused([_message(name, "ERROR", tables.meaning_of(name))])
+
+
+def _messages(order: Order) -> list[Message]:
+    done = _message("0", "INFOS", "SANDBOX: done")
+    return [done, *(_message(code, "WARNING", text) for code, text in order.warnings)]
+
+
+def _checked(order: Order) -> Answer:
+    return json_answer({"messages": _messages(order), order.block: None})
+
+
+def _make(depot: Depot, order: Order, play: Play | None) -> Answer:
+    """Enter the parcel in the ledger, then answer with its label."""
+    fault = play.fault.name if play else ""
+    label = _label(order, depot.numbers("beta", 1, play)[0])
+    depot.sell([label], order.account, play)
+    if fault == "warning":
+        order = replace(order, warnings=[*order.warnings, (SHAPE_CODE, "SANDBOX: line2 is cut")])
+    return _multipart(_infos(order, label), _documents(order, label, fault))
+
+
+def _infos(order: Order, label: Label) -> Message:
+    made = {
+        "parcelNumber": label.tracking_number,
+        "parcelNumberPartner": None,
+        "pdfUrl": None,
+        "fields": None,
+    }
+    return {"messages": _messages(order), order.block: made}
+
+
+def _documents(order: Order, label: Label, fault: str) -> list[tuple[str, bytes]]:
+    if fault == "nolabel":
+        return []
+    pdf = b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)
+    destination = destination_of(order.letter)
+    if destination is None or not destination.is_customs:
+        return [("label", pdf)]
+    return [("label", pdf), ("cn23", customs_form_pdf(label, _articles(order.letter)))]
+
+
+def _articles(letter: Json) -> list[str]:
+    return [
+        f"{article['quantity']} x {article['description']}, {article['weight']} kg, "
+        f"{article['value']} {article['currency']}, HS {article['hsCode']}, {article['originCountry']}"
+        for article in letter["customsDeclarations"]["contents"]["article"]
+    ]
+
+
+def _multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Answer:
+    """Return the body as the service writes it: a line break before the first boundary, none at the end."""
+    boundary = f"uuid:{uuid.uuid4()}"
+    parts = [("jsonInfos", "application/json;charset=UTF-8", json.dumps(infos, ensure_ascii=False).encode())]
+    parts += [(name, "application/octet-stream", content) for name, content in documents]
+    lines = [
+        f"\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Transfer-Encoding: binary\r\n"
+        f"Content-ID: <{name}>\r\n\r\n".encode()
+        + content
+        for name, media_type, content in parts
+    ]
+    media_type = f'multipart/related; type="application/json"; boundary="{boundary}"; start="<jsonInfos>"'
+    return Answer(status, media_type, b"".join(lines) + f"\r\n--{boundary}--".encode())
+
+
+def _label(order: Order, number: str) -> Label:
+    service, addressee = order.letter["service"], order.letter["addressee"]
+    address = addressee["address"]
+    return Label(
+        carrier="beta",
+        tracking_number=number,
+        product_name=tables.PRODUCTS[service["productCode"]],
+        product_code=service["productCode"],
+        sender=_lines(order.letter["sender"]["address"]),
+        recipient=_lines(address),
+        phone=address.get("mobileNumber") or address.get("phoneNumber", ""),
+        postal_code=address["zipCode"],
+        pickup_point=order.letter["parcel"].get("pickupLocationId", ""),
+        order_reference=service.get("orderNumber", ""),
+        reference=order.letter["sender"].get("senderParcelRef", ""),
+        weight_kg=float(order.letter["parcel"]["weight"]),
+        rank=order.link.rank,
+        count=order.link.count,
+        ship_date=service["depositDate"],
+        page_format=order.page_format,
+    )
+
+
+def _lines(address: Json) -> tuple[str, ...]:
+    person = f"{address.get('firstName', '')} {address.get('lastName', '')}".strip()
+    lines = (address.get(name, "") for name in ("line0", "line1", "line2", "line3"))
+    town = f"{address['zipCode']} {address['city']}"
+    return (address.get("companyName", ""), person, *lines, town, address["countryCode"])

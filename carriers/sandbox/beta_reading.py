@@ -1,0 +1,69 @@
+"""Reads beta's JSON request strictly: its encoding, its types, no field that the service does not have."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from email.message import Message as MimeHeaders
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox import beta_tables as tables
+
+if TYPE_CHECKING:
+    from carriers.sandbox.exchange import Request
+
+Json = dict[str, Any]
+
+
+class MalformedError(Exception):
+    """The body is not the JSON that this service takes; the text names the place."""
+
+
+def read_request(request: Request) -> Json:
+    """Return the body with every block present and every null left out."""
+    _check_content_type(request.headers.get("content-type", ""))
+    try:
+        body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise MalformedError("the body is not JSON in UTF-8") from None
+    read: Json = _shaped(body, tables.REQUEST, "request")
+    return read
+
+
+def _check_content_type(value: str) -> None:
+    headers = MimeHeaders()
+    headers["content-type"] = value
+    charset = headers.get_content_charset("utf-8")
+    if headers.get_content_type() != "application/json" or charset != "utf-8":
+        raise MalformedError("the content type is application/json, in UTF-8")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _shaped(value: Any, shape: Any, path: str) -> Any:
+    """Check a value against its shape: a type, a block of fields, or a list of blocks."""
+    if isinstance(shape, dict):
+        return _shaped_block(value, shape, path)
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            raise MalformedError(f"{path}: a list is expected")
+        return [_shaped(item, shape[0], f"{path}[{rank}]") for rank, item in enumerate(value)]
+    if not isinstance(value, shape) or (isinstance(value, bool) and shape is not bool):
+        raise MalformedError(f"{path}: of the wrong type")
+    return value
+
+
+def _shaped_block(value: Any, shape: Json, path: str) -> Json:
+    if not isinstance(value, dict):
+        raise MalformedError(f"{path}: an object is expected")
+    unknown = sorted(value.keys() - shape.keys())
+    if unknown:
+        raise MalformedError(f"{path}.{unknown[0]}: this service has no such field")
+    given = {name: inner for name, inner in value.items() if inner is not None}
+    return {
+        name: _shaped(given.get(name, {}), inner, f"{path}.{name}")
+        for name, inner in shape.items()
+        if name in given or isinstance(inner, dict)
+    }

@@ -1,0 +1,186 @@
+"""Draws the label of one parcel as a person expects it, 10 x 15 cm or on A4, and the customs form beside it."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from anyascii import anyascii
+from reportlab.graphics.barcode.code128 import Code128
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.units import mm
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen.canvas import Canvas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PageFormat = Literal["10x15", "A4"]
+NOTICE = "SANDBOX - NOT VALID FOR SHIPPING"
+WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4
+REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
+
+Font = tuple[str, float]  # name and size in points
+Place = tuple[float, float]
+TITLE: Font = (BOLD, 6)
+
+
+@dataclass(frozen=True)
+class Label:
+    """What is printed on a label."""
+
+    carrier: str
+    tracking_number: str
+    product_name: str
+    product_code: str  # with the service, as the carrier prints it
+    sender: Sequence[str]  # lines, the last one the country's code
+    recipient: Sequence[str]
+    phone: str
+    postal_code: str
+    pickup_point: str
+    order_reference: str
+    reference: str
+    weight_kg: float
+    rank: int
+    count: int
+    ship_date: str
+    page_format: PageFormat
+
+
+def printable(text: str) -> str:
+    """Fold letters that PDF's built-in fonts lack (Windows-1252 is what they have) to their nearest."""
+    return "".join(char if char.encode("cp1252", "ignore") else anyascii(char) for char in text)
+
+
+def label_pdf(label: Label) -> bytes:
+    """Return a PDF of one page; the same label gives the same bytes."""
+    is_a4 = label.page_format == "A4"
+    page = _Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), label.tracking_number)
+    if is_a4:
+        _draw_a4_surroundings(page)
+    _draw_head(page, label)
+    _draw_addresses(page, label)
+    _draw_facts(page, label)
+    _draw_barcode(page, label)
+    page.band(1, 7.5)
+    page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
+    page.box(1, HEIGHT_MM - 2)
+    return page.finished()
+
+
+def customs_form_pdf(label: Label, articles: Sequence[str]) -> bytes:
+    """Return a CN23 of one page."""
+    page = _Page(A4, f"CN23 {label.tracking_number}")
+    page.text((20, 270), "CUSTOMS DECLARATION   CN23", (BOLD, 18))
+    page.text((20, 262), f"Parcel {label.tracking_number}   {label.weight_kg:.2f} kg", (REGULAR, 11))
+    page.lines((20, 248), ["FROM", *label.sender], (REGULAR, 10), 80)
+    page.lines((110, 248), ["TO", *label.recipient], (REGULAR, 10), 80)
+    page.lines((20, 195), ["CONTENTS", *articles], (REGULAR, 10), 170)
+    page.text((20, 30), NOTICE, (BOLD, 14))
+    return page.finished()
+
+
+class _Page:
+    """A PDF page whose places are in mm from the lower left corner of the label."""
+
+    def __init__(self, size: tuple[float, float], title: str) -> None:
+        self._content = io.BytesIO()
+        self.canvas = Canvas(self._content, pagesize=size, invariant=1, pageCompression=1)
+        self.canvas.setTitle(title)
+
+    def text(self, at: Place, text: str, font: Font) -> None:
+        self.canvas.setFont(*font)
+        self.canvas.drawString(at[0] * mm, at[1] * mm, printable(text))
+
+    def fitted(self, at: Place, text: str, font: Font, width: float) -> None:
+        """Draw a text that gets smaller, never shorter, when it is wider than that."""
+        name, size = font
+        needed = stringWidth(printable(text), name, size) / mm
+        self.text(at, text, (name, size * min(1, width / needed) if needed else size))
+
+    def lines(self, top: Place, lines: Sequence[str], font: Font, width: float) -> None:
+        for rank, line in enumerate(filter(None, lines)):
+            self.fitted((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
+
+    def right(self, y: float, text: str, font: Font) -> None:
+        """Draw white text that ends at the right margin."""
+        self.canvas.setFont(*font)
+        self.canvas.setFillGray(1)
+        self.canvas.drawRightString((WIDTH_MM - MARGIN_MM) * mm, y * mm, printable(text))
+        self.canvas.setFillGray(0)
+
+    def centred(self, y: float, text: str, font: Font, *, is_white: bool = False) -> None:
+        self.canvas.setFont(*font)
+        self.canvas.setFillGray(1 if is_white else 0)
+        self.canvas.drawCentredString(WIDTH_MM / 2 * mm, y * mm, text)
+        self.canvas.setFillGray(0)
+
+    def box(self, y: float, height: float) -> None:
+        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm)
+
+    def band(self, y: float, height: float) -> None:
+        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=1)
+
+    def line(self, start: Place, end: Place) -> None:
+        self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
+
+    def finished(self) -> bytes:
+        self.canvas.showPage()
+        self.canvas.save()
+        return self._content.getvalue()
+
+
+def _draw_head(page: _Page, label: Label) -> None:
+    page.band(130, 19)
+    page.canvas.setFillGray(1)
+    page.text((MARGIN_MM, 137), label.carrier.upper(), (BOLD, 26))
+    page.right(141, label.product_code, (BOLD, 15))
+    page.right(134, label.product_name, (REGULAR, 9))
+
+
+def _draw_addresses(page: _Page, label: Label) -> None:
+    page.text((MARGIN_MM, 126), "FROM", TITLE)
+    page.lines((MARGIN_MM, 122.5), label.sender, (REGULAR, 6.5), WIDTH_MM - 2 * MARGIN_MM)
+    page.line((1, 103), (WIDTH_MM - 1, 103))
+    page.text((MARGIN_MM, 99), "TO", TITLE)
+    if label.pickup_point:
+        page.text((40, 98.5), f"PICKUP POINT {label.pickup_point}", (BOLD, 10))
+    page.lines((MARGIN_MM, 94), label.recipient, (BOLD, 9.5), WIDTH_MM - 2 * MARGIN_MM)
+    if label.phone:
+        page.text((MARGIN_MM, 62.5), f"Tel. {label.phone}", (REGULAR, 8))
+
+
+def _draw_facts(page: _Page, label: Label) -> None:
+    """Draw the row of boxes (where to, how heavy, which of how many) and the references."""
+    page.box(46, 14.5)
+    page.line((46, 46), (46, 60.5))
+    page.line((72, 46), (72, 60.5))
+    boxes = (
+        (MARGIN_MM, "ROUTING", f"{label.recipient[-1]} {label.postal_code}", 19.0, 40.0),
+        (48, "WEIGHT", f"{label.weight_kg:.2f} kg", 13.0, 23.0),
+        (74, "PARCEL", f"{label.rank} / {label.count}", 13.0, 23.0),
+    )
+    for x, title, value, size, width in boxes:
+        page.text((x, 57.5), title, TITLE)
+        page.fitted((x, 49), value, (BOLD, size), width)
+    page.text((MARGIN_MM, 41.5), f"Ref. {label.reference}", (BOLD, 8))
+    page.text((MARGIN_MM, 37.5), f"Order {label.order_reference}", (REGULAR, 8))
+    page.text((74, 37.5), label.ship_date, (REGULAR, 8))
+
+
+def _draw_barcode(page: _Page, label: Label) -> None:
+    barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
+    barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
+    page.centred(11, label.tracking_number, (BOLD, 11))
+
+
+def _draw_a4_surroundings(page: _Page) -> None:
+    """Draw where to cut, and move the label's corner into the sheet."""
+    page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)
+    page.canvas.setDash(3, 3)
+    page.line((-10, -10), (200, -10))
+    page.line((WIDTH_MM + 10, -10), (WIDTH_MM + 10, HEIGHT_MM + 10))
+    page.canvas.setDash()
+    hints = ("Cut along the dashed lines.", "Put the label flat on the parcel's", "largest side, the barcode unfolded.")
+    page.lines((WIDTH_MM + 18, HEIGHT_MM - 20), hints, (REGULAR, 9), 70)

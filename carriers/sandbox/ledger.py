@@ -1,0 +1,168 @@
+"""The ledger of what was bought: append-only, in memory, and in a file when one is given."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict, defaultdict
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.label import Label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+# What a label shows is kept for reprints of the latest parcels only: it is most of a purchase's size.
+LABELS_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One parcel that a carrier made and will bill."""
+
+    carrier: str
+    tracking_number: str
+    reference: str  # alpha's shipperRef, beta's orderNumber
+    account: str
+    product_code: str
+    weight_kg: float
+    parcel_rank: int
+    parcel_count: int
+    made_at_s: float
+    findable_at_s: float  # the tracking service does not know the parcel before
+
+    def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
+        facts = asdict(self)
+        made_at = datetime.fromtimestamp(facts.pop("made_at_s"), UTC)
+        del facts["findable_at_s"]
+        return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "is_cancelled": is_cancelled}
+
+
+def purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+    return Purchase(
+        carrier=label.carrier,
+        tracking_number=label.tracking_number,
+        reference=label.order_reference,
+        account=account,
+        product_code=label.product_code,
+        weight_kg=label.weight_kg,
+        parcel_rank=label.rank,
+        parcel_count=label.count,
+        made_at_s=made_at_s,
+        findable_at_s=findable_at_s,
+    )
+
+
+class Ledger:
+    """What was bought, safe for threads; with a file, every line is written before the call returns."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._lock = threading.Lock()
+        self._highest: dict[str, str] = {}
+        self._forget()
+        self._file = None
+        if path is not None:
+            self._read(path)
+            self._file = path.open("ab")
+
+    def _forget(self) -> None:
+        self._purchases: list[Purchase] = []
+        self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
+        self._by_number: dict[tuple[str, str], Purchase] = {}
+        self._labels: OrderedDict[tuple[str, str], Label] = OrderedDict()
+        self._cancelled: set[tuple[str, str]] = set()
+
+    def record(self, made: Sequence[tuple[Purchase, Label]]) -> None:
+        """Enter the parcels of one call, all or none."""
+        with self._lock:
+            self._write([{"event": "made", **asdict(p), "label": asdict(label)} for p, label in made])
+            for purchase, label in made:
+                self._enter(purchase, label)
+
+    def cancel(self, carrier: str, number: str) -> None:
+        with self._lock:
+            self._write([{"event": "cancelled", "carrier": carrier, "tracking_number": number}])
+            self._cancelled.add((carrier, number))
+
+    def clear(self) -> None:
+        """Start an empty ledger; the file keeps what came before."""
+        with self._lock:
+            self._write([{"event": "reset"}])
+            self._forget()
+
+    def find(self, *, carrier: str | None = None, reference: str | None = None) -> list[Purchase]:
+        with self._lock:
+            rows = self._purchases if reference is None else self._by_reference.get(reference, [])
+            return [row for row in rows if carrier in (None, row.carrier)]
+
+    def find_visible(self, *, carrier: str, reference: str, account: str, age_s: float = 0) -> list[Purchase]:
+        """Return an account's parcels as the tracking service knows them: not the cancelled or too young."""
+        now = time.time()
+        return [
+            row
+            for row in self.find(carrier=carrier, reference=reference)
+            if row.account == account
+            and not self.is_cancelled(carrier, row.tracking_number)
+            and max(row.findable_at_s, row.made_at_s + age_s) <= now
+        ]
+
+    def highest_number(self, carrier: str) -> str | None:
+        """Return the highest tracking number ever entered, before a reset too: none is handed out again."""
+        with self._lock:
+            return self._highest.get(carrier)
+
+    def purchase(self, carrier: str, number: str) -> Purchase | None:
+        with self._lock:
+            return self._by_number.get((carrier, number))
+
+    def label(self, carrier: str, number: str) -> Label | None:
+        with self._lock:
+            return self._labels.get((carrier, number))
+
+    def is_cancelled(self, carrier: str, number: str) -> bool:
+        return (carrier, number) in self._cancelled
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+
+    def _enter(self, purchase: Purchase, label: Label) -> None:
+        key = (purchase.carrier, purchase.tracking_number)
+        self._purchases.append(purchase)
+        self._by_reference[purchase.reference].append(purchase)
+        self._by_number[key] = purchase
+        self._labels[key] = label
+        self._highest[purchase.carrier] = max(purchase.tracking_number, self._highest.get(purchase.carrier, ""))
+        if len(self._labels) > LABELS_KEPT:
+            self._labels.popitem(last=False)
+
+    def _write(self, events: list[dict[str, Any]]) -> None:
+        if self._file is not None:
+            self._file.write(b"".join(json.dumps(event).encode() + b"\n" for event in events))
+            self._file.flush()
+
+    def _read(self, path: Path) -> None:
+        """Replay the file; a last line that a kill cut short was never answered for and is cut off."""
+        if not path.exists():
+            return
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            path.write_bytes(whole)
+        for line in whole.splitlines():
+            self._replay(json.loads(line))
+
+    def _replay(self, event: dict[str, Any]) -> None:
+        match event.pop("event"):
+            case "made":
+                label = Label(**event.pop("label"))
+                self._enter(Purchase(**event), label)
+            case "cancelled":
+                self._cancelled.add((event["carrier"], event["tracking_number"]))
+            case "reset":
+                self._forget()

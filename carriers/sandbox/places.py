@@ -1,0 +1,48 @@
+"""Countries, the groups the carriers' tables speak of, and which postal codes belong to which."""
+
+from __future__ import annotations
+
+import re
+
+
+def codes(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+COUNTRIES = codes(  # ISO 3166-1 alpha-2
+    """
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW
+    BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI
+    FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN
+    IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME
+    MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF
+    PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV
+    SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE
+    YT ZA ZM ZW
+    """
+)
+FRANCE = codes("FR MC")
+OVERSEAS = codes("BL GF GP MF MQ NC PF PM RE TF WF YT")
+EU = codes("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
+EUROPE = EU | FRANCE | codes("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA")
+# No customs description is asked for here by alpha: the Union, Monaco and the Union's outermost regions.
+EU_TERRITORY = EU | FRANCE | codes("GF GP MF MQ RE YT")
+
+_FOUR, _FIVE, _THREE_TWO = r"\d{4}", r"\d{5}", r"\d{3} ?\d{2}"
+_POSTAL_CODES = {  # a country without a line takes any postal code
+    "AD": r"AD\d{3}", "AT": _FOUR, "AU": _FOUR, "BE": _FOUR, "BG": _FOUR, "BL": r"97(133|7\d\d)",
+    "CA": r"[A-Z]\d[A-Z] ?\d[A-Z]\d", "CH": _FOUR, "CY": _FOUR, "CZ": _THREE_TWO, "DE": _FIVE, "DK": _FOUR,
+    "EE": _FIVE, "ES": _FIVE, "FI": _FIVE, "FR": r"(?!9[78])\d{5}", "GB": r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",
+    "GF": r"973\d\d", "GP": r"971\d\d", "GR": _THREE_TWO, "HR": _FIVE, "HU": _FOUR, "IT": _FIVE, "LI": _FOUR,
+    "LT": r"(LT-?)?\d{5}", "LU": r"(L-?)?\d{4}", "LV": r"(LV[- ]?)?\d{4}", "MC": r"980\d\d",
+    "MF": r"97(150|8\d\d)", "MQ": r"972\d\d", "NC": r"988\d\d", "NL": r"\d{4} ?[A-Z]{2}", "NO": _FOUR,
+    "PF": r"987\d\d", "PL": r"\d{2}[- ]?\d{3}", "PM": r"975\d\d", "PT": r"\d{4}[- ]?\d{3}", "RE": r"974\d\d",
+    "RO": r"\d{6}", "SE": _THREE_TWO, "SI": _FOUR, "SK": _THREE_TWO, "TF": r"984\d\d", "US": r"\d{5}(-?\d{4})?",
+    "WF": r"986\d\d", "YT": r"976\d\d",
+}  # fmt: skip
+
+
+def is_postal_code_of(country: str, postal_code: str) -> bool:
+    pattern = _POSTAL_CODES.get(country)
+    return pattern is None or re.fullmatch(pattern, postal_code.upper()) is not None

@@ -1,0 +1,144 @@
+"""SOAP 1.1 as the carrier's services speak it: reads a request strictly, writes answers and faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET  # for building only
+
+import defusedxml
+from defusedxml.ElementTree import fromstring
+
+from carriers.sandbox.exchange import Answer, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    # What an answer's element holds: text, or further elements. A list, because elements repeat.
+    Tree = str | list[tuple[str, "Tree"]]
+
+ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
+CONTENT_TYPE = "text/xml; charset=utf-8"
+
+
+class SoapError(Exception):
+    """The request is no message of this service; answered with a SOAP fault."""
+
+
+class RefusalError(Exception):
+    """The carrier understands the request and refuses it; answered with HTTP 200 and this code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Message:
+    """One operation and its children in the order they came."""
+
+    operation: str
+    children: tuple[tuple[str, ET.Element], ...]
+
+    def texts(self, *expected: str) -> tuple[str, ...]:
+        """Return the texts of an operation whose children are exactly these leaves, in this order."""
+        names = tuple(name for name, _ in self.children)
+        if names != expected:
+            raise SoapError(f"Unmarshalling Error: expected elements are {', '.join(expected)} in this order")
+        return tuple(leaf_text(element) for _, element in self.children)
+
+
+def read_message(request: Request, namespace: str, operations: Container[str]) -> Message:
+    """Read a SOAP request; SoapError when anything about its form is not as the service publishes it."""
+    if request.method != "POST":
+        raise SoapError("POST is expected")
+    _check_headers(request)
+    try:
+        root = fromstring(request.body, forbid_dtd=True)
+    except (ET.ParseError, defusedxml.DefusedXmlException, ValueError):
+        raise SoapError("Error reading XMLStreamReader: the body is no XML that is accepted here") from None
+    operation = _operation(root)
+    space, name = _split(operation.tag)
+    if space != namespace or name not in operations:
+        raise SoapError(f"Unexpected wrapper element {operation.tag} found")
+    return Message(name, tuple((_local(child), child) for child in operation))
+
+
+def leaf_text(element: ET.Element) -> str:
+    if len(element):
+        raise SoapError(f"Unmarshalling Error: element {element.tag} holds text only")
+    return element.text or ""
+
+
+def fields_of(element: ET.Element, allowed: Iterable[str]) -> dict[str, str]:
+    """Return a structure's leaves by name; SoapError for a repeated one or one that it does not have."""
+    fields: dict[str, str] = {}
+    for child in element:
+        name = _local(child)
+        if name not in allowed or name in fields:
+            raise SoapError(f"Unmarshalling Error: unexpected or repeated element {name} in {element.tag}")
+        fields[name] = leaf_text(child)
+    return fields
+
+
+def response(namespace: str, operation: str, result: Tree) -> Answer:
+    root, body = _envelope()
+    wrapper = ET.SubElement(body, f"{{{namespace}}}{operation}Response")
+    _fill(ET.SubElement(wrapper, "return"), result)
+    return _answer(root, 200)
+
+
+def fault(text: str, code: str = "soap:Client") -> Answer:
+    root, body = _envelope()
+    element = ET.SubElement(body, f"{{{ENVELOPE}}}Fault")
+    _fill(element, [("faultcode", code), ("faultstring", text)])
+    return _answer(root, 500)
+
+
+def _check_headers(request: Request) -> None:
+    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
+    charset = parameters.strip().lower().replace('"', "")
+    if media_type.strip().lower() != "text/xml" or charset not in ("", "charset=utf-8"):
+        raise SoapError("The content type is text/xml; charset=utf-8")
+    if request.headers.get("soapaction", "missing").strip('"'):
+        raise SoapError('The header SOAPAction: "" is expected')
+
+
+def _operation(root: ET.Element) -> ET.Element:
+    if root.tag != f"{{{ENVELOPE}}}Envelope":
+        raise SoapError("A SOAP 1.1 envelope is expected")
+    parts = [child.tag for child in root]
+    header, body = f"{{{ENVELOPE}}}Header", f"{{{ENVELOPE}}}Body"
+    if parts not in ([body], [header, body]) or len(root[-1]) != 1:
+        raise SoapError("An envelope with one body and one operation is expected")
+    return root[-1][0]
+
+
+def _local(element: ET.Element) -> str:
+    space, name = _split(element.tag)
+    if space:
+        raise SoapError(f"Unmarshalling Error: unexpected element {name}: children carry no namespace")
+    return name
+
+
+def _split(tag: str) -> tuple[str, str]:
+    return tuple(tag[1:].split("}", 1)) if tag.startswith("{") else ("", tag)  # type: ignore[return-value]
+
+
+def _envelope() -> tuple[ET.Element, ET.Element]:
+    root = ET.Element(f"{{{ENVELOPE}}}Envelope")
+    return root, ET.SubElement(root, f"{{{ENVELOPE}}}Body")
+
+
+def _fill(element: ET.Element, content: Tree) -> None:
+    if isinstance(content, str):
+        element.text = content
+        return
+    for name, inner in content:
+        _fill(ET.SubElement(element, name), inner)
+
+
+def _answer(root: ET.Element, status: int) -> Answer:
+    ET.register_namespace("soap", ENVELOPE)
+    return Answer(status, CONTENT_TYPE, ET.tostring(root, encoding="UTF-8", xml_declaration=True))

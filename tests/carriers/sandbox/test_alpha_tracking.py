@@ -1,0 +1,153 @@
+"""alpha's tracking service: found by reference, cancelled, followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.carriers.sandbox.orders import (
+    ACCOUNT,
+    PASSWORD,
+    SOAP_HEADERS,
+    TRACKING,
+    Reply,
+    alpha_buy,
+    alpha_call,
+    arm,
+    envelope,
+    ledger,
+    post,
+)
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+REFERENCE = "LABEL0000000001"
+
+
+def search(sandbox: SandboxServer, reference: str = REFERENCE, account: str = ACCOUNT) -> Reply:
+    return alpha_call(
+        sandbox,
+        "trackWithSenderRef",
+        accountNumber=account,
+        password=PASSWORD,
+        language="fr_FR",
+        sendersRef=reference,
+    )
+
+
+def cancel(sandbox: SandboxServer, number: str, account: str = ACCOUNT) -> Reply:
+    return alpha_call(
+        sandbox,
+        "cancelSkybill",
+        accountNumber=account,
+        password=PASSWORD,
+        language="fr_FR",
+        skybillNumber=number,
+    )
+
+
+def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:
+    numbers = alpha_buy(sandbox, count=2).texts("skybillNumber")
+
+    reply = search(sandbox)
+
+    assert reply.code == "0"
+    assert reply.texts("skybillNumber") == numbers
+    assert reply.texts("code") == ["DC", "DC"]
+
+
+def test_nothing_found_is_no_error(sandbox: SandboxServer) -> None:
+    reply = search(sandbox, "OTHER")
+
+    assert reply.code == "0"
+    assert reply.texts("listParcel") == []
+
+
+def test_another_accounts_parcel_is_not_found(sandbox: SandboxServer) -> None:
+    alpha_buy(sandbox)
+
+    assert search(sandbox, account="11111111").texts("skybillNumber") == []
+
+
+def test_at_most_ten_parcels_are_found(sandbox: SandboxServer) -> None:
+    alpha_buy(sandbox, count=11)
+
+    assert len(search(sandbox).texts("skybillNumber")) == 10
+
+
+def test_the_search_may_need_time_to_find_a_parcel(sandbox: SandboxServer) -> None:
+    alpha_buy(sandbox)
+
+    arm(sandbox, "unfound", delay_s=60, count=1)
+    assert search(sandbox).texts("skybillNumber") == []
+    arm(sandbox, "unfound", delay_s=0, count=1)
+    assert len(search(sandbox).texts("skybillNumber")) == 1
+
+
+def test_an_unwanted_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    assert cancel(sandbox, number).code == "0"
+    assert ledger(sandbox)[0]["is_cancelled"] is True
+    assert search(sandbox).texts("skybillNumber") == []
+    assert cancel(sandbox, number).code == "2"
+
+
+def test_what_is_not_this_accounts_is_not_cancelled(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    assert cancel(sandbox, number, account="11111111").code == "2"
+    assert cancel(sandbox, "XU000000005FR").code == "2"
+    assert ledger(sandbox)[0]["is_cancelled"] is False
+
+
+@pytest.mark.parametrize("code", ["1", "3"])
+def test_a_cancellation_can_be_refused(sandbox: SandboxServer, code: str) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+    arm(sandbox, code, operation="cancelSkybill", count=1)
+
+    assert cancel(sandbox, number).code == code
+    assert ledger(sandbox)[0]["is_cancelled"] is False
+    assert cancel(sandbox, number).code == "0"
+
+
+@pytest.mark.parametrize("account", ["1", "12000030"])
+def test_the_credentials_are_checked(sandbox: SandboxServer, account: str) -> None:
+    assert search(sandbox, account=account).code in ("30", "32")
+    assert cancel(sandbox, "XU000000005FR", account=account).code in ("30", "32")
+
+
+def test_an_empty_reference_is_refused(sandbox: SandboxServer) -> None:
+    assert search(sandbox, "").code == "31"
+
+
+def test_a_parcels_events_need_no_account(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    reply = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber=number)
+
+    assert reply.code == "0"
+    assert reply.texts("code") == ["DC"]
+    assert reply.texts("eventLabel")
+    unknown = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber="XU000000005FR")
+    assert (unknown.code, unknown.texts("events")) == ("0", [])
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        {"language": "fr_FR"},
+        {"skybillNumber": "1", "language": "fr_FR"},
+        {"language": "fr_FR", "skybillNumber": "1", "extra": "1"},
+    ],
+)
+def test_children_are_exactly_those_of_the_page(sandbox: SandboxServer, children: dict[str, str]) -> None:
+    assert alpha_call(sandbox, "trackSkybillV2", **children).response.status_code == 500
+
+
+def test_the_shipping_operation_is_not_spoken_here(sandbox: SandboxServer) -> None:
+    body = envelope("shippingMultiParcelV4", {}, TRACKING)
+
+    assert post(sandbox.alpha_tracking_url, data=body, headers=SOAP_HEADERS).status_code == 500

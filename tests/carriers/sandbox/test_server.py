@@ -1,0 +1,134 @@
+"""The server itself: its pages, its limits, its manners under load and at the end."""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.sandbox.orders import TIMEOUT_S, alpha_buy, arm, beta_buy, ledger, post
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BETA_PATH = "/beta/2.0/generateLabel"
+URL_PATHS = ["/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/"]
+
+
+def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: SandboxServer) -> None:
+    response = requests.get(f"{sandbox.url}/", timeout=TIMEOUT_S)
+
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert sandbox.url in response.text
+    for words in ("/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/control/faults", "000030", "30008"):
+        assert words in response.text
+    assert all(f"| {fault.name} |" in response.text for fault in FAULTS)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing", 404),
+        ("DELETE", "/ledger", 404),
+        ("GET", "/beta/1.0/generateLabel", 404),
+        ("GET", "/beta/2.0/generateLabel", 405),
+        ("GET", "/alpha/shipping", 500),
+        ("PUT", "/ledger", 501),
+    ],
+)
+def test_other_paths_and_methods_are_refused(sandbox: SandboxServer, method: str, path: str, status: int) -> None:
+    assert requests.request(method, sandbox.url + path, timeout=TIMEOUT_S).status_code == status
+
+
+def test_a_request_too_large_or_of_no_length_is_not_read(sandbox: SandboxServer) -> None:
+    host, port = urlsplit(sandbox.url).netloc.split(":")
+    for head, status in (
+        (b"Content-Length: 1048577", b"413"),
+        (b"Transfer-Encoding: chunked", b"411"),
+        (b"Content-Length: -1", b"411"),
+    ):
+        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+            connection.sendall(b"POST /alpha/shipping HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n")
+            assert connection.recv(1024).split()[1] == status
+
+
+def test_a_connection_carries_many_exchanges(sandbox: SandboxServer) -> None:
+    host, port = urlsplit(sandbox.url).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /ledger/count HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(4096).endswith(b'{"count": 0}')
+
+
+def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
+    with SandboxServer() as server, ThreadPoolExecutor(64) as pool:
+        arm(server, "hang", carrier="alpha", delay_s=600)
+        arm(server, "slow", carrier="beta", reference="SLOW", delay_s=600)
+        hung: list[Future[Any]] = [pool.submit(alpha_buy, server) for _ in range(32)]
+        hung += [pool.submit(beta_buy, server, {"letter.service.orderNumber": "SLOW"}) for _ in range(32)]
+        while requests.get(f"{server.control_url}/requests", timeout=TIMEOUT_S).json().get(BETA_PATH, 0) < 32:
+            threading.Event().wait(0.01)
+        assert beta_buy(server).number
+        assert len(ledger(server)) == 1
+
+        started_at_s = time.monotonic()
+        server.close()
+        assert time.monotonic() - started_at_s < 2
+        assert all(isinstance(future.exception(TIMEOUT_S), requests.ConnectionError) for future in hung)
+
+
+def test_two_hundred_connections_at_once_are_served(sandbox: SandboxServer) -> None:
+    host, port = urlsplit(sandbox.url).netloc.split(":")
+    connections = [socket.create_connection((host, int(port)), timeout=TIMEOUT_S) for _ in range(200)]
+    for connection in connections:
+        connection.sendall(b"GET /ledger/count HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert all(connection.recv(1024).startswith(b"HTTP/1.1 200") for connection in connections)
+    for connection in connections:
+        connection.close()
+
+
+def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog: pytest.LogCaptureFixture) -> None:
+    canary = "Canary55512"
+    with caplog.at_level(logging.DEBUG):
+        alpha_buy(sandbox, {"recipientValue.0.recipientName": canary})
+        beta_buy(sandbox, {"letter.addressee.address.line2": canary, "password": canary})
+        beta_buy(sandbox, {"letter.addressee.address.line2": canary, f"letter.{canary}": 1}, apiKey=canary)
+        post(f"{sandbox.beta_url}/generateLabel", data=canary)
+        requests.get(f"{sandbox.url}/ledger", params={"reference": canary}, timeout=TIMEOUT_S)
+
+    lines = [record.getMessage() for record in caplog.records if record.name == "carriers.sandbox"]
+    assert "POST /alpha/shipping 200 whole" in lines
+    assert not [line for line in lines if canary in line]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum: signal.Signals) -> None:
+    command = [sys.executable, "-m", "carriers.sandbox", "--port", "0", "--ledger", str(tmp_path / "ledger.jsonl")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        lines = [process.stderr.readline() for _ in range(5)]
+        urls = [re.findall(r"http://\S+", line)[0] for line in lines]
+        assert [urlsplit(url).path for url in urls] == [
+            "/alpha/shipping",
+            "/alpha/tracking",
+            "/beta/2.0",
+            "/ledger",
+            "/",
+        ]
+        assert requests.get(urls[3], timeout=TIMEOUT_S).json() == []
+        process.send_signal(signum)
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, out, err) == (0, "", "")

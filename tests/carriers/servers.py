@@ -1,0 +1,116 @@
+"""Loopback servers that answer as they are told, byte by byte where that is the point."""
+
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ANSWERS = Path(__file__).with_name("answers")
+XML = "text/xml; charset=utf-8"
+MULTIPART = 'multipart/related; type="application/json"; boundary="uuid:0f4a"; start="<jsonInfos>"'
+
+Play = Callable[[socket.socket, bytes], bool]
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
+
+class LoopbackServer:
+    """Reads whole requests and lets `play` answer; a connection stays open while `play` returns True."""
+
+    def __init__(self, play: Play, tls: ssl.SSLContext | None = None) -> None:
+        self.play = play
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self._tls = tls
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.connections += 1
+                self._open.append(connection)
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            stream = self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
+            with stream:
+                while (request := _read_request(stream)) and self._answered(stream, request):
+                    pass
+
+    def _answered(self, stream: socket.socket, request: bytes) -> bool:
+        self.requests.append(request)
+        return self.play(stream, request)
+
+    def close(self) -> None:
+        for sock in (self._listener, *self._open):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+
+
+def _read_request(stream: socket.socket) -> bytes:
+    request = b""
+    while b"\r\n\r\n" not in request:
+        piece = stream.recv(65536)
+        if not piece:
+            return b""
+        request += piece
+    head, _, body = request.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    while length and len(body) < int(length[1]):
+        body += stream.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+@contextmanager
+def serving(play: Play, tls: ssl.SSLContext | None = None) -> Iterator[LoopbackServer]:
+    """A server for as long as the block runs."""
+    server = LoopbackServer(play, tls)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def http(body: bytes, status: int = 200, content_type: str = XML, headers: str = "") -> bytes:
+    """A whole HTTP answer."""
+    lines = (f"HTTP/1.1 {status} Status", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
+    return "".join(f"{line}\r\n" for line in lines).encode() + f"{headers}\r\n".encode() + body
+
+
+def always(*answers: bytes) -> Play:
+    """Answer with each of these in turn, and with the last for ever."""
+    left = list(answers)
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        stream.sendall(left.pop(0) if len(left) > 1 else left[0])
+        return True
+
+    return play
+
+
+def once(answer: bytes) -> Play:
+    """Send these bytes and close."""
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        stream.sendall(answer)
+        return False
+
+    return play
+
+
+def answer_file(name: str) -> bytes:
+    """A recorded answer."""
+    return (ANSWERS / name).read_bytes()
+
+
+def body_of(request: bytes) -> bytes:
+    """The body of a request that a server received."""
+    return request.partition(b"\r\n\r\n")[2]

@@ -1,0 +1,87 @@
+"""Shipments to buy labels for."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from carriers import CARRIERS
+from carriers.alpha import AlphaClient
+from carriers.base import Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
+from carriers.beta import BetaClient
+from carriers.guard import Limits
+from carriers.products import PRODUCTS
+from carriers.transport import Transport
+
+MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
+CREDENTIALS = {
+    "alpha": Credentials("19869502", "255562"),
+    "beta": Credentials("804735", "s3cret-Pass"),
+}
+PATIENT = Limits(timeout_s=10.0, failures_before_rest=10**9)
+
+SENDER = Party(
+    first_name="Zoé",
+    last_name="Lefèvre",
+    company="Bougies & Cie",
+    address1="3 rue de l'Église",
+    zip_code="69002",
+    city="Lyon",
+    country_code="FR",
+    phone="+33472001122",
+    email="atelier@shop.example",
+)
+RECIPIENT = Party(
+    first_name="Søren",
+    last_name="Grünwald",
+    address1="128 boulevard Œdipe",
+    address2="Bâtiment C",
+    zip_code="75011",
+    city="Paris",
+    country_code="FR",
+    phone="+33612345678",
+    email="soren@mail.example",
+)
+CUSTOMS = (CustomsArticle("Bougies", Decimal("12.50"), "340600"),)
+# A destination that each product serves, where it is not France.
+DESTINATIONS = {
+    "alpha_rapide_eco": "DE",
+    "alpha_express_world": "US",
+    "alpha_relais_europe_outre_mer": "BE",
+    "beta_domicile_signature_europe": "DE",
+    "beta_domicile_sans_signature_europe": "BE",
+    "beta_point_retrait_europe": "ES",
+    "beta_domicile_signature_outre_mer": "RE",
+    "beta_domicile_sans_signature_outre_mer": "GP",
+    "beta_domicile_signature_monde": "US",
+}
+POINTS = {"alpha": "1234A", "beta": "001234"}
+
+
+def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> Shipment:
+    """A shipment that the product can carry; `recipient` and `sender` may be dicts of changes."""
+    product = PRODUCTS[product_code]
+    recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
+    sender = changes.pop("sender", {})
+    values = {
+        "id": "01JQ5ZK3M9X7ABC",
+        "product_code": product_code,
+        "sender": Party(**vars(SENDER) | sender),
+        "recipient": Party(**vars(RECIPIENT) | recipient),
+        "packages": tuple(Package(Decimal("1.25") + rank) for rank in range(count)),
+        "ship_at": MONDAY,
+        "reference": "CMD 4711",
+        "pickup_point": PickupPoint(POINTS[product.carrier]) if product.needs_pickup_point else None,
+    }
+    return Shipment(**values | changes)
+
+
+def client(
+    carrier: str,
+    url: str,
+    limits: Limits = PATIENT,
+    transport: Transport | None = None,
+    tracking_url: str | None = None,
+) -> AlphaClient | BetaClient:
+    """A client of a server under test."""
+    return CARRIERS[carrier](Endpoint(url, tracking_url), limits, transport)

@@ -1,0 +1,118 @@
+"""Secrets and addresses show in no repr, no log line and no error text, even when a carrier echoes them."""
+
+import logging
+import traceback
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from carriers.base import Credentials, PurchasedLabel
+from carriers.cleaning import MAX_TEXT_LENGTH, Cleaner
+from carriers.errors import CarrierError
+from carriers.guard import Limits
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import always, answer_file, http, once
+from tests.carriers.shipments import CREDENTIALS, RECIPIENT, SENDER, client, shipment
+from tests.carriers.test_faults import BOTH, LABEL, PRODUCT
+
+SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
+PERSONAL = (
+    *("Zoé", "Lefèvre", "Lefevre", "Bougies & Cie", "3 rue de l'Église", "69002", "atelier@shop.example"),
+    *("Søren", "Soren", "Grünwald", "Grunwald", "128 boulevard Œdipe", "128 boulevard Oedipe", "Bâtiment C"),
+    *("75011", "+33612345678", "0612345678", "soren@mail.example", "3 rue de lEglise", "Oedipe"),
+)
+
+
+def hidden(text: str) -> list[str]:
+    """What shows although it must not."""
+    return [value for value in (*SECRETS, *PERSONAL) if value.lower() in text.lower()]
+
+
+def test_no_repr_shows_a_secret_or_an_address() -> None:
+    order = shipment("relais")
+    label = PurchasedLabel(("XS1",), b"%PDF-1.4 Lefevre")
+    keys = replace(CREDENTIALS["beta"], account_number="", api_key="k-123456")
+    for thing in (order, order.sender, order.recipient, keys, label):
+        assert hidden(repr(thing)) == []
+    assert hidden(repr(Credentials(password="255562"))) == []
+
+
+@BOTH
+def test_a_carrier_that_echoes_everything_gives_an_error_text_without_it(serve: Serve, carrier: str) -> None:
+    echo = " | ".join((*SECRETS, *PERSONAL))[:1900]
+    if carrier == "alpha":
+        text = echo.replace("&", "&amp;").encode()
+        server = serve(
+            always(http(answer_file("alpha_refusal.xml").replace(b"@TEXT@", text).replace(b"@CODE@", b"38")))
+        )
+        shown = {"255562", "19869502"}
+    else:
+        body = (
+            answer_file("beta_refusal.json")
+            .replace(b"@TEXT@", echo.encode())
+            .replace(b"@CODE@", b"s3cret-Pass")
+        )
+        server = serve(always(http(body, 400, "application/json")))
+        shown = {"s3cret-Pass", "804735"}
+    with pytest.raises(CarrierError) as caught:
+        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    # What belongs to the other carrier's contract is unknown to this one.
+    foreign = set(SECRETS) - shown
+    whole = "".join(traceback.format_exception(caught.value))
+    assert set(hidden(str(caught.value))) <= foreign
+    assert set(hidden(caught.value.carrier_code + caught.value.carrier_text)) <= foreign
+    assert set(hidden(whole)) <= foreign
+
+
+@BOTH
+@pytest.mark.parametrize("outcome", ["ok", "outcome_unknown"])
+def test_one_log_line_tells_the_facts_and_nothing_personal(
+    serve: Serve, carrier: str, outcome: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve(always(LABEL[carrier]) if outcome == "ok" else once(b""))
+    with caplog.at_level(logging.DEBUG):
+        expected = nullcontext() if outcome == "ok" else pytest.raises(CarrierError)
+        with expected:
+            client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    records = [record for record in caplog.records if record.name == "carriers"]
+    assert len(records) == 1
+    facts = vars(records[0])
+    assert facts["carrier"] == carrier
+    assert facts["operation"] == {"alpha": "shippingMultiParcelV4", "beta": "generateLabel"}[carrier]
+    assert facts["outcome"] == outcome
+    assert facts["http_status"] == (200 if outcome == "ok" else None)
+    assert facts["carrier_code"] == ""
+    assert isinstance(facts["duration_ms"], int)
+    assert hidden("".join(str(vars(record)) for record in caplog.records)) == []
+
+
+def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    server = serve(once(b""))
+    alpha = client("alpha", server.url, Limits(failures_before_rest=1))
+    for _ in range(2):
+        with pytest.raises(CarrierError):
+            alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    outcomes = [vars(record)["outcome"] for record in caplog.records if record.name == "carriers"]
+    assert outcomes == ["outcome_unknown", "unavailable"]
+    assert len(server.requests) == 1
+
+
+def test_control_characters_and_length_are_taken_from_a_carriers_text() -> None:
+    cleaner = Cleaner(CREDENTIALS["alpha"], shipment())
+    assert cleaner.text("a\x00b\x1b[31m\r\nc\u202ed\u2028e") == "a b [31m c d e"
+    assert len(cleaner.text("mot " * 10_000)) <= MAX_TEXT_LENGTH
+    assert cleaner.text("mot " * 10_000).endswith("…")
+    assert cleaner.code("x" * 33) == ""
+
+
+def test_words_of_an_address_are_masked_wherever_a_carrier_cuts_it() -> None:
+    cleaner = Cleaner(CREDENTIALS["alpha"], shipment())
+    assert cleaner.text("Street 'boulevard Œdipe' unknown") == "Street '*** ***' unknown"
+    assert cleaner.text("no route to 75011 PARIS for grunwald") == "no route to *** *** for ***"
+    assert cleaner.text("contrat 19869502/255562") == "contrat ***/***"
+
+
+def test_a_cleaner_without_anything_to_hide_hides_nothing() -> None:
+    assert Cleaner(Credentials()).text("System error") == "System error"
+    assert SENDER != RECIPIENT

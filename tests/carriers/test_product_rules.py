@@ -1,0 +1,233 @@
+"""Which code a product is bought under, by destination, weight, day and contract, and what it refuses."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers import alpha_message, beta_message
+from carriers.base import Package, PickupPoint, ProductOverride, Shipment
+from carriers.errors import PickupPointRejected, RequestRejected
+from carriers.products import OVERSEAS, PRODUCTS
+from tests.carriers.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
+
+RELAY_ABROAD = "alpha_relais_europe_outre_mer"
+FRIDAY_IN_PARIS = datetime(2026, 3, 6, 22, 30, tzinfo=UTC)
+
+
+def _codes(text: str) -> list[str]:
+    return text.split()
+
+
+# Copied from the page by hand: country, home, home with signature, pickup, customs.
+BETA_DESTINATIONS = [
+    *((country, "DOM", "DOS", "HD", False) for country in ("FR", "MC")),
+    ("AD", "DOM", "DOS", None, True),
+    ("BE", "DOM", "DOS", "HD", False),
+    *(
+        (country, None, "DOS", "HD", False)
+        for country in _codes("DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI")
+    ),
+    *((country, None, "DOS", None, False) for country in _codes("BG CY GR HR MT RO")),
+    ("CH", "DOM", "DOS", None, True),
+    *((country, None, "DOS", None, True) for country in _codes("GB NO US JP AU")),
+    *((country, "COM", "CDS", None, True) for country in _codes("BL GF GP MQ PM RE YT NC PF TF WF")),
+]
+HOME = ["beta_domicile_sans_signature_" + zone for zone in ("france", "europe", "outre_mer")]
+SIGNED = ["beta_domicile_signature_" + zone for zone in ("france", "europe", "outre_mer", "monde")]
+PICKUP = ["beta_point_retrait_france", "beta_point_retrait_europe"]
+
+
+def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str | None]]:
+    message = ET.fromstring(alpha_message.purchase(shipment(product_code, **order), CREDENTIALS["alpha"]))
+    return [(s.findtext("productCode"), s.findtext("service")) for s in message.iterfind(".//skybillValue")]
+
+
+def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
+    letters = beta_message.letters(shipment(product_code, recipient={"country_code": country}, **order))
+    return json.loads(json.dumps(letters[0]))
+
+
+def beta_code(product_code: str, country: str) -> str | None:
+    try:
+        return beta_letter(product_code, country)["service"]["productCode"]
+    except RequestRejected:
+        return None
+
+
+def build(order: Shipment) -> None:
+    """Make the messages that would be sent."""
+    if PRODUCTS[order.product_code].carrier == "beta":
+        beta_message.letters(order)
+    else:
+        alpha_message.purchase(order, CREDENTIALS["alpha"])
+
+
+@pytest.mark.parametrize(("country", "home", "signed", "pickup", "customs"), BETA_DESTINATIONS)
+def test_beta_serves_the_destinations_of_its_page(
+    country: str, home: str | None, signed: str, pickup: str | None, customs: object
+) -> None:
+    assert {beta_code(code, country) for code in HOME} - {None} == {home} - {None}
+    assert {beta_code(code, country) for code in SIGNED} - {None} == {signed}
+    assert {beta_code(code, country) for code in PICKUP} - {None} == {pickup} - {None}
+    assert beta_code("beta", country) == (home or signed)
+    assert ("customsDeclarations" in beta_letter("beta", country, customs=CUSTOMS)) == customs
+
+
+@pytest.mark.parametrize(
+    ("country", "weight_kg", "ship_at", "codes"),
+    [
+        ("BE", "3", FRIDAY_IN_PARIS, ("49", "337")),
+        ("BE", "3.001", FRIDAY_IN_PARIS, ("49", "338")),
+        ("BE", "3", SATURDAY_IN_PARIS, ("49", "337")),
+        ("RE", "3", FRIDAY_IN_PARIS, ("4P", "368")),
+        ("RE", "20", SATURDAY_IN_PARIS, ("4P", "369")),
+    ],
+)
+def test_a_relay_abroad_goes_by_destination_weight_and_day(
+    country: str, weight_kg: str, ship_at: datetime, codes: tuple[str, str]
+) -> None:
+    order = {"packages": (Package(Decimal(weight_kg)),), "ship_at": ship_at}
+    assert alpha_parcels(RELAY_ABROAD, recipient={"country_code": country}, **order) == [codes]
+
+
+def test_each_parcel_has_the_service_of_its_own_weight() -> None:
+    packages = (Package(Decimal(2)), Package(Decimal(4)))
+    assert alpha_parcels(RELAY_ABROAD, packages=packages) == [("49", "337"), ("49", "338")]
+
+
+def test_same_day_delivery_has_a_service_of_its_own_on_saturday() -> None:
+    assert alpha_parcels("alpha_jour_j", ship_at=FRIDAY_IN_PARIS) == [("4I", "973")]
+    assert alpha_parcels("alpha_jour_j", ship_at=SATURDAY_IN_PARIS) == [("4I", "974")]
+
+
+def test_saturday_delivery_of_the_next_day_products_is_not_the_default() -> None:
+    assert alpha_parcels("alpha-13", ship_at=FRIDAY_IN_PARIS) == [("01", "0")]
+    assert alpha_parcels("alpha-13", override=ProductOverride("01", "6")) == [("01", "6")]
+
+
+@pytest.mark.parametrize(
+    ("code", "country"),
+    [
+        (RELAY_ABROAD, "US"),
+        ("relais", "BE"),
+        ("alpha_rapide_eco", "US"),
+        ("beta_point_retrait_france", "DE"),
+        ("beta_domicile_signature_monde", "RE"),
+        ("beta_domicile_signature_europe", "US"),
+    ],
+)
+def test_a_product_that_does_not_go_there_is_refused_before_it_is_sent(code: str, country: str) -> None:
+    order = shipment(code, recipient={"country_code": country})
+    with pytest.raises(RequestRejected, match=r"^destinationAddress\.countryCode") as caught:
+        build(order)
+    assert caught.value.code.endswith("_REQUEST_REJECTED")
+
+
+def test_a_contract_replaces_code_and_service() -> None:
+    assert alpha_parcels("alpha-13", override=ProductOverride("1S")) == [("1S", "0")]
+    assert alpha_parcels("alpha_2shopdirect", override=ProductOverride("9Z")) == [("9Z", "6")]
+    assert alpha_parcels("alpha-18", override=ProductOverride("16", "6")) == [("16", "6")]
+    letter = beta_letter("beta_point_retrait_france", "FR", override=ProductOverride("BPR"))
+    assert letter["service"]["productCode"] == "BPR"
+
+
+@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
+@pytest.mark.parametrize(
+    "point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"]
+)
+def test_a_pickup_point_that_cannot_be_one_is_never_sent(code: str, point: str | None) -> None:
+    pickup_point = None if point is None else PickupPoint(point)
+    order = shipment(code, pickup_point=pickup_point)
+    with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: ") as caught:
+        build(order)
+    assert caught.value.code == f"{PRODUCTS[code].carrier.upper()}_PICKUP_POINT_REJECTED"
+
+
+def test_a_pickup_point_is_not_sent_for_home_delivery() -> None:
+    assert "pickupLocationId" not in beta_letter("beta", "FR", pickup_point=PickupPoint("001234"))["parcel"]
+    order = shipment("alpha-13", pickup_point=PickupPoint("1234A"))
+    assert b"1234A" not in alpha_message.purchase(order, CREDENTIALS["alpha"])
+
+
+@pytest.mark.parametrize(
+    ("code", "most_kg"),
+    [
+        (code, 20 if product.carrier == "alpha" and product.needs_pickup_point else 30)
+        for code, product in PRODUCTS.items()
+    ],
+)
+def test_a_parcel_is_above_nothing_and_at_most_what_the_product_carries(code: str, most_kg: int) -> None:
+    first = Package(Decimal(1))
+    for weight_kg in (Decimal(most_kg), Decimal("0.0001")):
+        build(shipment(code, packages=(first, Package(weight_kg))))
+    for weight_kg in (Decimal(most_kg) + Decimal("0.001"), Decimal(0), Decimal(-1)):
+        order = shipment(code, packages=(first, Package(weight_kg)))
+        with pytest.raises(RequestRejected, match=r"^parcels\[1\]\.weight: "):
+            build(order)
+
+
+@pytest.mark.parametrize(("code", "most"), [("alpha-13", 99), ("beta", 4)])
+def test_there_is_a_most_of_parcels(code: str, most: int) -> None:
+    package = Package(Decimal(1))
+    build(shipment(code, packages=(package,) * most))
+    too_many = shipment(code, packages=(package,) * (most + 1))
+    with pytest.raises(RequestRejected, match=r"^parcels: "):
+        build(too_many)
+
+
+def test_weights_are_kilograms_and_never_rounded_down() -> None:
+    package = (Package(Decimal("1.23456")),)
+    message = alpha_message.purchase(shipment(packages=package), CREDENTIALS["alpha"])
+    assert b"<weight>1.235</weight><weightUnit>KGM</weightUnit>" in message
+    assert beta_letter("beta", "FR", packages=package)["parcel"] == {"weight": 1.24}
+
+
+def test_dates_are_those_of_paris() -> None:
+    message = alpha_message.purchase(shipment(ship_at=SATURDAY_IN_PARIS), CREDENTIALS["alpha"])
+    assert b"<shipDate>2026-03-07T00:30:00</shipDate><shipHour>0</shipHour>" in message
+    letter = beta_letter("beta", "FR", ship_at=SATURDAY_IN_PARIS)
+    assert letter["service"]["depositDate"] == "2026-03-07"
+
+
+def test_customs_are_declared_from_the_articles() -> None:
+    letter = beta_letter("beta_domicile_signature_monde", "US", customs=CUSTOMS)
+    assert letter["customsDeclarations"] == {
+        "includeCustomsDeclarations": True,
+        "contents": {
+            "article": [
+                {
+                    "description": "Bougies",
+                    "quantity": 1,
+                    "weight": 1.25,
+                    "value": 12.5,
+                    "hsCode": "340600",
+                    "originCountry": "FR",
+                    "currency": "EUR",
+                }
+            ],
+            "category": {"value": 3},
+        },
+    }
+    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1250, 3)
+    assert "totalAmount" not in beta_letter("beta_domicile_signature_monde", "US")["service"]
+    message = alpha_message.purchase(shipment("alpha_express_world", customs=CUSTOMS), CREDENTIALS["alpha"])
+    assert b"<customsValue>1250</customsValue>" in message
+    assert b"<content1>Bougies</content1>" in message
+
+
+@pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])
+def test_a_shipment_that_only_a_mistake_can_make_is_a_value_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="shipment"):
+        shipment(**wrong)
+    with pytest.raises(ValueError, match="aware"):
+        shipment(ship_at=datetime(2026, 3, 2))  # noqa: DTZ001 - the mistake
+    with pytest.raises(ValueError, match="weight"):
+        Package(Decimal("NaN"))
+
+
+def test_overseas_is_the_pages_list() -> None:
+    assert OVERSEAS.countries == set(_codes("BL GF GP MQ PM RE YT NC PF TF WF"))

@@ -1,0 +1,197 @@
+"""Every error row of both protocol pages, and the other shapes that carriers' answers are known to take."""
+
+import json
+from typing import Any
+
+import pytest
+
+from carriers import alpha, beta
+from carriers.base import Credentials
+from carriers.errors import (
+    AddressRejected,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    PickupPointRejected,
+    ProductNotInContract,
+    Rejected,
+    RequestRejected,
+)
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import MULTIPART, always, answer_file, http
+from tests.carriers.shipments import CREDENTIALS, client, shipment
+
+# Copied from the pages by hand, not from the clients' tables.
+ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
+    (1, "System error", CarrierUnavailable),
+    (29, "System error", CarrierUnavailable),
+    (30, "invalid contract number", CredentialsRejected),
+    (31, "empty", RequestRejected),
+    (32, "incorrect length", RequestRejected),
+    (34, "not a number", RequestRejected),
+    (33, "invalid data", RequestRejected),
+    (33, "This contract may not make labels for this product", ProductNotInContract),
+    (33, "Le compte ne permet pas ce produit", ProductNotInContract),
+    (33, "productCode not allowed", ProductNotInContract),
+    (33, "Account 19869502 has no such service", ProductNotInContract),
+    (35, "Code Service GeoPost not found", RequestRejected),
+    (36, "file", CarrierUnavailable),
+    (37, "number allocation", CarrierUnavailable),
+    (38, "Routing not found", AddressRejected),
+    (777, "undocumented", CarrierUnavailable),
+    (-1, "undocumented", CarrierUnavailable),
+]
+BETA_ROWS: list[tuple[str, type[CarrierError]]] = [
+    *((code, CredentialsRejected) for code in ("30000", "30007", "30008")),
+    *((code, ProductNotInContract) for code in ("30009", "30700")),
+    *((code, RequestRejected) for code in ("30014", "30015", "30318", "30213", "30109")),
+    *((code, RequestRejected) for code in ("30002", "30010", "30018")),
+    *((code, AddressRejected) for code in ("30100", "30102", "30103", "30104", "30106", "30107", "30108")),
+    *((code, AddressRejected) for code in ("30200", "30202", "30204", "30206", "30207", "30208")),
+    *((code, AddressRejected) for code in ("30210", "30211", "30212")),
+    *((code, RequestRejected) for code in ("30220", "30221", "30222", "30223", "30300", "30301")),
+    *((code, PickupPointRejected) for code in ("30400", "30401", "30402", "30403")),
+    *((str(code), PickupPointRejected) for code in range(30900, 30905)),
+    *((str(code), RequestRejected) for code in range(30500, 30555)),
+    *((code, RequestRejected) for code in ("30562", "30600")),
+    *((code, CarrierUnavailable) for code in ("1", "30701", "ROUTING_42", "ROUTING_ERROR")),
+    *((str(code), CarrierUnavailable) for code in range(40011, 40019)),
+    *((code, CarrierUnavailable) for code in ("39999", "", "UNHEARD_OF")),
+]
+API_CODES = {
+    ProductNotInContract: "PRODUCT_NOT_IN_CONTRACT",
+    AddressRejected: "ADDRESS_REJECTED",
+    PickupPointRejected: "PICKUP_POINT_REJECTED",
+    RequestRejected: "REQUEST_REJECTED",
+    CredentialsRejected: "CREDENTIALS_REJECTED",
+    CarrierUnavailable: "UNAVAILABLE",
+    OutcomeUnknown: "OUTCOME_UNKNOWN",
+}
+PRODUCT = {"alpha": "alpha-13", "beta": "beta"}
+
+
+def refusal(serve: Serve, carrier: str, answer: bytes) -> CarrierError:
+    server = serve(always(answer))
+    with pytest.raises(CarrierError) as caught:
+        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    assert len(server.requests) == 1
+    assert caught.value.carrier == carrier
+    return caught.value
+
+
+def alpha_refusal(code: int, text: str) -> bytes:
+    body = answer_file("alpha_refusal.xml").replace(b"@CODE@", str(code).encode())
+    return http(body.replace(b"@TEXT@", text.encode()))
+
+
+def beta_refusal(document: dict[str, Any], status: int = 400) -> bytes:
+    return http(json.dumps(document).encode(), status, "application/json")
+
+
+def messages(*codes: str, kind: str = "ERROR") -> dict[str, Any]:
+    return {"messages": [{"id": code, "type": kind, "messageContent": f"text {code}"} for code in codes]}
+
+
+@pytest.mark.parametrize(("code", "text", "error"), ALPHA_ROWS)
+def test_every_code_of_alpha_has_its_class(
+    serve: Serve, code: int, text: str, error: type[CarrierError]
+) -> None:
+    failure = refusal(serve, "alpha", alpha_refusal(code, text))
+    assert type(failure) is error
+    assert failure.code == f"ALPHA_{API_CODES[error]}"
+    assert (failure.carrier_code, failure.http_status) == (str(code), 200)
+    assert failure.is_nothing_made
+    assert failure.carrier_text.startswith(text.partition(" ")[0])
+    assert failure.is_carrier_failing == (code in {1, 29, 36, 37})
+
+
+@pytest.mark.parametrize(("code", "error"), BETA_ROWS)
+def test_every_code_of_beta_has_its_class(serve: Serve, code: str, error: type[CarrierError]) -> None:
+    failure = refusal(serve, "beta", beta_refusal(messages(code)))
+    assert type(failure) is error
+    assert failure.code == f"BETA_{API_CODES[error]}"
+    assert (failure.carrier_code, failure.http_status) == (code, 400)
+    assert failure.is_nothing_made
+    assert str(failure).endswith(f"text {code}".strip())
+
+
+def test_the_tables_hold_the_codes_of_the_pages_and_no_others() -> None:
+    assert set(alpha.ERRORS) == {code for code, _, _ in ALPHA_ROWS} - {777, -1}
+    undocumented = {"", "39999", "UNHEARD_OF"}
+    assert set(beta.ERRORS) == {
+        code for code, _ in BETA_ROWS if code not in undocumented and not code.startswith("ROUTING_")
+    }
+
+
+def test_a_soap_fault_means_that_nothing_was_made(serve: Serve) -> None:
+    failure = refusal(serve, "alpha", http(answer_file("alpha_fault.xml"), 500))
+    assert type(failure) is CarrierUnavailable
+    assert (failure.carrier_code, failure.http_status) == ("Server", 500)
+    assert "Fault occurred while processing." in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "error"),
+    [
+        (messages("30204"), 200, AddressRejected),
+        ({"messages": [{"id": 30204, "type": "ERROR", "messageContent": "x"}]}, 400, AddressRejected),
+        (messages("39999", "30204"), 400, AddressRejected),
+        (messages("30204", kind="INFOS"), 500, AddressRejected),
+        (messages("0", kind="INFOS"), 500, CarrierUnavailable),
+        (messages("39999"), 503, CarrierUnavailable),
+        ({"error": "Internal Server Error", "message": "again later"}, 500, CarrierUnavailable),
+        ({"error": "Bad Request", "message": "no"}, 400, CarrierUnavailable),
+        ({"errors": [{"code": "30000", "message": "no"}]}, 401, CredentialsRejected),
+        ({"errors": [{"code": "WHO", "message": "no"}]}, 400, CarrierUnavailable),
+        ({"errorCode": "30700", "errorLabel": "no"}, 400, ProductNotInContract),
+        ({"errorCode": 40015, "errorLabel": "no"}, 503, CarrierUnavailable),
+        ({}, 500, OutcomeUnknown),
+        ({"messages": []}, 400, OutcomeUnknown),
+        ({"messages": "none"}, 400, OutcomeUnknown),
+        ({"errorCode": "0"}, 200, OutcomeUnknown),
+        (messages("0", kind="INFOS"), 200, OutcomeUnknown),
+        (messages("30219", kind="WARNING"), 200, OutcomeUnknown),
+    ],
+)
+def test_every_shape_of_an_answer_of_beta_is_read(
+    serve: Serve, document: dict[str, Any], status: int, error: type[CarrierError]
+) -> None:
+    assert type(refusal(serve, "beta", beta_refusal(document, status))) is error
+
+
+def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
+    part = b"\r\n--uuid:0f4a\r\nContent-ID: <jsonInfos>\r\n\r\n" + json.dumps(messages("30401")).encode()
+    failure = refusal(serve, "beta", http(part + b"\r\n--uuid:0f4a--", 400, MULTIPART))
+    assert type(failure) is PickupPointRejected
+
+
+@pytest.mark.parametrize(
+    ("carrier", "credentials"),
+    [
+        ("alpha", Credentials("1986950", "255562")),
+        ("alpha", Credentials("1986950x", "255562")),
+        ("alpha", Credentials("19869502", "25556")),
+        ("alpha", Credentials()),
+        ("beta", Credentials("804735")),
+        ("beta", Credentials(api_key="key\r\nX-Other: 1")),
+        ("beta", Credentials("804735", "secret", api_key="clé")),
+        ("beta", Credentials()),
+    ],
+)
+def test_credentials_that_cannot_be_right_are_never_sent(
+    serve: Serve, carrier: str, credentials: Credentials
+) -> None:
+    server = serve(always(b""))
+    with pytest.raises(CredentialsRejected):
+        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), credentials)
+    assert server.connections == 0
+
+
+def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
+    assert {error for error in API_CODES if issubclass(error, Rejected)} == set(Rejected.__subclasses__())
+    assert set(CarrierError.__subclasses__()) == {Rejected, CarrierUnavailable, OutcomeUnknown}
+    for error, suffix in API_CODES.items():
+        assert error("alpha").code == f"ALPHA_{suffix}"
+    assert not OutcomeUnknown("alpha").is_nothing_made
+    assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made

@@ -1,0 +1,301 @@
+"""Text as each carrier takes it, and the errors that name the field."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from carriers import alpha_message, beta_message
+from carriers.base import PickupPoint
+from carriers.errors import AddressRejected, CarrierError, RequestRejected
+from carriers.text import Slot, to_ascii, to_latin
+from tests.carriers.shipments import CREDENTIALS, POINTS, shipment
+
+SLOT = Slot("alpha", "destinationAddress.city", 1000)
+
+
+def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, str]:
+    """What alpha is sent in one of its structures."""
+    message = ET.fromstring(alpha_message.purchase(shipment(**order), CREDENTIALS["alpha"]))
+    element = message.find(f".//{structure}")
+    assert element is not None
+    return {child.tag: child.text or "" for child in element}
+
+
+def beta_letter(product_code: str = "beta", **order: Any) -> dict[str, Any]:
+    """What beta is sent for the first parcel."""
+    return json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
+
+
+def beta_address(**recipient: str) -> dict[str, str]:
+    return beta_letter(recipient=recipient)["addressee"]["address"]
+
+
+@pytest.mark.parametrize(
+    ("given_text", "ascii_text"),
+    [
+        ("œuvre Œ Cœur", "oeuvre Oe Coeur"),
+        ("Straße ẞ", "Strasse Ss"),
+        ("Ørsted København", "Orsted Kobenhavn"),
+        ("Łódź", "Lodz"),
+        ("İstanbul \u0131", "Istanbul i"),
+        ("Æsir þing Ðorn", "Aesir thing Dorn"),
+        ("Đặng Nguyễn Văn", "Dang Nguyen Van"),
+        ("é ü ñ ç å ž ő ț ğ", "e u n c a z o t g"),
+        ("e\u0301 cole", "e cole"),
+        ("ﬁn ǆ ŉ", "fin dz n"),
+        ("12/14 rue", "12 14 rue"),
+        ("12½ rue", "12 1 2 rue"),
+        ("m² nº 5", "m2 no 5"),
+        ("l'Été, «là»; n°3 (fond) & Cie!", "lEte la n3 fond Cie"),
+        ("a\u00a0b\u2009c\td\ne", "a b c d e"),
+        ("zero\u200bwidth\u202e nul\x00", "zerowidth nul"),
+        ("\uff26\uff55\uff4c\uff4c", "Full"),
+        ("😀 Paris ☃", "Paris"),
+    ],
+)
+def test_every_latin_letter_becomes_ascii_for_alpha(given_text: str, ascii_text: str) -> None:
+    assert to_ascii(given_text, SLOT) == ascii_text
+
+
+@pytest.mark.parametrize("text", ["Œuvre, n°3 (l'été) & Cie", "Łódź İstanbul Đặng", "Ærø ½ m² ß"])
+def test_latin_stays_as_it_is_for_beta(text: str) -> None:
+    assert to_latin(text, SLOT) == text
+
+
+def test_typographic_punctuation_becomes_plain_for_beta() -> None:
+    assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", SLOT) == 'l\'Été - "la"'
+
+
+@pytest.mark.parametrize("text", ["Москва", "Αθήνα", "北京", "東京 1-2", "القاهرة", "Paris Ж", "서울", "μ"])
+def test_other_scripts_are_refused_by_both(text: str) -> None:
+    for fold in (to_ascii, to_latin):
+        with pytest.raises(AddressRejected, match=r"^destinationAddress\.city: only Latin"):
+            fold(text, SLOT)
+
+
+@pytest.mark.parametrize("text", ["😀", "☃", "→", "٣"])
+def test_symbols_that_no_printer_has_are_refused_by_beta(text: str) -> None:
+    with pytest.raises(AddressRejected):
+        to_latin(text, SLOT)
+
+
+@given(st.text())
+def test_whatever_alpha_is_sent_is_ascii_letters_digits_and_single_spaces(text: str) -> None:
+    try:
+        folded = to_ascii(text, SLOT)
+    except AddressRejected:
+        return
+    assert folded == " ".join(folded.split())
+    assert all(char == " " or (char.isascii() and char.isalnum()) for char in folded)
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=0xC0, max_codepoint=0x17F, categories=["Lu", "Ll"])))
+def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
+    assert len(to_ascii(text, SLOT).replace(" ", "")) >= len(text)
+
+
+@pytest.mark.parametrize(
+    ("address1", "address2", "lines"),
+    [
+        ("3 rue Foch", "", ("3 rue Foch", None)),
+        ("3 rue Foch", "Escalier B", ("3 rue Foch", "Escalier B")),
+        (
+            "128 avenue du Marechal de Lattre de Tassigny",
+            "",
+            ("128 avenue du Marechal de Lattre de", "Tassigny"),
+        ),
+        (
+            "128 avenue du Marechal de Lattre de Tassigny",
+            "Escalier B",
+            ("128 avenue du Marechal de Lattre de", "Tassigny Escalier B"),
+        ),
+        (
+            "3 rue Foch",
+            "Escalier B troisieme etage au fond du couloir",
+            ("3 rue Foch Escalier B troisieme etage", "au fond du couloir"),
+        ),
+        ("x" * 38, "y" * 38, ("x" * 38, "y" * 38)),
+    ],
+)
+def test_an_address_is_folded_over_alphas_two_lines(
+    address1: str, address2: str, lines: tuple[str, str | None]
+) -> None:
+    fields = alpha_fields(recipient={"address1": address1, "address2": address2})
+    assert (fields["recipientAdress1"], fields.get("recipientAdress2")) == lines
+
+
+@pytest.mark.parametrize(
+    ("address1", "address2", "lines"),
+    [
+        ("3 rue Foch", "", {"line2": "3 rue Foch"}),
+        ("3 rue Foch", "Escalier B", {"line2": "3 rue Foch", "line3": "Escalier B"}),
+        ("x" * 35 + " 12", "", {"line2": "x" * 35, "line3": "12"}),
+        ("x" * 35 + " 12", "Escalier B", {"line1": "Escalier B", "line2": "x" * 35, "line3": "12"}),
+        (
+            "3 rue Foch",
+            "y" * 35 + " z",
+            {"line0": "y" * 35, "line1": "z", "line2": "3 rue Foch"},
+        ),
+    ],
+)
+def test_an_address_is_folded_over_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
+    address = beta_address(address1=address1, address2=address2)
+    assert {name: text for name, text in address.items() if name.startswith("line")} == lines
+
+
+LONG = {
+    "alpha": [
+        ({"address1": "x" * 39}, "address1"),
+        ({"address1": "mot " * 30}, "address1"),
+        ({"address1": "x" * 38, "address2": "y" * 38 + " z"}, "address2"),
+        ({"address1": "///"}, "address1"),
+        ({"address1": "3 rue Foch", "address2": "z" * 39}, "address2"),
+        ({"city": "x" * 51}, "city"),
+        ({"city": "-"}, "city"),
+        ({"zip_code": "1234567890"}, "zip"),
+        ({"last_name": "x" * 100}, "lastName"),
+        ({"last_name": "!", "first_name": ""}, "lastName"),
+        ({"company": "x" * 101}, "company"),
+    ],
+    "beta": [
+        ({"address1": "x" * 36}, "address1"),
+        ({"address1": "mot " * 30}, "address1"),
+        ({"address1": " "}, "address1"),
+        ({"address2": "z" * 36}, "address2"),
+        ({"address2": "mot " * 30}, "address2"),
+        ({"city": "x" * 36}, "city"),
+        ({"city": ""}, "city"),
+        ({"last_name": "x" * 36}, "lastName"),
+        ({"first_name": "x" * 30}, "firstName"),
+        ({"first_name": ""}, "lastName"),
+        ({"company": "x" * 36}, "company"),
+        ({"city": "Москва"}, "city"),
+    ],
+}
+
+
+@pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
+@pytest.mark.parametrize(("carrier", "changes", "field"), [(c, *case) for c in LONG for case in LONG[c]])
+def test_what_fits_nowhere_is_an_error_that_names_the_field(
+    carrier: str, changes: dict[str, str], field: str, path: str
+) -> None:
+    party = {"sender" if path == "originAddress" else "recipient": {"company": ""} | changes}
+    with pytest.raises(AddressRejected) as caught:
+        alpha_fields(**party) if carrier == "alpha" else beta_letter(**party)
+    assert caught.value.field == f"{path}.{field}"
+    assert str(caught.value).startswith(f"{path}.{field}: ")
+    assert caught.value.code == f"{carrier.upper()}_ADDRESS_REJECTED"
+
+
+@given(
+    st.text(alphabet="ab é/ß", max_size=90),
+    st.text(alphabet="cd œ,", max_size=90),
+)
+def test_folding_loses_no_word(address1: str, address2: str) -> None:
+    try:
+        fields = alpha_fields(recipient={"address1": address1, "address2": address2})
+    except AddressRejected:
+        return
+    lines = [fields["recipientAdress1"], fields.get("recipientAdress2", "")]
+    assert all(len(line) <= 38 for line in lines)
+    assert " ".join(lines).split() == f"{to_ascii(address1, SLOT)} {to_ascii(address2, SLOT)}".split()
+
+
+@pytest.mark.parametrize(
+    ("phone", "mobile", "landline"),
+    [
+        ("+33612345678", "+33612345678", None),
+        ("+33712345678", "+33712345678", None),
+        ("+33144112233", None, "+33144112233"),
+        ("+4915112345678", "+4915112345678", None),
+        ("+12125550123", "+12125550123", None),  # such numbers do not show their kind
+        ("+262692123456", "+262692123456", None),
+        ("", None, None),
+    ],
+)
+def test_a_phone_goes_into_the_field_of_its_kind(
+    phone: str, mobile: str | None, landline: str | None
+) -> None:
+    alpha = alpha_fields(recipient={"phone": phone})
+    assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
+    beta = beta_address(phone=phone)
+    assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
+
+
+def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:
+    fields = alpha_fields(product_code="alpha_relais_europe_outre_mer")
+    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+33612345678"
+
+
+REFUSED = [
+    ("alpha_relais_europe_outre_mer", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
+    ("beta_point_retrait_france", {"recipient": {"phone": "+33144112233"}}, "destinationAddress.phone"),
+    ("beta_point_retrait_france", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
+    ("beta", {"recipient": {"phone": "+999123456789012"}}, "destinationAddress.phone"),
+    ("alpha-13", {"recipient": {"phone": "06 12 34 56 78"}}, "destinationAddress.phone"),
+    ("alpha-13", {"sender": {"email": "nobody"}}, "originAddress.email"),
+    ("alpha-13", {"sender": {"email": "a@" + "b" * 79}}, "originAddress.email"),
+    ("beta", {"recipient": {"email": "é@mail.example"}}, "destinationAddress.email"),
+    ("beta", {"recipient": {"email": "a\x00b@mail.example"}}, "destinationAddress.email"),
+    ("alpha-13", {"recipient": {"country_code": "fr"}}, "destinationAddress.countryCode"),
+    ("alpha-13", {"reference": "x" * 36}, "reference"),
+    ("alpha-13", {"reference": "заказ"}, "reference"),
+    ("relais", {"reference": "x" * 36}, "reference"),
+    ("beta", {"reference": "x" * 16}, "reference"),
+    ("beta", {"commercial_name": "x" * 36}, "commercialName"),
+    ("relais", {"pickup_point": PickupPoint("1234A", "Кафе")}, "pickupPointCode"),
+]
+
+
+@pytest.mark.parametrize(("code", "changes", "field"), REFUSED)
+def test_what_is_no_address_is_a_rejected_request(code: str, changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(
+            product_code=code, **changes
+        )
+    assert caught.value.field == field
+
+
+def test_a_relay_bears_its_name_and_then_the_customers() -> None:
+    fields = alpha_fields(product_code="relais", pickup_point=PickupPoint("1234A", "Café de l'Étoile"))
+    assert fields["recipientName"] == "Cafe de lEtoile"
+    assert fields["recipientName2"] == "Soren Grunwald"
+
+
+def test_a_company_comes_before_the_person() -> None:
+    fields = alpha_fields("shipperValue")
+    assert (fields["shipperName"], fields["shipperName2"]) == ("Bougies Cie", "Zoe Lefevre")
+
+
+def test_a_pickup_point_of_beta_bears_its_name_and_the_customers() -> None:
+    point = PickupPoint(POINTS["beta"], "Tabac du Port")
+    letter = beta_letter("beta_point_retrait_france", pickup_point=point)
+    address = letter["addressee"]["address"]
+    assert (address["companyName"], address["lastName"]) == ("Tabac du Port", "Grünwald")
+    assert letter["parcel"]["pickupLocationId"] == "001234"
+    assert letter["service"]["commercialName"] == "Bougies & Cie"
+
+
+def test_references_are_where_each_carrier_prints_them() -> None:
+    home = alpha_fields("refValue")
+    assert home == {"shipperRef": "01JQ5ZK3M9X7ABC", "recipientRef": "CMD 4711"}
+    relay = alpha_fields("refValue", product_code="relais")
+    assert relay == {"shipperRef": "01JQ5ZK3M9X7ABC", "recipientRef": "1234A", "idRelais": "1234A"}
+    assert alpha_fields("skybillValue", product_code="relais")["content1"] == "CMD 4711"
+    assert "content1" not in alpha_fields("skybillValue")
+    assert beta_letter()["sender"]["senderParcelRef"] == "CMD 4711"
+    assert beta_letter(reference="")["sender"]["senderParcelRef"] == "01JQ5ZK3M9X7ABC"
+    assert beta_letter()["service"]["orderNumber"] == "01JQ5ZK3M9X7ABC"
+
+
+def test_an_unknown_product_is_a_rejected_request() -> None:
+    for product_code in ("beta", "no_such_product"):
+        order = shipment("beta", id="A")
+        object.__setattr__(order, "product_code", product_code)
+        with pytest.raises(CarrierError) as caught:
+            alpha_message.purchase(order, CREDENTIALS["alpha"])
+        assert caught.value.field == "productCode"

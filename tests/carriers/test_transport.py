@@ -1,0 +1,223 @@
+"""What the connections do: retried while nothing was sent, reused, verified, fed by their caller alone."""
+
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from carriers import CARRIERS, connections
+from carriers.errors import CarrierUnavailable, OutcomeUnknown
+from carriers.guard import Limits
+from carriers.transport import RETRY_PAUSES_S, Transport
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import LoopbackServer, Play, always, answer_file, http, once, serving
+from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.test_faults import BOTH, LABEL, PRODUCT, SLOW, silent
+
+HASTY = Limits(timeout_s=0.4)
+
+
+def buy(carrier: str, url: str, limits: Limits = HASTY, transport: Transport | None = None) -> None:
+    client(carrier, url, limits, transport).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+
+
+def refusal_s(carrier: str, url: str, limits: Limits = HASTY) -> float:
+    """How long it took to say that nothing was made."""
+    started_s = time.monotonic()
+    with pytest.raises(CarrierUnavailable) as caught:
+        buy(carrier, url, limits)
+    assert caught.value.is_nothing_made
+    assert caught.value.code == f"{carrier.upper()}_UNAVAILABLE"
+    return time.monotonic() - started_s
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
+    now = dt.datetime.now(dt.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(now - dt.timedelta(days=1))
+    builder = builder.not_valid_after(now + dt.timedelta(days=1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+    signed = builder.sign(key, hashes.SHA256())
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = tmp_path_factory.mktemp("tls") / "carrier.pem"
+    path.write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def tls_serving(play: Play, certificate: Path) -> LoopbackServer:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return LoopbackServer(play, context)
+
+
+@BOTH
+def test_a_refused_connection_is_unavailable(carrier: str, closed_port: int) -> None:
+    assert sum(RETRY_PAUSES_S) <= refusal_s(carrier, f"http://127.0.0.1:{closed_port}") < 0.45
+
+
+def test_a_refused_connection_is_tried_again(closed_port: int) -> None:
+    with serving(always(LABEL["alpha"])) as server:
+        listeners = []
+
+        def open_late() -> None:
+            listeners.append(socket.create_server(("127.0.0.1", closed_port)))
+            stream, _ = listeners[0].accept()
+            with stream:
+                stream.recv(65536)
+                server.play(stream, b"")
+
+        timer = threading.Timer(0.1, open_late)
+        timer.start()
+        buy("alpha", f"http://127.0.0.1:{closed_port}", Limits(timeout_s=5))
+        timer.join()
+        listeners[0].close()
+
+
+@BOTH
+def test_a_name_that_does_not_resolve_is_unavailable(carrier: str) -> None:
+    assert refusal_s(carrier, "http://carrier.invalid") < 0.8
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "url", ["http://", "ftp://127.0.0.1", "http://127.0.0.1:99999", "http://a..b", "nothing"]
+)
+def test_an_address_that_is_none_is_unavailable(carrier: str, url: str) -> None:
+    refusal_s(carrier, url)
+
+
+def test_a_resolver_that_hangs_is_left_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: woken.wait(10))
+    assert 0.35 < refusal_s("alpha", "http://carrier.example") < 0.8
+    woken.set()
+
+
+def test_a_certificate_that_nobody_vouches_for_is_unavailable(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    refusal_s("alpha", server.url)
+    assert server.requests == []
+    server.close()
+
+
+def test_a_certificate_for_another_host_is_unavailable(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    transport = Transport(ca_file=str(certificate))
+    with pytest.raises(CarrierUnavailable) as caught:
+        buy("alpha", server.url.replace("127.0.0.1", "localhost"), HASTY, transport)
+    assert "certificate is not valid for 'localhost'" in str(caught.value.__cause__)
+    assert server.requests == []
+    server.close()
+
+
+def test_a_server_that_speaks_no_tls_is_unavailable(serve: Serve) -> None:
+    server = serve(silent)
+    refusal_s("alpha", server.url.replace("http:", "https:"))
+    assert server.requests == []
+
+
+def test_a_handshake_that_hangs_is_left_at_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert 0.35 < refusal_s("alpha", f"https://127.0.0.1:{port}") < 0.8
+
+
+def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    alpha = client("alpha", server.url, transport=Transport(ca_file=str(certificate)))
+    for _ in range(3):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert (server.connections, len(server.requests)) == (1, 3)
+    server.close()
+
+
+@pytest.mark.parametrize("fault", ["headers are dripped", "the body is dripped", "nothing is answered"])
+def test_a_slow_carrier_is_left_at_the_deadline_under_tls(certificate: Path, fault: str) -> None:
+    server = tls_serving(SLOW[fault], certificate)
+    started_s = time.monotonic()
+    with pytest.raises(OutcomeUnknown):
+        buy("alpha", server.url, HASTY, Transport(ca_file=str(certificate)))
+    assert 0.35 < time.monotonic() - started_s < 0.8
+    server.close()
+
+
+@BOTH
+def test_a_connection_is_reused(serve: Serve, carrier: str) -> None:
+    server = serve(always(LABEL[carrier]))
+    buyer = client(carrier, server.url)
+    for _ in range(3):
+        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    assert (server.connections, len(server.requests)) == (1, 3)
+
+
+def test_a_connection_that_the_carrier_closed_is_not_used_again(serve: Serve) -> None:
+    server = serve(once(LABEL["alpha"]))
+    alpha = client("alpha", server.url)
+    for _ in range(3):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+        threading.Event().wait(0.02)  # for the carrier's end of the connection to be seen
+    assert (server.connections, len(server.requests)) == (3, 3)
+
+
+def test_a_connection_that_lay_idle_is_not_used_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_IDLE_S", 0.0)
+    server = serve(always(LABEL["alpha"]))
+    alpha = client("alpha", server.url)
+    for _ in range(2):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert (server.connections, len(server.requests)) == (2, 2)
+
+
+def test_proxies_and_netrc_of_the_environment_are_not_used(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, closed_port: int
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port}")
+    server = serve(always(LABEL["alpha"]))
+    buy("alpha", server.url)
+    assert b"Authorization" not in server.requests[0]
+
+
+def test_a_cookie_of_one_shop_is_not_sent_for_the_next(serve: Serve) -> None:
+    body = answer_file("alpha_1_parcels.xml")
+    server = serve(always(http(body, headers="Set-Cookie: session=shop-one; Path=/\r\n")))
+    alpha = client("alpha", server.url)
+    for _ in range(2):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert b"shop-one" not in server.requests[1]
+
+
+@BOTH
+def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str) -> None:
+    server = serve(always(LABEL[carrier]))
+    with pytest.raises(CarrierUnavailable):
+        buy(carrier, server.url, Limits(timeout_s=0.0))
+    assert server.requests == []
+
+
+def test_every_carrier_is_tested_here() -> None:
+    assert set(PRODUCT) == set(CARRIERS)

@@ -1,0 +1,114 @@
+"""The SOAP messages against a schema and a second implementation, both made from the protocol page."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import xmlschema
+import zeep
+from lxml import etree
+
+from carriers import alpha_message
+from carriers.base import Package
+from carriers.products import PRODUCTS
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import always, answer_file, body_of, http
+from tests.carriers.shipments import CREDENTIALS, CUSTOMS, client, shipment
+
+WIRE = Path(__file__).with_name("wire")
+ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
+SHIPPING = zeep.Client(str(WIRE / "alpha.wsdl"))
+TRACKING = zeep.Client(str(WIRE / "alpha_tracking.wsdl"))
+
+
+@pytest.fixture(scope="module")
+def schema() -> xmlschema.XMLSchema:
+    return xmlschema.XMLSchema(WIRE / "alpha.xsd")
+
+
+def operation(document: bytes) -> ET.Element:
+    """What is in the envelope's body."""
+    return ET.fromstring(document)[0][0]
+
+
+def canonical(element: Any) -> str:
+    """One spelling of an XML element, whatever its prefixes and its white space."""
+    return ET.canonicalize(etree.tostring(element), rewrite_prefixes=True, strip_text=True)
+
+
+def data(element: ET.Element) -> Any:
+    """An element as the data that zeep would make it of."""
+    if not len(element):
+        return element.text or ""
+    values: dict[str, Any] = {}
+    for child in element:
+        name = child.tag.rpartition("}")[2]
+        values.setdefault(name, []).append(data(child))
+    return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", ALPHA)
+def test_a_purchase_is_valid_by_the_pages_table(schema: xmlschema.XMLSchema, code: str, count: int) -> None:
+    order = shipment(code, count, customs=CUSTOMS)
+    schema.validate(operation(alpha_message.purchase(order, CREDENTIALS["alpha"])))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"shipperAdress1", b"shipperAddress1"),
+        (b"<weightUnit>KGM", b"<weightUnit>G"),
+        (b"<shipperCivility>M</shipperCivility>", b""),
+        (b"Soren", b"S\xc3\xb8ren"),
+        (b"<recipientName>", b"<recipientName>" + b"x" * 100),
+        (b"<weight>1.25<", b"<weight>1250<"),
+        (b"<recipientCountry>FR", b"<recipientCountry>FRA"),
+        (b"<refValue>", b'<refValue xmlns="http://cxf.shipping.soap.chronopost.fr/">'),
+    ],
+)
+def test_the_schema_refuses_what_the_page_does(schema: xmlschema.XMLSchema, old: bytes, new: bytes) -> None:
+    message = alpha_message.purchase(shipment(), CREDENTIALS["alpha"])
+    assert old in message
+    assert not schema.is_valid(operation(message.replace(old, new)))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", ALPHA)
+def test_a_second_implementation_writes_the_same_purchase(code: str, count: int) -> None:
+    order = shipment(code, count, customs=CUSTOMS, packages=(Package(CUSTOMS[0].value_eur),) * count)
+    ours = operation(alpha_message.purchase(order, CREDENTIALS["alpha"]))
+    theirs = SHIPPING.create_message(SHIPPING.service, "shippingMultiParcelV4", **data(ours))
+    assert canonical(theirs[0][0]) == canonical(etree.fromstring(ET.tostring(ours)))
+
+
+def test_a_second_implementation_writes_the_same_questions(serve: Serve) -> None:
+    tracking = serve(always(http(answer_file("alpha_found.xml"))))
+    shipping = serve(always(http(answer_file("alpha_fetched.xml"))))
+    alpha = client("alpha", shipping.url, tracking_url=tracking.url)
+    alpha.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS["alpha"])
+    alpha.fetch_label(("XS000000001FR",), CREDENTIALS["alpha"])
+    for peer, name, request in (
+        (TRACKING, "trackWithSenderRef", tracking.requests[0]),
+        (SHIPPING, "getReservedSkybillWithTypeAndModeAuth", shipping.requests[0]),
+    ):
+        ours = operation(body_of(request))
+        theirs = peer.create_message(peer.service, name, **data(ours))
+        assert canonical(theirs[0][0]) == canonical(etree.fromstring(ET.tostring(ours)))
+
+
+def test_a_second_implementation_reads_the_same_answer(serve: Serve) -> None:
+    server = serve(always(http(answer_file("alpha_3_parcels.xml"))))
+    ours = client("alpha", server.url).create_label(shipment("alpha-13", 3), CREDENTIALS["alpha"])
+    request = data(operation(body_of(server.requests[0])))
+    service = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", server.url)
+    theirs = service.shippingMultiParcelV4(**request)
+    assert theirs.errorCode == 0
+    assert [parcel.skybillNumber for parcel in theirs.resultMultiParcelValue] == list(ours.tracking_numbers)
+    assert all(parcel.pdfEtiquette.startswith(b"%PDF-") for parcel in theirs.resultMultiParcelValue)
+
+
+@pytest.mark.parametrize("file", ["alpha_1_parcels.xml", "alpha_3_parcels.xml", "alpha_fetched.xml"])
+def test_the_recorded_answers_are_valid_too(schema: xmlschema.XMLSchema, file: str) -> None:
+    schema.validate(operation(answer_file(file)))
