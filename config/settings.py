@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 import dj_database_url
 import django_stubs_ext
 from cryptography.fernet import Fernet
+from django.http import HttpRequest
+from django.urls import reverse_lazy
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
@@ -120,6 +122,7 @@ if TRUSTED_PROXIES:
 
 INSTALLED_APPS = [
     "unfold",  # the admin's look; before the admin, whose templates it replaces
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -166,8 +169,50 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
+
+# --- The admin's look ---
+
+
+def sidebar_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
+    """A link to a model's list, for those who may see it."""
+
+    def is_allowed(request: HttpRequest) -> bool:
+        return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
+
+    link = reverse_lazy(f"admin:{app}_{model}_changelist")
+    return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
+
+
+UNFOLD = {
+    "SITE_TITLE": "Parcel service",
+    "SITE_HEADER": "Parcel service",
+    "SITE_SYMBOL": "package_2",
+    "SHOW_BACK_BUTTON": True,
+    "SIDEBAR": {
+        "navigation": [
+            {
+                "items": [
+                    sidebar_item("Parcels", "package_2", "parcels", "parcel"),
+                    sidebar_item("Shops", "storefront", "shops", "shop"),
+                    sidebar_item("Access tokens", "key", "shops", "accesstoken"),
+                ]
+            },
+            {
+                "title": "Staff",
+                "separator": True,
+                "items": [
+                    sidebar_item("Users", "person", "auth", "user"),
+                    sidebar_item("Groups", "group", "auth", "group"),
+                ],
+            },
+        ]
+    },
+}
+
+# --- The API ---
 
 REST_FRAMEWORK = {
     # Fail closed: a view that forgets to say who may call it lets nobody in.
@@ -249,7 +294,7 @@ ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=http_url)
 # Whoever changes the shipping endpoint only has no tracking service to ask.
 OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
 ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=http_url_or_none)
-CARRIER_ENDPOINTS = {
+CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
     "alpha": {"url": ALPHA_URL, "tracking_url": ALPHA_TRACKING_URL or None},
     "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=http_url)},
 }

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.generic import RedirectView
 
 from config.errors import unknown_path
 from labels.views import LabelFileView
@@ -13,4 +14,5 @@ urlpatterns = [
     # All of it is signed, so an altered path leads here too.
     re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
     path("admin/", admin.site.urls),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -15,6 +15,8 @@ from shops.addresses import AddressSerializer, EmailField, TextField
 from shops.strict import NumberField, ObjectSerializer, StringField
 
 MAX_WEIGHT_KG = 30
+Path = list[Any]  # names in an object, indices in an array
+Fault = tuple[Path, str]
 
 
 class ParcelSerializer(ObjectSerializer):
@@ -63,7 +65,7 @@ class LabelOrderSerializer(ObjectSerializer):
         return values
 
 
-def put(errors: dict[str, Any], path: list[str | int], text: str) -> None:
+def put(errors: dict[Any, Any], path: Path, text: str) -> None:
     """Report a fault at a JSON path, unless the field was found at fault already."""
     *outer, last = path
     for step in outer:
@@ -72,9 +74,6 @@ def put(errors: dict[str, Any], path: list[str | int], text: str) -> None:
             inner = errors[step] = {number: item for number, item in enumerate(inner) if item}
         errors = inner
     errors.setdefault(last, [text])
-
-
-Fault = tuple[list[str | int], str]
 
 
 def rule_faults(data: dict[str, Any]) -> Iterator[Fault]:
@@ -103,7 +102,7 @@ def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
             yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {product.carrier}."
         for number, parcel in enumerate(parcels[: carrier.max_parcels]):
             weight = parcel.get("weight") if isinstance(parcel, dict) else None
-            if type(weight) in {int, float} and weight > product.max_weight_kg:
+            if isinstance(weight, int | float) and weight > product.max_weight_kg:
                 limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
                 yield ["parcels", number, "weight"], limit
     reference = data.get("reference")

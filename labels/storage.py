@@ -30,7 +30,7 @@ class LinkError(Exception):
     """A link to a PDF is altered, expired or was never made."""
 
 
-class LabelBucket(S3Storage):
+class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
 
     def get_object_parameters(self, name: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
 
 
 def signed_url(label: ShippingLabel, *, base_url: str) -> str:
-    """A URL that opens the PDF for 15 minutes; `base_url` is where the service itself is reached. Raise StorageError."""
+    """A URL that opens the PDF for 15 minutes; `base_url` is the service's own. Raise StorageError."""
     try:
         url = pdfs().url(label.pdf_key)
     except FAILURES as error:

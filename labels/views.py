@@ -1,7 +1,7 @@
 """The label endpoints, and the PDFs of labels kept in a local folder."""
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
@@ -16,6 +16,7 @@ from labels.errors import StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
+from shops.models import AccessToken, Shop
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
@@ -30,8 +31,9 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
         serializer = LabelOrderSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        order = with_sender(serializer.validated_data, request.user.sender_address)
-        label, is_replay = purchase.buy(shop_id=str(request.user.pk), order=order, key=key, token_id=request.auth.id)
+        shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        order = with_sender(serializer.validated_data, shop.sender_address)
+        label, is_replay = purchase.buy(shop_id=shop.id, order=order, key=key, token_id=token.id)
         headers = {"Idempotent-Replayed": "true"} if is_replay else {}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=headers)
 

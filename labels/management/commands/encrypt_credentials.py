@@ -10,7 +10,7 @@ from labels.models import CarrierContract
 
 
 class Command(BaseCommand):
-    """``encrypt_credentials``: run after a new key was put first in CREDENTIALS_KEYS, before the old one is taken out."""
+    """``encrypt_credentials``: for when a new key stands first in CREDENTIALS_KEYS, before the old one goes."""
 
     help = "Encrypt all carrier credentials with the first of CREDENTIALS_KEYS; print how many."
 
