@@ -17,8 +17,8 @@ test: .venv/.dev ## set everything up and run the tests, on SQLite and on Postgr
 lint: .venv/.dev ## style, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy .
-	$(BIN)/lint-imports
+	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
+	DEBUG=1 $(BIN)/lint-imports
 
 bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)

@@ -1,7 +1,7 @@
 """The label endpoints, and the PDFs of labels kept in a local folder."""
 
 from http import HTTPStatus
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
 from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
@@ -16,7 +16,9 @@ from labels.errors import StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
-from shops.models import AccessToken, Shop
+
+if TYPE_CHECKING:
+    from shops.models import AccessToken, Shop
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
