@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers import beta_message, multipart, pdf
-from carriers.base import Credentials, Endpoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, Endpoint, PurchasedLabel, Shipment
 from carriers.beta_message import CARRIER
 from carriers.cleaning import Cleaner
 from carriers.connections import Deadline
@@ -76,7 +76,14 @@ class BetaClient:
 
     name = CARRIER
     max_parcels = beta_message.MAX_PARCELS
+    max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
+    credentials_shape = CredentialsShape(
+        re.compile(r"[A-Za-z0-9]{1,64}"),
+        re.compile(r"[!-~]{1,200}"),
+        "a contract number of letters and digits, and a password or an API key of printable ASCII",
+        takes_api_key=True,
+    )
     can_be_asked = False
 
     def __init__(
@@ -108,20 +115,18 @@ class BetaClient:
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         return PurchasedLabel(_numbers(made), joined, tuple(warnings))
 
-    def _buy(
-        self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]
-    ) -> _Parcel:
+    def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
         try:
             return self._line.exchange(request, deadline, read)
         except CarrierError as error:
             error.made_numbers = (*made, *error.made_numbers)
             raise
 
-    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:  # noqa: ARG002
+    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:  # noqa: ARG002
+    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
 
@@ -193,9 +198,7 @@ def _messages(document: Mapping[str, Any]) -> list[_Message]:
         _Message(_string(m, "id"), _string(m, "type"), _string(m, "messageContent"))
         for m in _objects(document, "messages")
     ]
-    found += [
-        _Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")
-    ]
+    found += [_Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")]
     if document.get("error"):
         found.append(_Message("", "ERROR", _string(document, "message") or _string(document, "error")))
     if _string(document, "errorCode") not in ("", "0"):

@@ -17,9 +17,7 @@ _E164: Final = re.compile(r"\+[1-9][0-9]{4,14}")
 _COUNTRY: Final = re.compile(r"[A-Z]{2}")
 
 
-def checked_product(
-    carrier: str, shipment: Shipment, max_parcels: int, pickup_point_code: re.Pattern[str]
-) -> Product:
+def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_point_code: re.Pattern[str]) -> Product:
     """The product, once its pickup point and the parcels' weights are right for it; raises Rejected."""
     product = PRODUCTS.get(shipment.product_code)
     if product is None or product.carrier != carrier:

@@ -81,14 +81,10 @@ class Line:
     def _unsure(self, request: Request, error: Exception) -> CarrierError:
         if isinstance(error, UnreadableError):
             made_numbers = error.made_numbers
-            return request.unsure(
-                self._carrier, str(error), made_numbers=made_numbers, is_carrier_failing=True
-            )
+            return request.unsure(self._carrier, str(error), made_numbers=made_numbers, is_carrier_failing=True)
         return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
 
-    def _log(
-        self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None
-    ) -> None:
+    def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
         """Facts only: no secret, nothing personal, and not the carrier's text, which may echo it."""
         facts = {
             "carrier": self._carrier,

@@ -40,9 +40,7 @@ OVERSEAS: Final = _zone("BL GF GP MQ PM RE YT NC PF TF WF")
 FRANCE: Final = _zone("AD", MAINLAND)
 BETA_PICKUP_EUROPE: Final = _zone("BE DE LU NL AT ES IE IT PT CZ DK EE HU LT LV PL SE SI SK FI")
 EU_ABROAD: Final = _zone("BG CY GR HR MT RO", BETA_PICKUP_EUROPE)
-EUROPE_ABROAD: Final = _zone(
-    "AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA XK", EU_ABROAD
-)
+EUROPE_ABROAD: Final = _zone("AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA XK", EU_ABROAD)
 EUROPE: Final = _zone("", MAINLAND, EUROPE_ABROAD)
 ABROAD: Final = Zone(MAINLAND.countries | OVERSEAS.countries, is_all_but=True)
 CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
@@ -155,9 +153,7 @@ _CATALOGUE: Final = (
     ),
     _beta_pickup("beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD")),
     _beta("beta_domicile_signature_outre_mer", "Home, with signature, overseas", OVERSEAS, Route("CDS")),
-    _beta(
-        "beta_domicile_sans_signature_outre_mer", "Home, without signature, overseas", OVERSEAS, Route("COM")
-    ),
+    _beta("beta_domicile_sans_signature_outre_mer", "Home, without signature, overseas", OVERSEAS, Route("COM")),
     _beta("beta_domicile_signature_monde", "Home, with signature, worldwide", ABROAD, Route("DOS")),
 )
 

@@ -20,7 +20,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from config import logs
 from config.errors import error_response
 
-API_PREFIX = "/public/"
+API_PREFIXES = ("/public/", "/files/")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 
@@ -35,7 +35,7 @@ class RequestMiddleware:
         started_at = time.perf_counter()
         request_id = os.urandom(16).hex()
         logs.request_id.set(request_id)
-        is_api = request.path_info.startswith(API_PREFIX)
+        is_api = request.path_info.startswith(API_PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
         log_request(request, response, time.perf_counter() - started_at)
@@ -51,7 +51,7 @@ class RequestMiddleware:
         else:
             response = self.get_response(request)
         headers = response.headers
-        headers["Cache-Control"] = "no-store"
+        headers.setdefault("Cache-Control", "no-store")
         headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
@@ -78,7 +78,7 @@ class PagesOnly:
         get_response: Any  # of the Django middleware it is mixed into
 
     def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(API_PREFIX):
+        if request.path_info.startswith(API_PREFIXES):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]  # as above
 
@@ -99,7 +99,7 @@ class Csrf(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return None if request.path_info.startswith(API_PREFIX) else super().process_view(request, *args)
+        return None if request.path_info.startswith(API_PREFIXES) else super().process_view(request, *args)
 
 
 class Authentication(PagesOnly, AuthenticationMiddleware):

@@ -98,9 +98,7 @@ QUICK = {
     "the answer is garbled": once(http(bytes(range(256)))),
     "the length is garbled": once(START + b"Content-Length: many\r\n\r\n"),
     "the compression is a lie": once(http(b"plain", headers="Content-Encoding: gzip\r\n")),
-    "the answer is compressed many times": once(
-        http(b"plain", headers=f"Content-Encoding: {'gzip,' * 99}\r\n")
-    ),
+    "the answer is compressed many times": once(http(b"plain", headers=f"Content-Encoding: {'gzip,' * 99}\r\n")),
     "the answer is a redirect": once(http(b"", 307, headers="Location: /elsewhere\r\n")),
     "the redirect is a broken URL": once(http(b"", 302, headers="Location: http://[\r\n")),
     "the answer is not modified": once(http(b"", 304)),
@@ -117,15 +115,11 @@ ALPHA = {
     "an entity": once(http(b'<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>')),
     "depth without end": once(http(b"<a>" * 30_000)),
     "many tags": once(http(b"<a>" + b"<a/>" * 2_000_000 + b"</a>")),
-    "many attributes": once(
-        http(b"<a " + b" ".join(b'a%d=">"' % number for number in range(1_000_000)) + b"/>")
-    ),
+    "many attributes": once(http(b"<a " + b" ".join(b'a%d=">"' % number for number in range(1_000_000)) + b"/>")),
     "latin-1 in UTF-8": once(http(answer_file("alpha_1_parcels.xml").replace(b"0042", b"\xe9\xe8"))),
     "an encoding of its own": once(http(b'<?xml version="1.0" encoding="utf-7"?><a>+ADw-</a>\xff')),
     "yes without a parcel": once(http(answer_file("alpha_refusal.xml").replace(b"@CODE@", b"0"))),
-    "yes with too few parcels": once(
-        http(answer_file("alpha_1_parcels.xml").replace(b"skybillNumber", b"x"))
-    ),
+    "yes with too few parcels": once(http(answer_file("alpha_1_parcels.xml").replace(b"skybillNumber", b"x"))),
     "yes without a label": once(tampered("alpha", b"pdfEtiquette", b"nothing")),
     "a label that is no base64": once(tampered("alpha", b"<pdfEtiquette>", b"<pdfEtiquette>?")),
     "a label that is no PDF": once(tampered("alpha", b"<pdfEtiquette>JVBERi", b"<pdfEtiquette>AAAAAA")),

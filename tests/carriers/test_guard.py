@@ -160,9 +160,7 @@ def test_refusals_are_no_failures() -> None:
     ],
     ids=["a fault", "an undocumented code"],
 )
-def test_one_shop_cannot_send_a_carrier_to_rest_with_requests_that_it_chokes_on(
-    serve: Serve, answer: bytes
-) -> None:
+def test_one_shop_cannot_send_a_carrier_to_rest_with_requests_that_it_chokes_on(serve: Serve, answer: bytes) -> None:
     server = serve(always(answer))
     alpha = client("alpha", server.url, NERVOUS)
     for _ in range(10):

@@ -70,9 +70,7 @@ def world() -> Iterator[World]:
 @BOTH
 @many
 @given(body=st.binary(max_size=300), status=STATUSES, content_type=CONTENT_TYPES)
-def test_random_bytes_as_a_body(
-    world: World, carrier: str, body: bytes, status: int, content_type: str
-) -> None:
+def test_random_bytes_as_a_body(world: World, carrier: str, body: bytes, status: int, content_type: str) -> None:
     world.buy(carrier, http(body, status, content_type, CLOSE))
 
 
@@ -93,9 +91,7 @@ def test_random_bytes_as_headers(world: World, carrier: str, headers: bytes, bod
 @BOTH
 @many
 @given(data=st.data(), status=STATUSES)
-def test_real_answers_with_a_piece_replaced(
-    world: World, carrier: str, data: st.DataObject, status: int
-) -> None:
+def test_real_answers_with_a_piece_replaced(world: World, carrier: str, data: st.DataObject, status: int) -> None:
     body = data.draw(st.sampled_from(RECORDED[carrier]))
     start = data.draw(st.integers(0, len(body)))
     end = data.draw(st.integers(start, min(len(body), start + 40)))

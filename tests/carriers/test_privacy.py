@@ -48,11 +48,7 @@ def test_a_carrier_that_echoes_everything_gives_an_error_text_without_it(serve: 
         )
         shown = {"255562", "19869502"}
     else:
-        body = (
-            answer_file("beta_refusal.json")
-            .replace(b"@TEXT@", echo.encode())
-            .replace(b"@CODE@", b"s3cret-Pass")
-        )
+        body = answer_file("beta_refusal.json").replace(b"@TEXT@", echo.encode()).replace(b"@CODE@", b"s3cret-Pass")
         server = serve(always(http(body, 400, "application/json")))
         shown = {"s3cret-Pass", "804735"}
     with pytest.raises(CarrierError) as caught:

@@ -136,9 +136,7 @@ def test_a_contract_replaces_code_and_service() -> None:
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-@pytest.mark.parametrize(
-    "point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"]
-)
+@pytest.mark.parametrize("point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
 def test_a_pickup_point_that_cannot_be_one_is_never_sent(code: str, point: str | None) -> None:
     pickup_point = None if point is None else PickupPoint(point)
     order = shipment(code, pickup_point=pickup_point)

@@ -94,9 +94,7 @@ def messages(*codes: str, kind: str = "ERROR") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("code", "text", "error"), ALPHA_ROWS)
-def test_every_code_of_alpha_has_its_class(
-    serve: Serve, code: int, text: str, error: type[CarrierError]
-) -> None:
+def test_every_code_of_alpha_has_its_class(serve: Serve, code: int, text: str, error: type[CarrierError]) -> None:
     failure = refusal(serve, "alpha", alpha_refusal(code, text))
     assert type(failure) is error
     assert failure.code == f"ALPHA_{API_CODES[error]}"
@@ -179,9 +177,7 @@ def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
         ("beta", Credentials()),
     ],
 )
-def test_credentials_that_cannot_be_right_are_never_sent(
-    serve: Serve, carrier: str, credentials: Credentials
-) -> None:
+def test_credentials_that_cannot_be_right_are_never_sent(serve: Serve, carrier: str, credentials: Credentials) -> None:
     server = serve(always(b""))
     with pytest.raises(CredentialsRejected):
         client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), credentials)

@@ -217,9 +217,7 @@ def test_folding_loses_no_word(address1: str, address2: str) -> None:
         ("", None, None),
     ],
 )
-def test_a_phone_goes_into_the_field_of_its_kind(
-    phone: str, mobile: str | None, landline: str | None
-) -> None:
+def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None, landline: str | None) -> None:
     alpha = alpha_fields(recipient={"phone": phone})
     assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
     beta = beta_address(phone=phone)
@@ -254,9 +252,7 @@ REFUSED = [
 @pytest.mark.parametrize(("code", "changes", "field"), REFUSED)
 def test_what_is_no_address_is_a_rejected_request(code: str, changes: dict[str, Any], field: str) -> None:
     with pytest.raises(RequestRejected) as caught:
-        beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(
-            product_code=code, **changes
-        )
+        beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(product_code=code, **changes)
     assert caught.value.field == field
 
 

@@ -58,9 +58,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder = builder.not_valid_after(now + dt.timedelta(days=1))
     builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
     signed = builder.sign(key, hashes.SHA256())
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     path = tmp_path_factory.mktemp("tls") / "carrier.pem"
     path.write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
     return path
@@ -101,9 +99,7 @@ def test_a_name_that_does_not_resolve_is_unavailable(carrier: str) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "url", ["http://", "ftp://127.0.0.1", "http://127.0.0.1:99999", "http://a..b", "nothing"]
-)
+@pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1", "http://127.0.0.1:99999", "http://a..b", "nothing"])
 def test_an_address_that_is_none_is_unavailable(carrier: str, url: str) -> None:
     refusal_s(carrier, url)
 

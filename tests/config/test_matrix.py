@@ -21,7 +21,7 @@ ROUTES = {
         {"GET": (200, 200, 403), "HEAD": (200, 200, 403)},
         (405, 405, 403),
     ),
-    "^public/": ("/public/v1/unknown", {}, (404, 404, 404)),
+    "unknown-path": ("/public/v1/unknown", {}, (404, 404, 404)),
 }
 
 

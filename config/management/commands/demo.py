@@ -95,7 +95,7 @@ def serve(port: int) -> "subprocess.Popen[bytes]":
 class Process(subprocess.Popen[bytes]):
     """A process that leaving its `with` block ends."""
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, *exc_info: Any) -> None:  # noqa: PYI036 - passed on as they are
         self.terminate()
         super().__exit__(*exc_info)
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from shops.models import Shop
+from shops.models import Shop, identifier
 
 
 class Command(BaseCommand):
@@ -19,6 +19,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = Shop(name=options["name"].strip())
+        if options["id"] == "":  # Django validates no empty value
+            raise CommandError(f"id: {identifier.message}")
         if options["id"] is not None:
             shop.id = options["id"]
         try:

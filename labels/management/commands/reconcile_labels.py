@@ -1,0 +1,19 @@
+"""Finishes or classifies label purchases that were interrupted."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from labels.reconciling import reconcile
+
+
+class Command(BaseCommand):
+    """``reconcile_labels``: safe at any time, on any number of machines at once."""
+
+    help = "Finish or classify label purchases that were interrupted; print how many it settled, by state on stderr."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        states = reconcile()
+        for state, count in sorted(states.items()):
+            self.stderr.write(f"{count} {state}")
+        self.stdout.write(str(states.total()))
