@@ -20,10 +20,10 @@ admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class UserAdmin(auth_admin.UserAdmin, Look):
+class UserAdmin(auth_admin.UserAdmin[User], Look):
     """Members of staff."""
 
-    form = UserChangeForm
+    form = UserChangeForm[User]
     add_form = AdminUserCreationForm
     change_password_form = AdminPasswordChangeForm
 

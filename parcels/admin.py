@@ -1,10 +1,8 @@
 """The staff's view of parcels, which answers "where is this parcel": found, shown, never changed."""
 
-from datetime import UTC, date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import BadRequest
@@ -12,27 +10,23 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from parcels.models import Parcel, ParcelNumber, TrackingStatus
-from parcels.templatetags.parcel_page import NOTHING, short_name, status_label, time
+from parcels.filters import CarrierFilter, CreatedFilter, StatusFilter
+from parcels.models import Parcel, ParcelNumber
+from parcels.templatetags.parcel_page import NOTHING, status_label, time
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin import SimpleListFilter as CheckboxFilter
-    from django.contrib.admin import SimpleListFilter as DropdownFilter
     from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
 
     ParcelModelAdmin = admin.ModelAdmin[Parcel]
     ParcelPaginator = Paginator[Parcel]
 else:
     from unfold.admin import ModelAdmin as ParcelModelAdmin
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
     ParcelPaginator = Paginator
 
 LISTED_AT_MOST = 1000
-CARRIERS_OF_THE_NEWEST = 1000
 NOT_LISTED = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
-DAY_MS = 24 * 3600 * 1000
-
 
 admin.site.index_template = "parcels/admin_index.html"
 
@@ -43,7 +37,8 @@ def found_by(text: str) -> QuerySet[Any, Any]:
     Every part is an exact look-up along an index; spellings stand in for what no index compares: the case of
     letters, spaces inside a number, the ``#`` before an order number.
     """
-    spellings = {text, text.lower(), text.upper(), "".join(text.split())}
+    as_typed = {text, "".join(text.split())}
+    spellings = {case(written) for written in as_typed for case in (str, str.lower, str.upper)}
     orders = spellings | {"#" + spelling for spelling in spellings} | {text.removeprefix("#")}
     parcels = Parcel.objects.order_by().values("pk")
     return (
@@ -57,85 +52,6 @@ def found_by(text: str) -> QuerySet[Any, Any]:
             all=True,
         )
     )
-
-
-class CarrierFilter(DropdownFilter):
-    """Parcels of one carrier, out of those that the newest parcels have: a carrier is a word of the shop's systems."""
-
-    title = "carrier"
-    parameter_name = "carrier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        newest = Parcel.objects.values_list("carrier_code", flat=True)[:CARRIERS_OF_THE_NEWEST]
-        return [(code, code) for code in sorted({*newest, *request.GET.getlist("carrier")} - {""})]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
-        return queryset.filter(carrier_code=self.value()) if self.value() else queryset
-
-
-class StatusFilter(CheckboxFilter):
-    """Parcels in any of the statuses ticked."""
-
-    title = "status"
-    parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(status, short_name(status)) for status in TrackingStatus]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
-        ticked = request.GET.getlist("status")
-        return queryset.filter(last_status__in=ticked) if ticked else queryset
-
-
-def day_field(label: str) -> forms.DateField:
-    """A day, entered with the browser's own calendar."""
-    return forms.DateField(
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "parcel-day"}, format="%Y-%m-%d"),
-    )
-
-
-class PeriodForm(forms.Form):
-    """The first and the last day of a period; either may be missing."""
-
-    created_from = day_field("from")
-    created_to = day_field("to")
-
-
-class CreatedFilter(admin.ListFilter):
-    """Parcels created in a period of days in UTC."""
-
-    title = "day of creation (UTC)"
-    template = "unfold/filters/filters_date_range.html"
-
-    def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Parcel], model_admin: Any) -> None:
-        super().__init__(request, params, model, model_admin)
-        self.used_parameters = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
-        self.form = PeriodForm(self.used_parameters)
-
-    def expected_parameters(self) -> list[str | None]:
-        return list(PeriodForm.base_fields)
-
-    def has_output(self) -> bool:
-        return True
-
-    def choices(self, changelist: ChangeList) -> Any:
-        yield {"form": self.form}
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
-        if not self.form.is_valid():
-            return queryset.none()
-        first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
-        if first:
-            queryset = queryset.filter(created_at__gte=start_ms(first))
-        if last:
-            queryset = queryset.filter(created_at__lt=start_ms(last) + DAY_MS)
-        return queryset
-
-
-def start_ms(day: date) -> int:
-    """Midnight in UTC, as Unix milliseconds."""
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
 
 
 class CappedPaginator(ParcelPaginator):
@@ -162,8 +78,7 @@ class ParcelList(ChangeList):
     """The list reads what it shows; histories and items stay in the database."""
 
     def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
-        parcels = super().get_queryset(*args, **kwargs)
-        return parcels.defer(*NOT_LISTED)
+        return super().get_queryset(*args, **kwargs).defer(*NOT_LISTED)
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

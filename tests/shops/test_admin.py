@@ -27,6 +27,11 @@ def shop() -> Shop:
     return Shop.objects.create(id="lumiere", name="Maison Lumière")
 
 
+@pytest.fixture(autouse=True)
+def fast_passwords(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 def logged_in(*permissions: str, **options: Any) -> Client:
     user = User.objects.create_user("ada", password="correct horse", is_staff=True, **options)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
