@@ -18,6 +18,7 @@ SECRET_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # All that is needed to start as in production.
 PRODUCTION = {
     "SECRET_KEY": SECRET_KEY,
+    "CREDENTIALS_KEYS": ENVIRONMENT["CREDENTIALS_KEYS"],
     "ALLOWED_HOSTS": "api.example.com",
     "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
