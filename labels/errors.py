@@ -89,6 +89,16 @@ class IdempotencyKeyReusedError(LabelError):
         )
 
 
+def message_of(error: CarrierError) -> str:
+    """What happened, and what the shop can do about it."""
+    text = str(error).rstrip(".") + "."
+    if isinstance(error, OutcomeUnknown):
+        return f"{text} Retry only with the same Idempotency-Key: it never buys a second label."
+    if isinstance(error, CarrierUnavailable) and error.is_nothing_made:
+        return f"{text} Nothing was made; a retry is safe."
+    return text
+
+
 def status_of(error: CarrierError) -> int:
     """400 where the shop can mend its request, 502 where it can't."""
     return HTTPStatus.BAD_GATEWAY if isinstance(error, BAD_GATEWAY_ERRORS) else HTTPStatus.BAD_REQUEST

@@ -26,6 +26,7 @@ from labels.errors import (
     ProductNotInContractError,
     PurchaseFailedError,
     StorageUnavailableError,
+    message_of,
     status_of,
 )
 from labels.idempotency import IdempotencyKey
@@ -156,7 +157,7 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
     label.error_code = error.code
-    label.error_message = str(error)
+    label.error_message = message_of(error)
     label.error_status = status_of(error)
 
 
