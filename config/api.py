@@ -42,9 +42,13 @@ class JSONParser(BaseParser):
         if len(body) > MAX_BODY_BYTES:
             raise BodyTooLargeError
         try:
-            return orjson.loads(body)
+            value = orjson.loads(body)
+            orjson.dumps(value)  # it reads deeper nesting than it writes
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not valid JSON: {error}.") from error
+        except orjson.JSONEncodeError as error:
+            raise ParseError("The body is nested too deeply.") from error
+        return value
 
 
 class AlwaysJSON(BaseContentNegotiation):

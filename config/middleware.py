@@ -18,9 +18,8 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import logs
-from config.errors import error_response
+from config.errors import API_PREFIXES, error_response
 
-API_PREFIXES = ("/public/", "/files/")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 

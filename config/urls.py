@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from config.errors import unknown_path
 from labels.views import LabelFileView
 
+handler500 = "config.errors.server_error"
 urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),
     path("public/v1/tracking/", include("labels.urls")),

@@ -102,7 +102,8 @@ class ParcelImport:
             for number, parcel in batch:
                 if parcel.id in owners:
                     self.refuse(number, "id: belongs to another shop.")
-            parcels = {parcel.id: parcel for _, parcel in batch if parcel.id not in owners}
+            # In the order of ids, so that two imports at once never wait for each other in a circle.
+            parcels = {p.id: p for _, p in sorted(batch, key=lambda each: each[1].id) if p.id not in owners}
             if (self.bad and self.is_strict) or not parcels:
                 return
             if self.write(parcels):

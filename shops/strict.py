@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 from rest_framework import serializers
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that keep numbers as doubles (JavaScript) see another value
@@ -118,12 +119,24 @@ class ArrayField(StrictField):
     json_type = "an array"
     python_types = (list,)
 
+    def to_internal_value(self, data: Any) -> Any:
+        return writable(super().to_internal_value(data))
+
 
 class AnyField(StrictField):
     """Any JSON value."""
 
     def to_internal_value(self, data: Any) -> Any:
-        return data
+        return writable(data)
+
+
+def writable(data: Any) -> Any:
+    """Refuse what could be read but not be written again: orjson takes 1,024 levels in and gives 254 out."""
+    try:
+        orjson.dumps(data)
+    except orjson.JSONEncodeError:
+        raise serializers.ValidationError("is nested too deeply.") from None
+    return data
 
 
 def type_name(data: Any) -> str:

@@ -191,9 +191,7 @@ def test_the_deployment_check_is_clean_in_production() -> None:
 
 
 def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
-    done = manage(
-        "check", SECRET_KEY=SECRET_KEY, ALLOWED_HOSTS="api.example.com", DATABASE_URL=f"sqlite:///{tmp_path}/db.sqlite3"
-    )
+    done = manage("check", **PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3", "REDIS_URL": ""})
     assert done.returncode == 0
     assert "DATABASE_URL is SQLite" in done.stderr
     assert "REDIS_URL is not set" in done.stderr

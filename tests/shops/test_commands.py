@@ -86,7 +86,6 @@ def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_
     assert counts() == before
 
 
-@pytest.mark.xfail(reason="UnicodeEncodeError with a traceback")
 @pytest.mark.parametrize("arguments", [["create_shop", b"\xff"], ["revoke_token", b"\xff"]])
 def test_an_argument_that_is_no_text_is_bad_input_too(transactional_db: None, arguments: list[str | bytes]) -> None:
     ShopFactory(id="shop")

@@ -12,10 +12,11 @@ from typing import Any
 import orjson
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
+from shops import commands
 from shops.models import AccessToken, Shop
 
 HOST = "127.0.0.1"
@@ -24,7 +25,7 @@ PARCELS = 400
 START_TIMEOUT_S = 30
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``demo [--port P]``."""
 
     help = "Migrate, fill with sample data, serve on this machine, print ready-to-paste curl lines. Ctrl-C ends it."

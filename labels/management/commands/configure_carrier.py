@@ -6,19 +6,20 @@ import sys
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from labels.models import CarrierContract
+from shops import commands
 from shops.models import Shop
 
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[A-Za-z0-9]{1,8})(:(?P<service>[0-9]{1,3}))?)?")
 MAX_SECRET_LENGTH = 200
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``configure_carrier SHOP_ID CARRIER --account-number N ...``."""
 
     help = "Set a shop's contract with a carrier, in place of the one before; print the contract's id."

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from labels.encryption import UnreadableSecretError, decrypt, encrypt
 from labels.models import CarrierContract
+from shops import commands
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``encrypt_credentials``: for when a new key stands first in CREDENTIALS_KEYS, before the old one goes."""
 
     help = "Encrypt all carrier credentials with the first of CREDENTIALS_KEYS; print how many."

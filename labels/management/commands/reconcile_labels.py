@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from labels.reconciling import reconcile
+from shops import commands
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``reconcile_labels``: safe at any time, on any number of machines at once."""
 
     help = "Finish or classify label purchases that were interrupted; print how many it settled, by state on stderr."

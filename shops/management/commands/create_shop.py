@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from shops import commands
 from shops.models import Shop, identifier
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``create_shop NAME [--id ID]``."""
 
     help = "Make a shop and print its id."

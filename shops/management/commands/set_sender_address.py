@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from shops import commands
 from shops.addresses import AddressSerializer
 from shops.models import Shop
 from shops.strict import describe_faults
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``set_sender_address SHOP_ID FILE``."""
 
     help = "Set the address that labels are sent from when an order brings none."
