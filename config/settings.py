@@ -13,7 +13,6 @@ from django.urls import reverse_lazy
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -261,8 +260,7 @@ REDIS_OPTIONS = {
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
     "socket_connect_timeout": 0.1,
     "socket_timeout": 0.1,
-    # A connection that a restarted Redis has closed is replaced at once; silence is not waited for twice.
-    "retry": Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+    "retry": Retry(NoBackoff(), 0),
 }
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},

@@ -8,7 +8,6 @@ database's nor the driver's. On a shared machine only the ratio within one run m
 import argparse
 import os
 import random
-import secrets
 import socket
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.management import call_command
 
-from tests.services import postgresql, redis_server
+from tests.services import ENVIRONMENT, postgresql, redis_server
 
 if TYPE_CHECKING:
     from tests.benchmarks.drive import Measurement
@@ -52,10 +51,7 @@ def main() -> None:
 
 def environment() -> dict[str, str]:
     return {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": secrets.token_urlsafe(50),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "HTTPS": "0",
+        **ENVIRONMENT,
         "RATE_LIMIT": "100000000/60s",  # counted, never reached
         "BENCHMARK_SHOP": SHOP,
     }
