@@ -180,8 +180,10 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
 
 
 def _phone(party: Party, path: str) -> Mapping[str, str]:
+    """The number in the field of its kind; at a French address only French mobiles are taken for one."""
     phone = phone_of(party, Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected))
-    return {"mobileNumber" if phones.is_mobile(phone) else "phoneNumber": phone}
+    is_mobile = phones.is_french_mobile(phone) if party.country_code == "FR" else phones.is_mobile(phone)
+    return {"mobileNumber" if is_mobile else "phoneNumber": phone}
 
 
 def _has_customs(shipment: Shipment) -> bool:
