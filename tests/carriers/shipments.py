@@ -63,7 +63,7 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
     product = PRODUCTS[product_code]
     recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
     sender = changes.pop("sender", {})
-    values = {
+    values: dict[str, Any] = {
         "id": "01JQ5ZK3M9X7ABC",
         "product_code": product_code,
         "sender": Party(**vars(SENDER) | sender),

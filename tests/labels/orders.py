@@ -1,8 +1,7 @@
 """Bodies of label orders, one that each product takes."""
 
+import json
 from typing import Any
-
-import orjson
 
 from carriers.products import PRODUCTS
 from tests.carriers.shipments import DESTINATIONS, POINTS
@@ -67,7 +66,7 @@ def weighing(*weights_kg: float) -> list[Json]:
 
 def post(caller: Caller, body: Any, key: str | None = None, **options: Any) -> Response:
     """Order a label; a body that is no bytes is sent as JSON."""
-    data = body if isinstance(body, bytes) else orjson.dumps(body)
+    data = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
     headers = options.pop("headers", {}) | ({} if key is None else {"Idempotency-Key": key})
     options = {"content_type": "application/json"} | options
     return caller.request("POST", SHIPMENTS, data=data, headers=headers, **options)

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.db.models import Model
 
@@ -51,7 +52,9 @@ def test_a_bought_label_is_answered_whole(carrier_code: str, buyer: Caller, sand
     assert "Idempotent-Replayed" not in response.headers
     assert re.fullmatch(r'"shop";q=\d+;w=60', response["RateLimit-Policy"])
     assert re.fullmatch(r'"shop";r=\d+;t=\d+', response["RateLimit"])
-    assert [parcel.account for parcel in sandbox.made()] == [row().shop.contracts.get(carrier_code=carrier_code).account_number]
+    assert [parcel.account for parcel in sandbox.made()] == [
+        row().shop.contracts.get(carrier_code=carrier_code).account_number
+    ]
 
 
 @pytest.mark.parametrize("carrier_code", CARRIERS)
@@ -162,8 +165,6 @@ def test_weights_are_summed_exactly_and_whole_numbers_stay_whole(weights: str, t
 
 
 def bytes_of(body: Any) -> bytes:
-    import orjson  # noqa: PLC0415
-
     return orjson.dumps(body)
 
 
@@ -205,7 +206,7 @@ def test_accents_are_stripped_for_alpha_and_kept_for_beta(buyer: Caller, sandbox
         assert post(buyer, order(product_code)).status_code == 201
     alpha, beta = (" ".join(sandbox.printed(parcel).recipient) for parcel in sandbox.made())
     assert "Soren Grunwald" in alpha
-    assert "128 boulevard OEdipe" in alpha
+    assert "128 boulevard Oedipe" in alpha
     assert "Grünwald" in beta
     assert "128 boulevard Œdipe" in beta
 
@@ -227,7 +228,7 @@ def test_without_a_reference_beta_prints_the_labels_id(buyer: Caller, sandbox: S
 SPACES_AND_DASHES = (
     *"\u0020\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
     *"\t\n\r\u000b\u000c\u0085\u2028\u2029\u200b\u2060\ufeff\u00ad\u200e\u202a",
-    *"-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\ufe58\ufe63\uff0d\u2e3a\u301c\u30fc.",
+    *"-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2043\u02d7\u2027\ufe58\ufe63\uff0d\u2e3a\u301c\u30fc.",
 )
 
 
