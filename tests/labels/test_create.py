@@ -259,7 +259,7 @@ def test_a_phone_may_have_any_space_or_dash_in_it(buyer: Caller, sandbox: Sandbo
     ],
 )
 @pytest.mark.parametrize("carrier_code", CARRIERS)
-def test_a_phone_reaches_the_carrier_as_e164(  # noqa: PLR0917
+def test_a_phone_reaches_the_carrier_as_e164(
     carrier_code: str, country_code: str, phone: str, expected: str, buyer: Caller, sandbox: Sandbox
 ) -> None:
     product_code = {"alpha": "alpha-13" if country_code == "FR" else "alpha_rapide_eco", "beta": "beta"}[carrier_code]

@@ -156,7 +156,7 @@ def test_broken_json_is_a_400_that_says_so(body: bytes, asker: Caller, sandbox: 
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
 @pytest.mark.parametrize("key", [None, "key"])
 @pytest.mark.parametrize("is_inside", [True, False])
-def test_deep_nesting_is_no_order_and_no_failure(  # noqa: PLR0917
+def test_deep_nesting_is_no_order_and_no_failure(
     is_inside: bool,  # noqa: FBT001
     key: str | None,
     brackets: tuple[str, str],

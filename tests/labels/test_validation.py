@@ -201,7 +201,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("product_code", "path", "value", "said"), BAD_VALUES)
-def test_a_bad_value_is_refused_by_its_path(  # noqa: PLR0917
+def test_a_bad_value_is_refused_by_its_path(
     product_code: str, path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox
 ) -> None:
     where = "productCode" if said.startswith("is a product of") else path
