@@ -213,11 +213,15 @@ def finish(label: ShippingLabel) -> ShippingLabel:
 
 
 def save_state(label: ShippingLabel) -> None:
-    """Write how a purchase stands. A label that is generated, by whichever process, stays so."""
+    """Write how a purchase stands. A label that is generated, by whichever process, stays so.
+
+    A key is released here and never taken: another purchase may have it by now.
+    """
     rows = ShippingLabel.objects.filter(id=label.id).exclude(state=LabelState.GENERATED)
+    released = {"idempotency_key": None} if label.idempotency_key is None else {}
     rows.update(
+        **released,
         state=label.state,
-        idempotency_key=label.idempotency_key,
         tracking_numbers=label.tracking_numbers,
         pdf=label.pdf,
         error_code=label.error_code,
