@@ -1,7 +1,8 @@
 """The carriers' clients, one of each a process: they hold connections, limits and circuit breakers."""
 
-from functools import cache
+from threading import Condition
 
+from cachetools import cached
 from django.conf import settings
 
 from carriers import CARRIERS
@@ -9,7 +10,8 @@ from carriers.base import Carrier, Endpoint
 from carriers.guard import Limits
 
 
-@cache
+# With the condition the first requests of a process wait for one client, instead of making one, with limits of its own, each.
+@cached({}, condition=Condition())
 def client(carrier_code: str) -> Carrier:
     endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])
     limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, max_concurrent_calls=settings.CARRIER_CONCURRENCY)

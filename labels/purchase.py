@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 
 from carriers.base import CustomsArticle, Package, Party, PickupPoint, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, OutcomeUnknown
@@ -40,14 +41,21 @@ T = TypeVar("T")
 
 
 def buy(
-    *, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None = None, token_id: str = ""
+    *,
+    shop_id: str,
+    order: dict[str, Any],
+    sender_address: dict[str, str] | None = None,
+    key: IdempotencyKey | None = None,
+    token_id: str = "",
 ) -> tuple[ShippingLabel, bool]:
     """Buy a label, or find the one bought before with the same key; tell which.
 
-    `order` is the validated body, its sender filled in. Raise LabelError.
+    `order` is the validated body, `sender_address` the shop's own. Raise LabelError, or ValidationError for an order
+    without a sender.
     """
     if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
+    order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
     label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
     try:
@@ -59,6 +67,15 @@ def buy(
     purchased = call(label, shipment(label, contract), contract)
     keep(label, purchased)
     return finish(label), False
+
+
+def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
+    """The order with the shop's own sender address where it brings none."""
+    if "originAddress" in order:
+        return order
+    if sender_address is None:
+        raise ValidationError({"originAddress": "is required, as the shop has no sender address of its own."})
+    return order | {"originAddress": sender_address}
 
 
 def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
@@ -196,11 +213,15 @@ def finish(label: ShippingLabel) -> ShippingLabel:
 
 
 def save_state(label: ShippingLabel) -> None:
-    """Write how a purchase stands. A label that is generated, by whichever process, stays so."""
+    """Write how a purchase stands. A label that is generated, by whichever process, stays so.
+
+    A key is released here and never taken: another purchase may have it by now.
+    """
     rows = ShippingLabel.objects.filter(id=label.id).exclude(state=LabelState.GENERATED)
+    released = {"idempotency_key": None} if label.idempotency_key is None else {}
     rows.update(
+        **released,
         state=label.state,
-        idempotency_key=label.idempotency_key,
         tracking_numbers=label.tracking_numbers,
         pdf=label.pdf,
         error_code=label.error_code,

@@ -75,7 +75,7 @@ def ask(label: ShippingLabel) -> None:
         connection.close()
         numbers = carrier.find_by_reference(label.id, credentials)
         if not numbers:
-            not_found(label)
+            not_found(label, contract)
         elif len(numbers) != len(label.weights_kg):
             found_in_part(label, numbers)
         else:
@@ -87,9 +87,13 @@ def ask(label: ShippingLabel) -> None:
         hold(label)
 
 
-def not_found(label: ShippingLabel) -> None:
-    """A parcel that its carrier does not know after a wait longer than any purchase takes was not made."""
-    if timezone.now() < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S):
+def not_found(label: ShippingLabel, contract: CarrierContract) -> None:
+    """A parcel that its carrier does not know after a wait longer than any purchase takes was not made.
+
+    Unless the contract was set up again since: the parcel may be on the account that it was bought with.
+    """
+    is_too_early = timezone.now() < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S)
+    if is_too_early or contract.updated_at > label.created_at:
         hold(label)
         return
     purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))

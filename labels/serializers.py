@@ -9,14 +9,14 @@ from typing import Any
 from rest_framework import serializers
 
 from carriers import CARRIERS
+from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import ShippingLabel
 from shops.addresses import AddressSerializer, EmailField, TextField
-from shops.strict import NumberField, ObjectSerializer, StringField
+from shops.strict import Fault, NumberField, ObjectSerializer, StringField
 
 MAX_WEIGHT_KG = 30
-Path = list[Any]  # names in an object, indices in an array
-Fault = tuple[Path, str]
+MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
 class ParcelSerializer(ObjectSerializer):
@@ -46,79 +46,53 @@ class LabelOrderSerializer(ObjectSerializer):
     pickupPointCode = StringField(required=False, default="")
     originAddress = AddressSerializer(required=False)
     destinationAddress = DestinationSerializer()
-    parcels = ParcelSerializer(many=True)
+    # No more are looked at than any carrier takes: a body of 1 MiB has room for a hundred thousand.
+    parcels = ParcelSerializer(many=True, min_length=1, max_length=MAX_PARCELS)  # type: ignore[call-arg]  # the array's
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Add the rules between fields, which DRF would look at only when each field by itself is right."""
-        errors: dict[str, Any] = {}
-        values: dict[str, Any] = {}
-        try:
-            values = super().to_internal_value(data)
-        except serializers.ValidationError as error:
-            if not isinstance(data, dict):
-                raise
-            errors = dict(error.detail)  # type: ignore[arg-type]  # of an object it is a dict
-        for path, text in rule_faults(data):
-            put(errors, path, text)
-        if errors:
-            raise serializers.ValidationError(errors)
-        return values
-
-
-def put(errors: dict[Any, Any], path: Path, text: str) -> None:
-    """Report a fault at a JSON path, unless the field was found at fault already."""
-    *outer, last = path
-    for step in outer:
-        inner = errors.setdefault(step, {})
-        if isinstance(inner, list):  # DRF has one element an item
-            inner = errors[step] = {number: item for number, item in enumerate(inner) if item}
-        errors = inner
-    errors.setdefault(last, [text])
+    def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
+        carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
+        product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
+        if isinstance(carrier_code, str) and carrier is None:
+            yield ["carrierCode"], f"must be one of {', '.join(CARRIERS)}."
+        if isinstance(product_code, str) and product is None:
+            yield ["productCode"], "is not a known product."
+        if product and carrier and product.carrier != carrier.name:
+            yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}."
+            return
+        if product:
+            yield from product_faults(product, data)
+            carrier = CARRIERS[product.carrier]
+        if carrier:
+            yield from carrier_faults(carrier, data)
 
 
-def rule_faults(data: dict[str, Any]) -> Iterator[Fault]:
-    """The faults that lie between fields; a field of the wrong type or missing is for its own check to report."""
-    carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
-    if isinstance(carrier_code, str) and carrier_code not in CARRIERS:
-        yield ["carrierCode"], f"must be one of {', '.join(CARRIERS)}."
-    if not isinstance(product_code, str):
-        return
-    product = PRODUCTS.get(product_code)
-    if product is None:
-        yield ["productCode"], "is not a known product."
-        return
-    if carrier_code in CARRIERS and product.carrier != carrier_code:
-        yield ["productCode"], f"is a product of {product.carrier}, not of {carrier_code}."
-        return
-    yield from product_faults(product, data)
+def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
+    parcels, reference = data.get("parcels"), data.get("reference")
+    if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
+        yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
+    if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
+        yield ["reference"], f"must have at most {carrier.max_reference_length} characters for {carrier.name}."
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    carrier = CARRIERS[product.carrier]
-    yield from pickup_faults(product, data)
-    parcels = data.get("parcels")
-    if isinstance(parcels, list):
-        if not 1 <= len(parcels) <= carrier.max_parcels:
-            yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {product.carrier}."
-        for number, parcel in enumerate(parcels[: carrier.max_parcels]):
-            weight = parcel.get("weight") if isinstance(parcel, dict) else None
-            if isinstance(weight, int | float) and weight > product.max_weight_kg:
-                limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
-                yield ["parcels", number, "weight"], limit
-    reference = data.get("reference")
-    if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
-        yield ["reference"], f"must have at most {carrier.max_reference_length} characters for {product.carrier}."
-
-
-def pickup_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    """A pickup point needs its code, and the customer's phone and e-mail, by which the parcel is announced."""
-    if not product.needs_pickup_point:
-        return
     code = data.get("pickupPointCode", "")
-    if code == "":
+    if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."
-    elif isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
+    elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
         yield ["pickupPointCode"], f"is not a pickup point code of {product.carrier}."
+    if product.needs_pickup_point:
+        yield from contact_faults(product, data)
+    parcels = data.get("parcels")
+    for number, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
+        weight = parcel.get("weight") if isinstance(parcel, dict) else None
+        if isinstance(weight, int | float) and weight > product.max_weight_kg:
+            limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
+            yield ["parcels", number, "weight"], limit
+
+
+def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
+    """A pickup point needs the customer's phone and e-mail, by which the parcel is announced."""
     destination = data.get("destinationAddress")
     if isinstance(destination, dict):
         for name in ("phone", "email"):

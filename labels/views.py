@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound, PermissionDenied, ValidationError
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,8 +34,13 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         serializer = LabelOrderSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
-        order = with_sender(serializer.validated_data, shop.sender_address)
-        label, is_replay = purchase.buy(shop_id=shop.id, order=order, key=key, token_id=token.id)
+        label, is_replay = purchase.buy(
+            shop_id=shop.id,
+            order=serializer.validated_data,
+            sender_address=shop.sender_address,
+            key=key,
+            token_id=token.id,
+        )
         headers = {"Idempotent-Replayed": "true"} if is_replay else {}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=headers)
 
@@ -53,15 +58,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
         return LabelSerializer(context={"url": url}).to_representation(label)
-
-
-def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """The order with the shop's own sender address where it brings none."""
-    if "originAddress" in order:
-        return order
-    if sender_address is None:
-        raise ValidationError({"originAddress": "is required, as the shop has no sender address of its own."})
-    return order | {"originAddress": sender_address}
 
 
 class LabelFileView(APIView):
