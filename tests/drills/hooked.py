@@ -28,7 +28,7 @@ from labels.models import LabelState, ShippingLabel
 HEADER = "X-Drill-Kill"
 RECONCILE_PATH = "/drill/reconcile"
 # How long those that came first wait for the others of their flight.
-FLIGHT_S = 1.0
+FLIGHT_S = 2.0
 
 
 @dataclass

@@ -8,15 +8,16 @@ the client asks once more, and the sandbox's ledger is compared with the table. 
 import argparse
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from tests.drills.judging import Judge, Verdict
-from tests.drills.stage import ROOT, Answer, Process, Stage, call, new_key, order, stage
+from tests.drills.stage import ROOT, SHIPMENTS, Answer, Process, Stage, call, new_key, order, stage
 
 POINTS = {
     "reserve-before": "before the row is written",
@@ -53,7 +54,6 @@ SETTINGS: dict[str, object] = {
     "CARRIER_CONCURRENCY": 16,
 }
 FLIGHT = 8  # purchases that a kill of granian interrupts together
-Port = Callable[[], int]
 
 
 def main() -> None:
@@ -105,9 +105,9 @@ class Case:
         return order(key, carrier, parcels=2 if self.point == "call-second" else 1)
 
 
-def cases(carrier: str) -> list[Case]:
+def cases(carrier: str, flight: int) -> list[Case]:
     made = [Case(point) for point in POINTS if point != "call-second" or carrier == "beta"]
-    for then, (point, _) in RECONCILE_POINTS.items():
+    for then, (point, _) in RECONCILE_POINTS.items() if flight == 1 else ():
         if carrier == "alpha" or point == "keep-after":  # beta can't be asked
             made.append(Case(point, then))
     return made
@@ -124,19 +124,20 @@ class Run:
         self.kills = 0
 
     def all_cases(self) -> Verdict:
-        own = cases(self.carrier)
-        with self.serving() as port:
-            for case in own:
-                for _ in range(-(-self.rounds // self.flight)):
-                    self.one_round(port, case)
+        own = cases(self.carrier, self.flight)
+        with self.serving() as server:
+            with self.reconciling():
+                for case in own:
+                    for _ in range(-(-self.rounds // self.flight)):
+                        self.one_round(server, case)
             time.sleep(LEASE_S)
             for case in own:
-                self.interrupt_reconciling(port, case)
+                self.interrupt_reconciling(server, case)
             time.sleep(LEASE_S)
             self.world.reconcile()
             for case in own:
                 for key in case.answers:
-                    case.later[self.ask(port(), case, key).outcome] += 1
+                    case.later[self.ask(server.port, case, key).outcome] += 1
         return self.verdict(own)
 
     def verdict(self, own: list[Case]) -> Verdict:
@@ -150,59 +151,84 @@ class Run:
         return total
 
     @contextmanager
-    def serving(self) -> Iterator[Port]:
-        """Yield what returns the port of a live server."""
-        if self.flight == 1:
-            with self.world.warm() as port:
-                yield lambda: port
-        else:
-            with ExitStack() as stack:
-                yield Granian(self.world, stack, self.flight + 2).port
+    def serving(self) -> Iterator["Forked | Granian"]:
+        with ExitStack() as stack:
+            if self.flight == 1:
+                yield Forked(stack.enter_context(self.world.warm()))
+            else:
+                yield Granian(self.world, stack, self.flight)
 
-    def one_round(self, port: Port, case: Case) -> None:
+    @contextmanager
+    def reconciling(self) -> Iterator[None]:
+        """Beside granian, which is killed rarely, run the command all the time, as cron would."""
+        is_over = threading.Event()
+
+        def run() -> None:
+            while self.flight > 1 and not is_over.wait(1):
+                self.world.reconcile(1)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def one_round(self, server: "Forked | Granian", case: Case) -> None:
         """Send purchases that end the server at a point, and ask for each again."""
         keys = [new_key() for _ in range(self.flight)]
         case.answers |= {key: [] for key in keys}
         headers = {"X-Drill-Kill": f"{case.point}*{self.flight}"}
-        at = port()
         with ThreadPoolExecutor(len(keys)) as pool:
-            interrupted = list(pool.map(lambda key: self.ask(at, case, key, **headers), keys))
+            interrupted = list(pool.map(lambda key: self.ask(server.port, case, key, **headers), keys))
         if any(answer.status for answer in interrupted):
             raise AssertionError(f"{case.point} was not reached: {[answer.outcome for answer in interrupted]}")
         self.kills += 1
+        server.restart()
         if not case.then:
             for key in keys:
-                case.at_once[self.ask(port(), case, key).outcome] += 1
+                case.at_once[self.ask(server.port, case, key).outcome] += 1
 
     def ask(self, port: int, case: Case, key: str, **headers: str) -> Answer:
         answer = self.world.buy(port, key, case.order(key, self.carrier), **headers)
         case.answers[key].append(answer)
         return answer
 
-    def interrupt_reconciling(self, port: Port, case: Case) -> None:
+    def interrupt_reconciling(self, server: "Forked | Granian", case: Case) -> None:
         for key in case.answers if case.then else ():
-            answer = call(port(), "POST", f"/drill/reconcile?{key}", headers={"X-Drill-Kill": case.then})
+            answer = call(server.port, "POST", f"/drill/reconcile?{key}", headers={"X-Drill-Kill": case.then})
             if answer.status:
                 raise AssertionError(f"{case.then} was not reached")
             self.kills += 1
+            server.restart()
+
+
+class Forked:
+    """A server that is there again by itself."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def restart(self) -> None:
+        """Nothing to do."""
 
 
 class Granian:
-    """The server of production, started again when it was killed."""
+    """The server of production, which has to be started again when it was killed."""
 
-    def __init__(self, world: Stage, stack: ExitStack, threads: int) -> None:
-        self.world, self.stack, self.threads = world, stack, threads
-        self.running = self.start()
+    def __init__(self, world: Stage, stack: ExitStack, flight: int) -> None:
+        self.world, self.stack, self.flight = world, stack, flight
+        self.process: Process | None = None
+        self.restart()
 
-    def start(self) -> tuple[int, Process]:
-        return self.stack.enter_context(
-            self.world.granian("tests.drills.hooked:application", blocking_threads=self.threads)
-        )
-
-    def port(self) -> int:
-        if self.running[1].has_ended:
-            self.running = self.start()
-        return self.running[0]
+    def restart(self) -> None:
+        if self.process:
+            self.process.popen.wait()
+        opened = self.world.granian("tests.drills.hooked:application", blocking_threads=self.flight + 2)
+        self.port, self.process = self.stack.enter_context(opened)
+        with ThreadPoolExecutor(self.flight) as pool:  # each thread has answered something
+            list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.flight * 2)))
 
 
 def line(outcomes: Counter[str]) -> str:

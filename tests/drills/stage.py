@@ -105,10 +105,6 @@ class Process:
     def __exit__(self, *exc_info: object) -> None:
         self.kill()
 
-    @property
-    def has_ended(self) -> bool:
-        return self.popen.poll() is not None
-
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
@@ -178,7 +174,9 @@ class Stage:
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
         for name, value in {"workers": 1, "blocking_threads": 8, **options}.items():
             command += [f"--{name.replace('_', '-')}", str(value)]
-        with Process([*command, application], self.environment, self.folder / "service.log") as process:
+        with Process(
+            [*command, application], self.environment | {"DRILL_KILLS_GROUP": "1"}, self.folder / "service.log"
+        ) as process:
             wait_for(port, process)
             yield port, process
 
