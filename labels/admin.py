@@ -1,0 +1,420 @@
+"""The staff's pages for labels, with what a person may decide about them, and for contracts with carriers."""
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
+
+from carriers.products import PRODUCTS
+from labels import decisions, storage
+from labels.carrier_clients import client
+from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter, short_name
+from labels.forms import AdoptForm
+from labels.models import CarrierContract, LabelState, ShippingLabel
+from shops.models import AccessToken
+
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
+    from django.contrib.auth.models import User
+
+    LabelModelAdmin = admin.ModelAdmin[ShippingLabel]
+    ContractModelAdmin = admin.ModelAdmin[CarrierContract]
+    LabelPaginator = Paginator[ShippingLabel]
+else:
+    from unfold.admin import ModelAdmin as ContractModelAdmin
+    from unfold.admin import ModelAdmin as LabelModelAdmin
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+    LabelPaginator = Paginator
+
+NOTHING = "-"
+LISTED_AT_MOST = 1000
+NOT_LISTED = ("sender", "recipient", "weights_kg", "error_message", "pdf_secret", "body_digest")
+TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
+# Orange is what waits for a person.
+COLOURS = {
+    LabelState.PURCHASING: "info",
+    LabelState.RECEIVED: "primary",
+    LabelState.GENERATED: "success",
+    LabelState.FAILED: "danger",
+    LabelState.INCOMPLETE: "warning",
+    LabelState.UNKNOWN: "warning",
+}
+MEANINGS = {
+    LabelState.PURCHASING: "The carrier is being asked for it now.",
+    LabelState.RECEIVED: "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it.",
+    LabelState.GENERATED: "Bought and stored. The shop can retrieve it.",
+    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order anew.",
+    LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
+    LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
+    "and its key buys nothing until this is decided.",
+}
+INTERRUPTED = "The purchase was broken off, and nobody works on it any more. reconcile_labels takes it up."
+
+
+def state_name(label: ShippingLabel) -> str:
+    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
+    return "Interrupted" if is_interrupted else short_name(label.state)
+
+
+def state_meaning(label: ShippingLabel) -> str:
+    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
+    return INTERRUPTED if is_interrupted else MEANINGS[LabelState(label.state)]
+
+
+def state_label(label: ShippingLabel) -> str:
+    """Name a label's state in its colour; what it means is its tooltip."""
+    context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
+    return render_to_string("unfold/helpers/label.html", context)
+
+
+def undecided_count(request: HttpRequest) -> int:
+    """How many labels wait for a decision, counted once a request and no further than is listed."""
+    if not hasattr(request, "undecided_labels"):
+        waiting = ShippingLabel.objects.needing_decision().order_by()
+        request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
+    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]
+
+
+def is_decision_needed(request: HttpRequest) -> bool:
+    """Whether the sidebar offers the labels to decide: where there are some, to those who may see them."""
+    may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
+    return may_see and undecided_count(request) > 0
+
+
+def found_by(text: str) -> QuerySet[Any, Any]:
+    """Give the ids of the labels of all shops with this id, order id or tracking number.
+
+    Every part is an exact look-up along an index (tracking numbers on PostgreSQL only); spellings stand in for what
+    no index compares: the case of letters, and spaces inside a number.
+    """
+    as_typed = {text, "".join(text.split())}
+    spellings = {case(written) for written in as_typed for case in (str, str.lower, str.upper)}
+    numbers = [spelling for spelling in spellings if TRACKING_NUMBER.fullmatch(spelling)]
+    labels = ShippingLabel.objects.order_by()
+    return (
+        labels.filter(pk__in=spellings)
+        .values("pk")
+        .union(
+            labels.filter(order_id__in=spellings).values("pk"),
+            labels.with_tracking_number(*numbers).values("pk"),
+            all=True,
+        )
+    )
+
+
+class CappedPaginator(LabelPaginator):
+    """Pages over the newest, up to a number: beyond it one searches, and nothing counts millions of rows."""
+
+    template_name = "labels/pagination.html"
+
+    @cached_property
+    def found(self) -> int:
+        """How many there are, counted no further than to know that there are too many."""
+        labels = cast("QuerySet[ShippingLabel]", self.object_list)
+        return labels.order_by()[: LISTED_AT_MOST + 1].count()
+
+    @cached_property
+    def count(self) -> int:
+        return min(self.found, LISTED_AT_MOST)
+
+    @property
+    def is_capped(self) -> bool:
+        return self.found > LISTED_AT_MOST
+
+
+class LabelList(ChangeList):
+    """The list reads what it shows; addresses stay in the database."""
+
+    def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
+        return super().get_queryset(*args, **kwargs).defer("pdf", *NOT_LISTED)
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count  # offers "Show all" only where something is left out
+
+
+class ReadOnly:
+    """Rows that are looked at: they are not for the admin to make, edit or delete."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(ShippingLabel)
+class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
+    """Every attempt to buy a label, to look at; a person decides those whose outcome nothing else can tell."""
+
+    list_display = ("id", "status", "order_id", "shop", "product", "number", "who", "created_at")
+    list_display_links = ("id",)
+    list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    list_per_page = 50
+    list_before_template = "labels/decisions_needed.html"
+    sortable_by = ()  # the newest first, along the index
+    paginator = CappedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
+    search_help_text = "Label id, tracking number or order id"
+    actions = None
+    fields = ("id",)  # the page has a template of its own
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return LabelList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ShippingLabel]:
+        name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
+        return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ShippingLabel], search_term: str
+    ) -> tuple[QuerySet[ShippingLabel], bool]:
+        text = search_term.strip()
+        return (queryset.filter(pk__in=found_by(text)) if text else queryset), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Refuse to filter by what opens the PDF: a list that answers that tells it, letter by letter."""
+        return not lookup.startswith("pdf") and super().lookup_allowed(lookup, value, request)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        refuse_nul(*request.GET, *(value for values in request.GET.lists() for value in values[1]))
+        context = {"undecided_count": undecided_count(request), "needed": NEEDED}
+        is_narrowed_to_them = request.GET.get("decision") == NEEDED
+        return super().changelist_view(request, context | {"is_narrowed_to_them": is_narrowed_to_them})
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
+        refuse_nul(object_id)
+        label = self.get_object(request, object_id)
+        extra_context = self.facts(request, label) if label else {}
+        return super().change_view(request, object_id, extra_context=extra_context)
+
+    def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
+        """What the label's pages show beside its fields."""
+        contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
+        numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
+        weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
+        product = PRODUCTS.get(label.product_code)
+        return {
+            "label": label,
+            "parcels": list(zip(weights, numbers, strict=True)),
+            "state_label": state_label(label),
+            "state_meaning": state_meaning(label),
+            "product_meaning": product.meaning if product else "",
+            "contract": contracts.defer("encrypted_credentials").first(),
+            "has_pdf": label.state in {LabelState.RECEIVED, LabelState.GENERATED},
+            "is_open": decisions.open_rows(label).exists(),
+            "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
+            "may_decide": self.may_decide(request),
+            "can_be_asked": client(label.carrier_code).can_be_asked,
+        }
+
+    def may_decide(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("labels.change_shippinglabel")
+
+    def get_urls(self) -> list[Any]:
+        views = {"pdf": self.pdf_view, "adopt": self.adopt_view, "not-made": self.not_made_view}
+        own = [
+            path(
+                f"<path:object_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"labels_shippinglabel_{name.replace('-', '_')}",
+            )
+            for name, view in views.items()
+        ]
+        return own + super().get_urls()
+
+    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Lead to the PDF by a URL signed now, or show the one that waits for the storage."""
+        label = self.label_or_404(request, object_id)
+        label.refresh_from_db(fields=["state", "pdf"])  # in one look: it may just be moving to the storage
+        if label.state == LabelState.RECEIVED and label.pdf is not None:
+            response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
+            response["Content-Disposition"] = storage.disposition(label.pdf_key)
+            response["X-Content-Type-Options"] = "nosniff"
+        elif label.state == LabelState.GENERATED:
+            response = self.signed_redirect(request, label)
+        else:
+            raise Http404("This label has no PDF.")
+        response["Cache-Control"] = storage.CACHE_CONTROL
+        return response
+
+    def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
+        try:
+            url = storage.signed_url(label, base_url=request.build_absolute_uri("/"))
+        except storage.StorageError:
+            messages.error(request, "The storage can't be reached now. The PDF is safe there; try again later.")
+            return self.back_to(label)
+        return HttpResponseRedirect(url)
+
+    def adopt_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for the parcels' numbers and PDF; keep them."""
+        label = self.label_to_decide(request, object_id)
+        form = AdoptForm(request.POST or None, request.FILES or None, label=label)
+        if not form.is_valid():
+            return self.page(
+                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
+            )
+        try:
+            adopted = decisions.adopt(
+                label=label,
+                tracking_numbers=form.tracking_numbers,
+                pdf=form.cleaned_data["pdf"],
+                decided_by=cast("User", request.user),
+            )
+        except decisions.NoPdfError as error:
+            form.add_error("pdf", f"{error} Upload it instead, from the carrier's own portal.")
+            return self.page(
+                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
+            )
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+            return self.back_to(label)
+        if adopted.state == LabelState.GENERATED:
+            messages.success(request, "Adopted. The shop can retrieve the label now.")
+        else:
+            messages.warning(request, "Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+        return self.back_to(label)
+
+    def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
+        return self.page(request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form})
+
+    def not_made_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask first; the shop may buy again afterwards."""
+        label = self.label_to_decide(request, object_id)
+        if request.method != "POST":
+            return self.page(request, "labels/not_made.html", label, {"title": "Mark as not made"})
+        try:
+            decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, "Marked as not made. The shop can order again, with the same key too.")
+        return self.back_to(label)
+
+    def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
+        refuse_nul(object_id)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        label = self.get_object(request, object_id)
+        if label is None:
+            raise Http404("There is no label with this id.")
+        return label
+
+    def label_to_decide(self, request: HttpRequest, object_id: str) -> ShippingLabel:
+        if not self.may_decide(request):
+            raise PermissionDenied
+        return self.label_or_404(request, object_id)
+
+    def back_to(self, label: ShippingLabel) -> HttpResponseRedirect:
+        return HttpResponseRedirect(reverse("admin:labels_shippinglabel_change", args=[label.id]))
+
+    def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
+        return TemplateResponse(request, template, frame | self.facts(request, label) | context)
+
+    @admin.display(description="state")
+    def status(self, label: ShippingLabel) -> str:
+        return state_label(label)
+
+    @admin.display(description="product")
+    def product(self, label: ShippingLabel) -> str:
+        return format_html("{} · {}", label.carrier_code, label.product_code)
+
+    @admin.display(description="tracking number")
+    def number(self, label: ShippingLabel) -> str:
+        others = len(label.tracking_numbers) - 1
+        return f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number or NOTHING
+
+    @admin.display(description="ordered with")
+    def who(self, label: ShippingLabel) -> str:
+        """Name the access token; its id is the tooltip."""
+        name = getattr(label, "token_name", None) or label.token_id
+        return format_html('<span title="{}">{}</span>', label.token_id, name) if name else NOTHING
+
+    class Media:
+        css = {"all": ["labels/admin.css"]}
+
+
+@admin.register(CarrierContract)
+class CarrierContractAdmin(ReadOnly, ContractModelAdmin):
+    """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
+
+    list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
+    list_display_links = ("carrier_code", "account_number")
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    search_fields = ("account_number", "shop__name", "id")
+    search_help_text = "Account number, shop or id"
+    show_facets = admin.ShowFacets.NEVER
+    actions = None
+    fields = readonly_fields = (
+        "id",
+        "shop",
+        "carrier_code",
+        "account_number",
+        "secret",
+        "activated",
+        "commercial_name",
+        "customs_description",
+        "customs_value_eur",
+        "customs_hs_code",
+        "updated_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
+        return super().get_queryset(request).defer("encrypted_credentials")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Refuse to filter by the credentials, encrypted as they are."""
+        return not lookup.startswith("encrypted") and super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="activated products")
+    def product_count(self, contract: CarrierContract) -> int:
+        return len(contract.products)
+
+    @admin.display(description="activated products")
+    def activated(self, contract: CarrierContract) -> str:
+        """List what the shop may order, with the carrier's own code where the contract has one."""
+        return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
+
+    @admin.display(description="password or API key")
+    def secret(self, contract: CarrierContract) -> str:
+        command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
+        return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
+
+    class Media:
+        css = {"all": ["labels/admin.css"]}
+
+
+def product_line(contract: CarrierContract, code: str) -> str:
+    product, own = PRODUCTS.get(code), contract.override(code)
+    meaning = product.meaning if product else ""
+    replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
+    text = f" (carrier's code {replaced})" if replaced else ""
+    return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)
+
+
+def refuse_nul(*texts: str) -> None:
+    """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
+    if any("\0" in text for text in texts):
+        raise BadRequest("A NUL character is no part of any text here.")
