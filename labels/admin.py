@@ -1,16 +1,12 @@
 """The staff's pages for labels, with what a person may decide about them, and for contracts with carriers."""
 
-import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import BadRequest, PermissionDenied
-from django.core.paginator import Paginator
+from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
@@ -18,9 +14,11 @@ from django.utils.html import format_html, format_html_join
 from carriers.products import PRODUCTS
 from labels import decisions, storage
 from labels.carrier_clients import client
-from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter, short_name
+from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter
 from labels.forms import AdoptForm
+from labels.listing import LISTED_AT_MOST, CappedPaginator, LabelList, found_by, refuse_nul
 from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.states import state_label, state_meaning
 from shops.models import AccessToken
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
@@ -29,53 +27,12 @@ if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with an
 
     LabelModelAdmin = admin.ModelAdmin[ShippingLabel]
     ContractModelAdmin = admin.ModelAdmin[CarrierContract]
-    LabelPaginator = Paginator[ShippingLabel]
 else:
     from unfold.admin import ModelAdmin as ContractModelAdmin
     from unfold.admin import ModelAdmin as LabelModelAdmin
     from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-    LabelPaginator = Paginator
-
 NOTHING = "-"
-LISTED_AT_MOST = 1000
-NOT_LISTED = ("sender", "recipient", "weights_kg", "error_message", "pdf_secret", "body_digest")
-TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
-# Orange is what waits for a person.
-COLOURS = {
-    LabelState.PURCHASING: "info",
-    LabelState.RECEIVED: "primary",
-    LabelState.GENERATED: "success",
-    LabelState.FAILED: "danger",
-    LabelState.INCOMPLETE: "warning",
-    LabelState.UNKNOWN: "warning",
-}
-MEANINGS = {
-    LabelState.PURCHASING: "The carrier is being asked for it now.",
-    LabelState.RECEIVED: "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it.",
-    LabelState.GENERATED: "Bought and stored. The shop can retrieve it.",
-    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order anew.",
-    LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
-    LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
-    "and its key buys nothing until this is decided.",
-}
-INTERRUPTED = "The purchase was broken off, and nobody works on it any more. reconcile_labels takes it up."
-
-
-def state_name(label: ShippingLabel) -> str:
-    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
-    return "Interrupted" if is_interrupted else short_name(label.state)
-
-
-def state_meaning(label: ShippingLabel) -> str:
-    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
-    return INTERRUPTED if is_interrupted else MEANINGS[LabelState(label.state)]
-
-
-def state_label(label: ShippingLabel) -> str:
-    """Name a label's state in its colour; what it means is its tooltip."""
-    context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
-    return render_to_string("unfold/helpers/label.html", context)
 
 
 def undecided_count(request: HttpRequest) -> int:
@@ -90,59 +47,6 @@ def is_decision_needed(request: HttpRequest) -> bool:
     """Whether the sidebar offers the labels to decide: where there are some, to those who may see them."""
     may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
     return may_see and undecided_count(request) > 0
-
-
-def found_by(text: str) -> QuerySet[Any, Any]:
-    """Give the ids of the labels of all shops with this id, order id or tracking number.
-
-    Every part is an exact look-up along an index (tracking numbers on PostgreSQL only); spellings stand in for what
-    no index compares: the case of letters, and spaces inside a number.
-    """
-    as_typed = {text, "".join(text.split())}
-    spellings = {case(written) for written in as_typed for case in (str, str.lower, str.upper)}
-    numbers = [spelling for spelling in spellings if TRACKING_NUMBER.fullmatch(spelling)]
-    labels = ShippingLabel.objects.order_by()
-    return (
-        labels.filter(pk__in=spellings)
-        .values("pk")
-        .union(
-            labels.filter(order_id__in=spellings).values("pk"),
-            labels.with_tracking_number(*numbers).values("pk"),
-            all=True,
-        )
-    )
-
-
-class CappedPaginator(LabelPaginator):
-    """Pages over the newest, up to a number: beyond it one searches, and nothing counts millions of rows."""
-
-    template_name = "labels/pagination.html"
-
-    @cached_property
-    def found(self) -> int:
-        """How many there are, counted no further than to know that there are too many."""
-        labels = cast("QuerySet[ShippingLabel]", self.object_list)
-        return labels.order_by()[: LISTED_AT_MOST + 1].count()
-
-    @cached_property
-    def count(self) -> int:
-        return min(self.found, LISTED_AT_MOST)
-
-    @property
-    def is_capped(self) -> bool:
-        return self.found > LISTED_AT_MOST
-
-
-class LabelList(ChangeList):
-    """The list reads what it shows; addresses stay in the database."""
-
-    def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
-        return super().get_queryset(*args, **kwargs).defer("pdf", *NOT_LISTED)
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count  # offers "Show all" only where something is left out
 
 
 class ReadOnly:
@@ -231,14 +135,12 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
         return request.user.has_perm("labels.change_shippinglabel")
 
     def get_urls(self) -> list[Any]:
-        views = {"pdf": self.pdf_view, "adopt": self.adopt_view, "not-made": self.not_made_view}
+        site, name = self.admin_site, "labels_shippinglabel"
         own = [
-            path(
-                f"<path:object_id>/{name}/",
-                self.admin_site.admin_view(view),
-                name=f"labels_shippinglabel_{name.replace('-', '_')}",
-            )
-            for name, view in views.items()
+            # "Cacheable" leaves the headers to the view, which forbids it.
+            path("<path:object_id>/pdf/", site.admin_view(self.pdf_view, cacheable=True), name=f"{name}_pdf"),
+            path("<path:object_id>/adopt/", site.admin_view(self.adopt_view), name=f"{name}_adopt"),
+            path("<path:object_id>/not-made/", site.admin_view(self.not_made_view), name=f"{name}_not_made"),
         ]
         return own + super().get_urls()
 
@@ -412,9 +314,3 @@ def product_line(contract: CarrierContract, code: str) -> str:
     replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
     text = f" (carrier's code {replaced})" if replaced else ""
     return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)
-
-
-def refuse_nul(*texts: str) -> None:
-    """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
-    if any("\0" in text for text in texts):
-        raise BadRequest("A NUL character is no part of any text here.")

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from carriers import CARRIERS
 from labels.models import LabelState, ShippingLabel
+from labels.states import short_name
 
 if TYPE_CHECKING:  # unfold ships no types; its filters are the admin's, with another look
     from django.contrib.admin import SimpleListFilter as CheckboxFilter
@@ -61,11 +62,6 @@ class StateFilter(CheckboxFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         ticked = request.GET.getlist("state")
         return queryset.filter(state__in=ticked) if ticked else queryset
-
-
-def short_name(state: str) -> str:
-    """``label_generated`` becomes ``Label generated``."""
-    return state.replace("_", " ").capitalize()
 
 
 def day_field(label: str) -> forms.DateField:
