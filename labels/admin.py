@@ -1,4 +1,4 @@
-"""The staff's pages for labels, with what a person may decide about them, and for contracts with carriers."""
+"""The staff's pages for labels, with what a person may decide about them."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,14 +9,15 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage
 from labels.carrier_clients import client
+from labels.contract_admin import CarrierContractAdmin
 from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter
 from labels.forms import AdoptForm
-from labels.listing import LISTED_AT_MOST, CappedPaginator, LabelList, found_by, refuse_nul
+from labels.listing import LISTED_AT_MOST, CappedPaginator, LabelList, ReadOnly, found_by, refuse_nul
 from labels.models import CarrierContract, LabelState, ShippingLabel
 from labels.states import state_label, state_meaning
 from shops.models import AccessToken
@@ -26,13 +27,12 @@ if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with an
     from django.contrib.auth.models import User
 
     LabelModelAdmin = admin.ModelAdmin[ShippingLabel]
-    ContractModelAdmin = admin.ModelAdmin[CarrierContract]
 else:
-    from unfold.admin import ModelAdmin as ContractModelAdmin
     from unfold.admin import ModelAdmin as LabelModelAdmin
     from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 NOTHING = "-"
+__all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
 
 
 def undecided_count(request: HttpRequest) -> int:
@@ -47,19 +47,6 @@ def is_decision_needed(request: HttpRequest) -> bool:
     """Whether the sidebar offers the labels to decide: where there are some, to those who may see them."""
     may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
     return may_see and undecided_count(request) > 0
-
-
-class ReadOnly:
-    """Rows that are looked at: they are not for the admin to make, edit or delete."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(ShippingLabel)
@@ -254,63 +241,3 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
 
     class Media:
         css = {"all": ["labels/admin.css"]}
-
-
-@admin.register(CarrierContract)
-class CarrierContractAdmin(ReadOnly, ContractModelAdmin):
-    """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
-
-    list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
-    list_display_links = ("carrier_code", "account_number")
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
-    search_fields = ("account_number", "shop__name", "id")
-    search_help_text = "Account number, shop or id"
-    show_facets = admin.ShowFacets.NEVER
-    actions = None
-    fields = readonly_fields = (
-        "id",
-        "shop",
-        "carrier_code",
-        "account_number",
-        "secret",
-        "activated",
-        "commercial_name",
-        "customs_description",
-        "customs_value_eur",
-        "customs_hs_code",
-        "updated_at",
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
-        return super().get_queryset(request).defer("encrypted_credentials")
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Refuse to filter by the credentials, encrypted as they are."""
-        return not lookup.startswith("encrypted") and super().lookup_allowed(lookup, value, request)
-
-    @admin.display(description="activated products")
-    def product_count(self, contract: CarrierContract) -> int:
-        return len(contract.products)
-
-    @admin.display(description="activated products")
-    def activated(self, contract: CarrierContract) -> str:
-        """List what the shop may order, with the carrier's own code where the contract has one."""
-        return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
-
-    @admin.display(description="password or API key")
-    def secret(self, contract: CarrierContract) -> str:
-        command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
-        return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
-
-    class Media:
-        css = {"all": ["labels/admin.css"]}
-
-
-def product_line(contract: CarrierContract, code: str) -> str:
-    product, own = PRODUCTS.get(code), contract.override(code)
-    meaning = product.meaning if product else ""
-    replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
-    text = f" (carrier's code {replaced})" if replaced else ""
-    return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)

@@ -75,6 +75,19 @@ class LabelList(ChangeList):
             self.full_result_count = self.result_count  # offers "Show all" only where something is left out
 
 
+class ReadOnly:
+    """Rows that are looked at: they are not for the admin to make, edit or delete."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 def refuse_nul(*texts: str) -> None:
     """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
     if any("\0" in text for text in texts):
