@@ -9,7 +9,7 @@ import dj_database_url
 import django_stubs_ext
 from cryptography.fernet import Fernet
 from django.http import HttpRequest
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
@@ -185,6 +185,10 @@ def sidebar_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
     return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
 
 
+def undecided_labels(request: HttpRequest) -> str:
+    return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
+
+
 UNFOLD = {
     "SITE_TITLE": "Parcel service",
     "SITE_HEADER": "Parcel service",
@@ -195,8 +199,18 @@ UNFOLD = {
             {
                 "items": [
                     sidebar_item("Parcels", "package_2", "parcels", "parcel"),
+                    sidebar_item("Labels", "label", "labels", "shippinglabel"),
+                    {
+                        "title": "Labels to decide",
+                        "icon": "gavel",
+                        "link": undecided_labels,
+                        "permission": "labels.admin.is_decision_needed",
+                        "badge": "labels.admin.undecided_count",
+                        "badge_variant": "warning",
+                    },
                     sidebar_item("Shops", "storefront", "shops", "shop"),
                     sidebar_item("Access tokens", "key", "shops", "accesstoken"),
+                    sidebar_item("Carrier contracts", "contract", "labels", "carriercontract"),
                 ]
             },
             {
