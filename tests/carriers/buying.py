@@ -38,7 +38,7 @@ def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
     """A shipment of today that the product can carry, to a postal code of its country, with customs."""
     recipient = changes.pop("recipient", {})
     country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
-    recipient = {"zip_code": POSTAL_CODES[country_code]} | recipient
+    recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
     values = {"ship_at": datetime.now(UTC), "customs": CUSTOMS} | changes
     return shipment(product_code, count, recipient=recipient, **values)
 
