@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -46,11 +47,12 @@ def as_if_killed() -> None:
 
 
 def pass_time(seconds: float = 120) -> None:
-    """Let this much time pass for the rows."""
+    """Let this much time pass for all rows."""
     for label in ShippingLabel.objects.all():
         label.created_at -= timedelta(seconds=seconds)
         label.leased_until -= timedelta(seconds=seconds)
         label.save(update_fields=["created_at", "leased_until"])
+    CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
 
 
 def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:
