@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from carriers import alpha_message, pdf, soap
 from carriers.alpha_message import CARRIER, SHIPPING_NAMESPACE
-from carriers.base import Credentials, Endpoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, Endpoint, PurchasedLabel, Shipment
 from carriers.cleaning import Cleaner
 from carriers.errors import (
     AddressRejected,
@@ -62,7 +62,11 @@ class AlphaClient:
 
     name = CARRIER
     max_parcels = alpha_message.MAX_PARCELS
+    max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
+    credentials_shape = CredentialsShape(
+        _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
+    )
 
     def __init__(
         self,

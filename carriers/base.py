@@ -83,6 +83,16 @@ class Credentials:
 
 
 @dataclass(frozen=True)
+class CredentialsShape:
+    """What a carrier's credentials look like, so that a mistyped one is refused when it is set up."""
+
+    account_number: re.Pattern[str]
+    password: re.Pattern[str]
+    meaning: str
+    takes_api_key: bool
+
+
+@dataclass(frozen=True)
 class ProductOverride:
     """What a contract replaces of the catalogue's default: the carrier's code, and maybe its service."""
 
@@ -142,7 +152,9 @@ class Carrier(Protocol):
 
     name: str
     max_parcels: int
+    max_reference_length: int
     pickup_point_code: re.Pattern[str]
+    credentials_shape: CredentialsShape
 
     @property
     def can_be_asked(self) -> bool:

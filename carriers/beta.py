@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers import beta_message, multipart, pdf
-from carriers.base import Credentials, Endpoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, Endpoint, PurchasedLabel, Shipment
 from carriers.beta_message import CARRIER
 from carriers.cleaning import Cleaner
 from carriers.connections import Deadline
@@ -76,7 +76,14 @@ class BetaClient:
 
     name = CARRIER
     max_parcels = beta_message.MAX_PARCELS
+    max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
+    credentials_shape = CredentialsShape(
+        re.compile(r"[A-Za-z0-9]{1,64}"),
+        re.compile(r"[!-~]{1,200}"),
+        "a contract number of letters and digits, and a password or an API key of printable ASCII",
+        takes_api_key=True,
+    )
     can_be_asked = False
 
     def __init__(

@@ -1,14 +1,24 @@
 """How the API reads and writes: JSON in, JSON out, whatever the client says it accepts."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import IO, Any
 
 import orjson
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+
+MAX_BODY_BYTES = 1024 * 1024
+
+
+class BodyTooLargeError(APIException):
+    """A body above 1 MiB."""
+
+    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    default_detail = f"The body is larger than {MAX_BODY_BYTES} bytes."
 
 
 class JSONRenderer(BaseRenderer):
@@ -28,10 +38,17 @@ class JSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
+        body = stream.read(MAX_BODY_BYTES + 1)
+        if len(body) > MAX_BODY_BYTES:
+            raise BodyTooLargeError
         try:
-            return orjson.loads(stream.read())
+            value = orjson.loads(body)
+            orjson.dumps(value)  # it reads deeper nesting than it writes
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not valid JSON: {error}.") from error
+        except orjson.JSONEncodeError as error:
+            raise ParseError("The body is nested too deeply.") from error
+        return value
 
 
 class AlwaysJSON(BaseContentNegotiation):

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -16,6 +17,7 @@ from shops.strict import describe_faults
 
 logger = logging.getLogger("service.errors")
 
+API_PREFIXES = ("/public/", "/files/")
 UNKNOWN_PATH = "There is nothing at this path."
 UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
 
@@ -64,6 +66,13 @@ def message_of(error: exceptions.APIException) -> str:
     if isinstance(error, exceptions.ValidationError):
         return describe_faults(error.detail)
     return str(error.detail)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer for a failure outside every view: the error shape for the API, Django's page for pages."""
+    if request.path_info.startswith(API_PREFIXES):
+        return error_response(HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
+    return defaults.server_error(request)
 
 
 @csrf_exempt

@@ -1,7 +1,7 @@
 """What every request passes: its identifier, the API's headers, its log line; and what only pages need."""
 
 import logging
-import os
+import random
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -18,9 +18,8 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import logs
-from config.errors import error_response
+from config.errors import API_PREFIXES, error_response
 
-API_PREFIX = "/public/"
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 
@@ -33,9 +32,9 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = os.urandom(16).hex()
+        request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
-        is_api = request.path_info.startswith(API_PREFIX)
+        is_api = request.path_info.startswith(API_PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
         log_request(request, response, time.perf_counter() - started_at)
@@ -51,7 +50,7 @@ class RequestMiddleware:
         else:
             response = self.get_response(request)
         headers = response.headers
-        headers["Cache-Control"] = "no-store"
+        headers.setdefault("Cache-Control", "no-store")
         headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
@@ -78,7 +77,7 @@ class PagesOnly:
         get_response: Any  # of the Django middleware it is mixed into
 
     def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(API_PREFIX):
+        if request.path_info.startswith(API_PREFIXES):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]  # as above
 
@@ -99,7 +98,7 @@ class Csrf(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return None if request.path_info.startswith(API_PREFIX) else super().process_view(request, *args)
+        return None if request.path_info.startswith(API_PREFIXES) else super().process_view(request, *args)
 
 
 class Authentication(PagesOnly, AuthenticationMiddleware):

@@ -7,10 +7,12 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 import django_stubs_ext
+from cryptography.fernet import Fernet
+from django.http import HttpRequest
+from django.urls import reverse, reverse_lazy
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -67,6 +69,31 @@ def parse_rate(value: str) -> tuple[int, int]:
     return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
 
 
+def http_url(value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValidationError("needs an http or https URL")
+
+
+def http_url_or_none(value: str) -> None:
+    if value:
+        http_url(value)
+
+
+def above_zero(value: float) -> None:
+    if not 0 < value < 86_400:  # noqa: PLR2004 - a day
+        raise ValidationError("needs a number above 0")
+
+
+def fernet_keys(values: list[str]) -> None:
+    try:
+        is_valid = bool([Fernet(value) for value in values])
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValidationError("needs Fernet keys, comma-separated, newest first")
+
+
 def count(value: int) -> None:
     if value < 0:
         raise ValidationError("needs 0 or more")
@@ -94,6 +121,7 @@ if TRUSTED_PROXIES:
 
 INSTALLED_APPS = [
     "unfold",  # the admin's look; before the admin, whose templates it replaces
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -105,6 +133,7 @@ INSTALLED_APPS = [
     "config",
     "shops",
     "parcels",
+    "labels",
 ]
 MIDDLEWARE = [
     "config.middleware.RequestMiddleware",
@@ -139,8 +168,64 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
+
+# --- The admin's look ---
+
+
+def sidebar_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
+    """A link to a model's list, for those who may see it."""
+
+    def is_allowed(request: HttpRequest) -> bool:
+        return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
+
+    link = reverse_lazy(f"admin:{app}_{model}_changelist")
+    return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
+
+
+def undecided_labels(request: HttpRequest) -> str:
+    return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
+
+
+UNFOLD = {
+    "SITE_TITLE": "Parcel service",
+    "SITE_HEADER": "Parcel service",
+    "SITE_SYMBOL": "package_2",
+    "SHOW_BACK_BUTTON": True,
+    "SIDEBAR": {
+        "navigation": [
+            {
+                "items": [
+                    sidebar_item("Parcels", "package_2", "parcels", "parcel"),
+                    sidebar_item("Labels", "label", "labels", "shippinglabel"),
+                    {
+                        "title": "Labels to decide",
+                        "icon": "gavel",
+                        "link": undecided_labels,
+                        "permission": "labels.admin.is_decision_needed",
+                        "badge": "labels.admin.undecided_count",
+                        "badge_variant": "warning",
+                    },
+                    sidebar_item("Shops", "storefront", "shops", "shop"),
+                    sidebar_item("Access tokens", "key", "shops", "accesstoken"),
+                    sidebar_item("Carrier contracts", "contract", "labels", "carriercontract"),
+                ]
+            },
+            {
+                "title": "Staff",
+                "separator": True,
+                "items": [
+                    sidebar_item("Users", "person", "auth", "user"),
+                    sidebar_item("Groups", "group", "auth", "group"),
+                ],
+            },
+        ]
+    },
+}
+
+# --- The API ---
 
 REST_FRAMEWORK = {
     # Fail closed: a view that forgets to say who may call it lets nobody in.
@@ -189,8 +274,7 @@ REDIS_OPTIONS = {
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
     "socket_connect_timeout": 0.1,
     "socket_timeout": 0.1,
-    # A connection that a restarted Redis has closed is replaced at once; silence is not waited for twice.
-    "retry": Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+    "retry": Retry(NoBackoff(), 0),
 }
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -212,6 +296,61 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W002", "security.W0
 if not REDIS_URL:
     # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
+
+# --- Carriers and labels ---
+
+DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
+DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
+DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
+ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=http_url)
+# Whoever changes the shipping endpoint only has no tracking service to ask.
+OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
+ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=http_url_or_none)
+CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
+    "alpha": {"url": ALPHA_URL, "tracking_url": ALPHA_TRACKING_URL or None},
+    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=http_url)},
+}
+CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=above_zero)
+CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=above_zero)
+# A purchase is nobody's any more when it is this much older than the carrier's deadline,
+LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=above_zero)
+# and a parcel that the carrier does not know by then (its search may need minutes) was not made.
+RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=above_zero)
+
+if DEBUG:
+    CREDENTIALS_KEYS = env.list(
+        "CREDENTIALS_KEYS", ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="], validate=fernet_keys
+    )
+else:
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=fernet_keys)
+PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=http_url_or_none)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"))
+LABELS_BUCKET = env.str("LABELS_BUCKET", "")
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "labels": (
+        {
+            "BACKEND": "labels.storage.LabelBucket",
+            "OPTIONS": {
+                "bucket_name": LABELS_BUCKET,
+                "access_key": env.str("AWS_ACCESS_KEY_ID", None),
+                "secret_key": env.str("AWS_SECRET_ACCESS_KEY", None),
+                "security_token": env.str("AWS_SESSION_TOKEN", None),
+                "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
+                "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", None),
+                "addressing_style": env.str("AWS_S3_ADDRESSING_STYLE", "auto"),
+                "signature_version": "s3v4",
+                "querystring_auth": True,
+                "querystring_expire": 900,
+                "default_acl": None,  # private: the bucket's own rule
+                "file_overwrite": True,  # a label's PDF is written again after an interruption
+            },
+        }
+        if LABELS_BUCKET
+        else {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
+    ),
+}
 
 # --- Logs ---
 

@@ -1,0 +1,1 @@
+"""Shipping labels: contracts with carriers, purchase, storage and retrieval."""

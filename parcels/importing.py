@@ -7,7 +7,7 @@ from itertools import islice
 from typing import IO, Any
 
 import orjson
-from django.db import transaction
+from django.db import reset_queries, transaction
 from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
@@ -64,16 +64,18 @@ class ParcelImport:
         with transaction.atomic():
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
+                reset_queries()  # with DEBUG on Django keeps every statement, and with it the whole file
             if self.bad and self.is_strict:
                 raise NothingImportedError
         return self.imported
 
     def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:
-        for number, line in lines:
+        for number, raw in lines:
+            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
             if not line.strip():
                 continue
             try:
-                yield number, self.parse(line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line)
+                yield number, self.parse(line)
             except BadLineError as error:
                 self.refuse(number, str(error))
 
@@ -100,7 +102,8 @@ class ParcelImport:
             for number, parcel in batch:
                 if parcel.id in owners:
                     self.refuse(number, "id: belongs to another shop.")
-            parcels = {parcel.id: parcel for _, parcel in batch if parcel.id not in owners}
+            # In the order of ids, so that two imports at once never wait for each other in a circle.
+            parcels = {p.id: p for _, p in sorted(batch, key=lambda each: each[1].id) if p.id not in owners}
             if (self.bad and self.is_strict) or not parcels:
                 return
             if self.write(parcels):

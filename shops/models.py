@@ -36,6 +36,9 @@ class Shop(models.Model):
     name = models.CharField(max_length=MAX_NAME_LENGTH)
     is_active = models.BooleanField(default=True, help_text="An inactive shop's tokens are invalid.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    sender_address = models.JSONField(
+        null=True, blank=True, help_text="Stands in for a label order's originAddress, and has its fields."
+    )
 
     is_authenticated = True  # `request.user` of an API request is a shop
 

@@ -1,11 +1,13 @@
 """Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``true`` no number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import orjson
 from rest_framework import serializers
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that keep numbers as doubles (JavaScript) see another value
+WHOLE = "non_field_errors"  # DRF's name for the object itself
 MESSAGES: dict[str, Any] = {
     "required": "is required.",
     "null": "must not be null.",
@@ -97,8 +99,15 @@ class StrictListSerializer(serializers.ListSerializer[Any]):
     default_error_messages = MESSAGES
 
 
+Path = list[Any]  # names in an object, indices in an array
+Fault = tuple[Path, str]
+
+
 class ObjectSerializer(serializers.Serializer[Any]):
-    """A JSON object: what is not declared is left out, what is declared is of its type."""
+    """A JSON object: what is not declared is left out, what is declared is of its type.
+
+    Rules between fields are looked at even when a field by itself is at fault, so that all faults come at once.
+    """
 
     default_error_messages = MESSAGES
 
@@ -107,9 +116,43 @@ class ObjectSerializer(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if type(data) is not dict:
-            raise serializers.ValidationError(f"must be an object, not {type_name(data)}.")
-        values: dict[str, Any] = super().to_internal_value(data)
+            raise serializers.ValidationError({WHOLE: [f"must be an object, not {type_name(data)}."]})
+        errors: dict[Any, Any] = {}
+        values: dict[str, Any] = {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            errors = dict(error.detail)  # type: ignore[arg-type]  # of an object it is a dict
+        for path, text in self.rule_faults(data):
+            put(errors, path, text)
+        if errors:
+            raise serializers.ValidationError(errors)
         return values
+
+    def rule_faults(self, data: dict[str, Any]) -> Iterable[Fault]:
+        """The faults that lie between fields; a field of the wrong type or missing is for its own check to report."""
+        return ()
+
+
+def put(errors: dict[Any, Any], path: Path, text: str) -> None:
+    """Report a fault at a JSON path, unless the field itself was found at fault already."""
+    *outer, last = path
+    for step in outer:
+        inner = by_step(errors.get(step, {}))
+        errors[step] = inner
+        errors = inner
+    found = errors.setdefault(last, [text])
+    if by_step(found).get(WHOLE) is None:  # faults inside of it only
+        errors[last] = by_step(found) | {WHOLE: [text]}
+
+
+def by_step(detail: Any) -> dict[Any, Any]:
+    """The faults in a DRF error detail by name or index; an array's come as a list of one dict an item."""
+    if isinstance(detail, dict):
+        return detail
+    if all(isinstance(item, dict) for item in detail):
+        return {index: item for index, item in enumerate(detail) if item}
+    return {WHOLE: detail}
 
 
 class ArrayField(StrictField):
@@ -118,12 +161,24 @@ class ArrayField(StrictField):
     json_type = "an array"
     python_types = (list,)
 
+    def to_internal_value(self, data: Any) -> Any:
+        return writable(super().to_internal_value(data))
+
 
 class AnyField(StrictField):
     """Any JSON value."""
 
     def to_internal_value(self, data: Any) -> Any:
-        return data
+        return writable(data)
+
+
+def writable(data: Any) -> Any:
+    """Refuse what could be read but not be written again: orjson takes 1,024 levels in and gives 254 out."""
+    try:
+        orjson.dumps(data)
+    except orjson.JSONEncodeError:
+        raise serializers.ValidationError("is nested too deeply.") from None
+    return data
 
 
 def type_name(data: Any) -> str:
@@ -143,7 +198,7 @@ def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Each fault of a DRF error detail with the JSON path of its field, such as ``parcels[0].weight``."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
-            step = "" if name == "non_field_errors" else f"[{name}]" if isinstance(name, int) else f".{name}"
+            step = "" if name == WHOLE else f"[{name}]" if isinstance(name, int) else f".{name}"
             yield from faults(inner, (path + step).lstrip("."))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):

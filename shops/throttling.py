@@ -67,12 +67,14 @@ def count(request: HttpRequest, *, group: str, key: str) -> Usage:
     limit, window_s = settings.RATE_LIMIT
     uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
     if pause.is_on:
+        pause.let_through += 1
         return uncounted
     try:
         usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
         pause.begin()
-        logger.warning("rate limit not counted: the counter store did not answer", exc_info=True)
+        let_through = {"let_through": pause.let_through}
+        logger.warning("rate limit not counted: the counter store did not answer", extra=let_through, exc_info=True)
         return uncounted
     return Usage(
         limit=limit,
@@ -84,10 +86,15 @@ def count(request: HttpRequest, *, group: str, key: str) -> Usage:
 
 
 class Pause:
-    """The time after a failure in which the counter is not asked, in this process."""
+    """The time after a failure in which the counter is not asked, in this process.
+
+    `let_through` counts the requests that passed uncounted since the process started; the log line of each failure
+    has it, so that none goes unseen.
+    """
 
     def __init__(self) -> None:
         self.until = 0.0
+        self.let_through = 0
 
     @property
     def is_on(self) -> bool:
@@ -95,6 +102,7 @@ class Pause:
 
     def begin(self) -> None:
         self.until = time.monotonic() + PAUSE_S
+        self.let_through += 1
 
 
 pause = Pause()
@@ -106,7 +114,7 @@ def client_address(request: HttpRequest) -> str:
     if settings.TRUSTED_PROXIES:
         forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
         if len(forwarded) >= settings.TRUSTED_PROXIES:
-            address = forwarded[-settings.TRUSTED_PROXIES].strip()
+            address = without_port(forwarded[-settings.TRUSTED_PROXIES].strip())
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -115,3 +123,11 @@ def client_address(request: HttpRequest) -> str:
         # Whoever has one IPv6 address has its whole /64.
         return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address)
     return str(ip)
+
+
+def without_port(address: str) -> str:
+    """Some proxies add the client's port: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    host, _, port = address.partition(":")
+    return host if port.isdigit() else address

@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
     "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
     "HTTPS": "0",
+    "CREDENTIALS_KEYS": "dGVzdHMgbmVlZCBhIGtleSBvZiB0aGlydHktdHdvIGI=",
 }
 
 

@@ -18,6 +18,7 @@ SECRET_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # All that is needed to start as in production.
 PRODUCTION = {
     "SECRET_KEY": SECRET_KEY,
+    "CREDENTIALS_KEYS": ENVIRONMENT["CREDENTIALS_KEYS"],
     "ALLOWED_HOSTS": "api.example.com",
     "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
@@ -190,9 +191,7 @@ def test_the_deployment_check_is_clean_in_production() -> None:
 
 
 def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
-    done = manage(
-        "check", SECRET_KEY=SECRET_KEY, ALLOWED_HOSTS="api.example.com", DATABASE_URL=f"sqlite:///{tmp_path}/db.sqlite3"
-    )
+    done = manage("check", **PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3", "REDIS_URL": ""})
     assert done.returncode == 0
     assert "DATABASE_URL is SQLite" in done.stderr
     assert "REDIS_URL is not set" in done.stderr

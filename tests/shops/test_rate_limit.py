@@ -1,4 +1,4 @@
-"""The rate limit: exact, per shop over tokens and endpoints, honest about its window, in nobody's way when it is down."""
+"""The rate limit: exact, per shop over tokens and endpoints, honest about its window, no obstacle when it is down."""
 
 import re
 import socket

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
+from shops import commands
 from shops.models import Shop
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``import_parcels SHOP_ID FILE [--strict | --skip-invalid]``."""
 
     help = "Import parcels, one JSON object a line; insert or update by id; print how many."

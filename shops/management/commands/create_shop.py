@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from shops.models import Shop
+from shops import commands
+from shops.models import Shop, identifier
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``create_shop NAME [--id ID]``."""
 
     help = "Make a shop and print its id."
@@ -19,6 +20,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = Shop(name=options["name"].strip())
+        if options["id"] == "":  # Django validates no empty value
+            raise CommandError(f"id: {identifier.message}")
         if options["id"] is not None:
             shop.id = options["id"]
         try:

@@ -3,15 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from shops import commands
 from shops.models import MAX_NAME_LENGTH, AccessToken, Shop
 
 MAX_DAYS = 36_500
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``create_token SHOP_ID [--name NAME] [--expires-in-days N]``."""
 
     help = "Make an access token of a shop and print it. It is shown this once and can't be read again."

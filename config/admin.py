@@ -1,0 +1,33 @@
+"""The staff's own accounts, in the look of the other pages."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.contrib.auth import admin as auth_admin
+from django.contrib.auth.models import Group, User
+
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+    from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
+
+    class Look:
+        """The admin's look."""
+else:
+    from unfold.admin import ModelAdmin as Look
+    from unfold.forms import AdminPasswordChangeForm, UserChangeForm
+    from unfold.forms import UserCreationForm as AdminUserCreationForm
+
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class UserAdmin(auth_admin.UserAdmin[User], Look):
+    """Members of staff."""
+
+    form = UserChangeForm[User]
+    add_form = AdminUserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class GroupAdmin(auth_admin.GroupAdmin, Look):
+    """What members of staff may do, by role."""

@@ -1,0 +1,1 @@
+"""How pages write dates and times."""

@@ -1,0 +1,1 @@
+"""British English, with the time zone spelled out."""

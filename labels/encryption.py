@@ -1,0 +1,37 @@
+"""Encryption of carrier credentials at rest: with keys that rotate, and bound to the row they belong to."""
+
+from functools import cache
+
+import orjson
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+
+class UnreadableSecretError(Exception):
+    """None of CREDENTIALS_KEYS opens the secret, or it belongs to another row."""
+
+
+def encrypt(secret: dict[str, str], *, row_id: str) -> str:
+    """Encrypt with the newest key."""
+    return keys().encrypt(orjson.dumps({"row": row_id, "secret": secret})).decode()
+
+
+def decrypt(ciphertext: str, *, row_id: str) -> dict[str, str]:
+    """Decrypt with whichever key fits; raise UnreadableSecretError."""
+    try:
+        content = orjson.loads(keys().decrypt(ciphertext))
+    except InvalidToken:
+        raise UnreadableSecretError(f"none of CREDENTIALS_KEYS opens the credentials of {row_id}") from None
+    if content["row"] != row_id:
+        raise UnreadableSecretError(f"the credentials in {row_id} are another row's")
+    secret: dict[str, str] = content["secret"]
+    return secret
+
+
+def keys() -> MultiFernet:
+    return keyring(tuple(settings.CREDENTIALS_KEYS))
+
+
+@cache
+def keyring(fernet_keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in fernet_keys])

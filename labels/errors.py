@@ -1,0 +1,104 @@
+"""Errors of the label endpoints that carry a `code`."""
+
+from http import HTTPStatus
+
+from rest_framework.exceptions import APIException
+
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
+from labels.models import ShippingLabel
+
+BAD_GATEWAY_ERRORS = (CredentialsRejected, CarrierUnavailable, OutcomeUnknown)
+RETRY_AFTER_S = 2
+
+
+class LabelError(APIException):
+    """An error with a public code; `wait` becomes ``Retry-After``."""
+
+    wait: int | None = None
+
+    def __init__(self, message: str, *, code: str, status: int) -> None:
+        super().__init__(message)
+        self.public_code = code
+        self.status_code = status
+
+
+class ProductNotInContractError(LabelError):
+    """The shop has no contract with the carrier, or the contract does not list the product."""
+
+    def __init__(self, carrier_code: str, product_code: str) -> None:
+        super().__init__(
+            f"The product {product_code} is not activated on the shop's {carrier_code} contract.",
+            code=f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT",
+            status=HTTPStatus.BAD_REQUEST,
+        )
+
+
+class PurchaseFailedError(LabelError):
+    """The carrier gave no label, or none is known to exist; as the label's row has it."""
+
+    def __init__(self, label: ShippingLabel) -> None:
+        super().__init__(
+            label.error_message, code=label.error_code, status=label.error_status or HTTPStatus.BAD_GATEWAY
+        )
+
+
+class StorageUnavailableError(LabelError):
+    """The label is bought and safe, but its PDF can't be stored or signed now."""
+
+    def __init__(self, label: ShippingLabel) -> None:
+        super().__init__(
+            f"The label {label.id} is bought and safe, but its PDF can't be delivered now."
+            " Retry with the same Idempotency-Key, or retrieve it later.",
+            code="LABEL_STORAGE_UNAVAILABLE",
+            status=HTTPStatus.INTERNAL_SERVER_ERROR,
+        )
+
+
+class IdempotencyKeyInvalidError(LabelError):
+    """The header is not 1 to 255 printable characters."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Idempotency-Key: must have 1 to 255 printable ASCII characters.",
+            code="IDEMPOTENCY_KEY_INVALID",
+            status=HTTPStatus.BAD_REQUEST,
+        )
+
+
+class IdempotencyKeyInProgressError(LabelError):
+    """The first request with the key is still running."""
+
+    wait = RETRY_AFTER_S
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A request with this Idempotency-Key is still running. Retry when it has ended.",
+            code="IDEMPOTENCY_KEY_IN_PROGRESS",
+            status=HTTPStatus.CONFLICT,
+        )
+
+
+class IdempotencyKeyReusedError(LabelError):
+    """The key came before, with another body."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This Idempotency-Key was used with another body. Use a new key for a new label.",
+            code="IDEMPOTENCY_KEY_REUSED",
+            status=HTTPStatus.UNPROCESSABLE_ENTITY,
+        )
+
+
+def message_of(error: CarrierError) -> str:
+    """What happened, and what the shop can do about it."""
+    text = str(error).rstrip(".") + "."
+    if isinstance(error, OutcomeUnknown):
+        return f"{text} Retry only with the same Idempotency-Key: it never buys a second label."
+    if isinstance(error, CarrierUnavailable) and error.is_nothing_made:
+        return f"{text} Nothing was made; a retry is safe."
+    return text
+
+
+def status_of(error: CarrierError) -> int:
+    """400 where the shop can mend its request, 502 where it can't."""
+    return HTTPStatus.BAD_GATEWAY if isinstance(error, BAD_GATEWAY_ERRORS) else HTTPStatus.BAD_REQUEST

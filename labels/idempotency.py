@@ -1,0 +1,45 @@
+"""The ``Idempotency-Key`` header, and what "the same body" means."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from labels.errors import IdempotencyKeyInvalidError
+
+PRINTABLE = re.compile(r"[ -~]{1,255}")
+
+
+@dataclass(frozen=True)
+class IdempotencyKey:
+    """A key with the digest of the body it came with."""
+
+    value: str
+    body_digest: str
+
+
+def read_key(header: str | None, body: Any) -> IdempotencyKey | None:
+    """Read the header, None where there is none; quotes around it do not count. Raise IdempotencyKeyInvalidError."""
+    if header is None:
+        return None
+    value = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
+    if not PRINTABLE.fullmatch(value):
+        raise IdempotencyKeyInvalidError
+    return IdempotencyKey(value, digest(body))
+
+
+def digest(body: Any) -> str:
+    """SHA-256 of a JSON value: the order of keys, spaces, and ``1`` or ``1.0`` make no difference."""
+    return hashlib.sha256(orjson.dumps(canonical(body), option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def canonical(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: canonical(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [canonical(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value

@@ -1,0 +1,18 @@
+"""Finishes or classifies label purchases that were interrupted."""
+
+from typing import Any
+
+from labels.reconciling import reconcile
+from shops import commands
+
+
+class Command(commands.Command):
+    """``reconcile_labels``: safe at any time, on any number of machines at once."""
+
+    help = "Finish or classify label purchases that were interrupted; print how many it settled, by state on stderr."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        states = reconcile()
+        for state, count in sorted(states.items()):
+            self.stderr.write(f"{count} {state}")
+        self.stdout.write(str(states.total()))

@@ -1,0 +1,232 @@
+"""Carrier contracts, and the labels bought on them."""
+
+import secrets
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.db import connection, models
+from django.db.models import Q
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from carriers import CARRIERS
+from carriers.base import Credentials, ProductOverride
+from carriers.products import PRODUCTS
+from labels import encryption
+from shops.fields import KeyField, NullableKeyField
+from shops.models import Shop
+
+CARRIER_CHOICES = [(name, name) for name in CARRIERS]
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LABEL_ID_LENGTH = 15
+TIME_LENGTH = 8  # digits of 36: milliseconds until the year 2114
+EPOCH_MS = 1_735_689_600_000  # 2025-01-01
+
+
+def new_contract_id() -> str:
+    return f"ctr_{secrets.token_hex(8)}"
+
+
+def new_label_id() -> str:
+    """15 upper-case letters and digits, in the order of time: short enough for the reference that carriers keep."""
+    moment = time.time_ns() // 1_000_000 - EPOCH_MS
+    digits = ""
+    for _ in range(TIME_LENGTH):
+        moment, digit = divmod(moment, len(ALPHABET))
+        digits = ALPHABET[digit] + digits
+    return digits + "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
+
+
+def new_pdf_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+class ForShop(models.QuerySet[Any]):
+    """What a shop asks for starts here."""
+
+    def for_shop(self, shop_id: str) -> Self:
+        return self.filter(shop=shop_id)
+
+
+class CarrierContract(models.Model):
+    """A shop's contract with one carrier; the credentials are kept encrypted."""
+
+    id = KeyField(primary_key=True, max_length=64, default=new_contract_id, editable=False)
+    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="contracts", db_index=False)
+    carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
+    account_number = models.CharField(max_length=64)
+    encrypted_credentials = models.TextField(editable=False)
+    products = models.JSONField(
+        default=dict, help_text="Activated products, each with the carrier's code and service where they differ."
+    )
+    commercial_name = models.CharField(max_length=35, blank=True)
+    customs_description = models.CharField(max_length=64, blank=True)
+    customs_value_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
+    customs_hs_code = models.CharField(max_length=10, blank=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ForShop.as_manager()
+
+    class Meta:
+        ordering = ["shop", "carrier_code"]
+        constraints = [
+            models.UniqueConstraint(fields=["shop", "carrier_code"], name="contract_once_a_shop_and_carrier"),
+            models.CheckConstraint(condition=Q(carrier_code__in=list(CARRIERS)), name="contract_carrier_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.carrier_code} {self.account_number}"
+
+    @property
+    def credentials(self) -> Credentials:
+        """What the carrier's client needs; raise UnreadableSecretError."""
+        secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
+        return Credentials(account_number=self.account_number, **secret)
+
+    def set_secret(self, *, password: str = "", api_key: str = "") -> None:
+        secret = {"password": password, "api_key": api_key}
+        self.encrypted_credentials = encryption.encrypt(secret, row_id=self.id)
+
+    def has_product(self, product_code: str) -> bool:
+        return product_code in self.products and PRODUCTS[product_code].carrier == self.carrier_code
+
+    def override(self, product_code: str) -> ProductOverride | None:
+        own = self.products.get(product_code)
+        return ProductOverride(own["carrier_code"], own["service"]) if own else None
+
+
+class LabelState(models.TextChoices):
+    """How far a purchase has come. Only `GENERATED` exists for the API."""
+
+    PURCHASING = "purchasing", "being bought: the carrier is asked, or the process was interrupted"
+    RECEIVED = "received", "bought: the PDF waits for the storage"
+    GENERATED = "label_generated", "bought, stored"
+    FAILED = "failed", "not bought"
+    INCOMPLETE = "incomplete", "some parcels were bought before the carrier refused another"
+    UNKNOWN = "unknown", "may have been bought: to be found out or decided"
+
+
+class ShippingLabelQuerySet(ForShop):
+    """Ways to find labels."""
+
+    def generated(self) -> Self:
+        return self.filter(state=LabelState.GENERATED)
+
+    def interrupted(self) -> Self:
+        """Purchases that nobody works on any more, and that are not over."""
+        open_states = [LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN]
+        return self.filter(state__in=open_states, leased_until__lt=timezone.now())
+
+    def needing_decision(self) -> Self:
+        return self.filter(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+
+    def with_tracking_number(self, *numbers: str) -> Self:
+        """Find by any parcel's number, of letters and digits: along the index on PostgreSQL."""
+        if connection.features.supports_json_field_contains:
+            return self.filter(any_of(Q(tracking_numbers__contains=[number]) for number in numbers))
+        labels = self.alias(numbers_text=Cast("tracking_numbers", models.TextField()))
+        return labels.filter(any_of(Q(numbers_text__contains=f'"{number}"') for number in numbers))
+
+
+def any_of(conditions: Iterable[Q]) -> Q:
+    return reduce(or_, conditions, Q(pk__in=[]))
+
+
+class ShippingLabel(models.Model):
+    """One purchase of a label, from before the carrier is called; its id is the reference that the carrier keeps."""
+
+    id = KeyField(primary_key=True, max_length=LABEL_ID_LENGTH, default=new_label_id, editable=False)
+    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="labels", db_index=False)
+    state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    # Who works on it until when: another process takes over only after that.
+    leased_until = models.DateTimeField()
+
+    # What was ordered.
+    token_id = models.CharField(max_length=64, blank=True, help_text="The access token that ordered it.")
+    order_id = models.CharField(max_length=255)
+    carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
+    product_code = models.CharField(max_length=64)
+    reference = models.CharField(max_length=35, blank=True)
+    pickup_point_code = models.CharField(max_length=16, blank=True)
+    sender = models.JSONField()
+    recipient = models.JSONField()
+    weights_kg = models.JSONField(help_text="Each parcel's weight, as decimal text.")
+    idempotency_key = NullableKeyField(max_length=255, null=True, blank=True)
+    body_digest = models.CharField(max_length=64, blank=True)
+
+    # What the carrier answered.
+    tracking_numbers = models.JSONField(default=list, help_text="All that are known to be made, in parcel order.")
+    pdf_secret = models.CharField(max_length=64, default=new_pdf_secret, editable=False)
+    pdf = models.BinaryField(null=True, editable=False, help_text="Kept here until the storage has it.")
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.TextField(blank=True, help_text="The carrier's answer, cleaned.")
+    error_status = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    # What a person decided.
+    decided_by = models.CharField(max_length=150, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ShippingLabelQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["shop", "-id"], name="label_shop_newest"),
+            models.Index(
+                fields=["leased_until"],
+                name="label_open",
+                condition=Q(state__in=["purchasing", "received", "unknown"]),
+            ),
+            models.Index(fields=["order_id", "shop"], name="label_order"),
+            # What staff are asked to decide is counted on each of their pages, and is a handful.
+            models.Index(fields=["-id"], name="label_undecided", condition=Q(state__in=["incomplete", "unknown"])),
+            # Any parcel's number, for staff; on SQLite it is an index like any other, and of no use.
+            GinIndex(fields=["tracking_numbers"], name="label_tracking_numbers", opclasses=["jsonb_path_ops"]),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["shop", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="label_once_an_idempotency_key",
+            ),
+            models.CheckConstraint(condition=Q(state__in=LabelState.values), name="label_state_is_known"),
+            models.CheckConstraint(
+                condition=~Q(state="received") | Q(pdf__isnull=False), name="label_received_has_a_pdf"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def weight_kg(self) -> Decimal:
+        """The exact sum of the parcels' weights."""
+        return sum((Decimal(weight) for weight in self.weights_kg), Decimal(0))
+
+    @property
+    def tracking_number(self) -> str:
+        """The first parcel's."""
+        return self.tracking_numbers[0] if self.tracking_numbers else ""
+
+    @property
+    def pdf_key(self) -> str:
+        """The PDF's name in the storage, which nobody can guess: the only way to it is a signed URL."""
+        return f"labels/{self.created_at:%Y/%m}/{self.pdf_secret}/label-{self.id}.pdf"
+
+    @property
+    def is_leased(self) -> bool:
+        return self.leased_until > timezone.now()
+
+
+def lease() -> Any:
+    """The end of a lease taken now: later than any call to a carrier can end."""
+    return timezone.now() + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)

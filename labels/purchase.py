@@ -1,0 +1,329 @@
+"""The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
+
+A label is never lost and never bought twice: its row is there before the carrier is called, with the id that the
+carrier keeps as its reference; what the carrier gave is in the database before anything else is done with it; and
+whatever was interrupted stays visible, to `labels.reconciling` and to the staff.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from carriers.base import Credentials, CustomsArticle, Package, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from labels import storage
+from labels.carrier_clients import client
+from labels.errors import (
+    IdempotencyKeyInProgressError,
+    IdempotencyKeyReusedError,
+    ProductNotInContractError,
+    PurchaseFailedError,
+    StorageUnavailableError,
+    message_of,
+    status_of,
+)
+from labels.idempotency import IdempotencyKey
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+
+# A database that restarts is waited for this long, when what it has to keep was paid for.
+PATIENCE_S = 15.0
+PAUSE_S = 0.25
+DATABASE_ERRORS = (DatabaseError, InterfaceError)
+logger = logging.getLogger("labels.purchase")
+T = TypeVar("T")
+
+
+def buy(
+    *,
+    shop_id: str,
+    order: dict[str, Any],
+    sender_address: dict[str, str] | None = None,
+    key: IdempotencyKey | None = None,
+    token_id: str = "",
+) -> tuple[ShippingLabel, bool]:
+    """Buy a label, or find the one bought before with the same key; tell which.
+
+    `order` is the validated body, `sender_address` the shop's own. Raise LabelError, or ValidationError for an order
+    without a sender.
+    """
+    if key and (earlier := find_earlier(shop_id, key)):
+        return replay(earlier, key), True
+    order = with_sender(order, sender_address)
+    contract = contract_for(shop_id, order)
+    label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
+    # What can fail here without the carrier fails before there is a row, which would have to be explained.
+    ordered, credentials = shipment(label, contract), contract.credentials
+    try:
+        reserve(label)
+    except IntegrityError:
+        if key is None:
+            raise
+        return replay_faster(shop_id, key), True
+    purchased = call(label, ordered, credentials)
+    keep(label, purchased)
+    return finish(label), False
+
+
+def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
+    """The order with the shop's own sender address where it brings none."""
+    if "originAddress" in order:
+        return order
+    if sender_address is None:
+        raise ValidationError({"originAddress": "is required, as the shop has no sender address of its own."})
+    return order | {"originAddress": sender_address}
+
+
+def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
+    contract: CarrierContract | None = (
+        CarrierContract.objects.for_shop(shop_id).filter(carrier_code=order["carrierCode"]).first()
+    )
+    if contract is None or not contract.has_product(order["productCode"]):
+        raise ProductNotInContractError(order["carrierCode"], order["productCode"])
+    return contract
+
+
+def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
+    label: ShippingLabel | None = ShippingLabel.objects.for_shop(shop_id).filter(idempotency_key=key.value).first()
+    return label
+
+
+def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
+    """Answer a repeated request from what the first one left, without the carrier."""
+    if label.body_digest != key.body_digest:
+        raise IdempotencyKeyReusedError
+    match label.state:
+        case LabelState.GENERATED:
+            return label
+        case LabelState.RECEIVED:
+            return finish(label)
+        case LabelState.PURCHASING if label.is_leased:
+            raise IdempotencyKeyInProgressError
+        case LabelState.PURCHASING:
+            describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+    raise PurchaseFailedError(label)
+
+
+def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
+    """Answer as the request does that was faster with the key."""
+    earlier = find_earlier(shop_id, key)
+    if earlier is None:  # it made nothing and has released the key since
+        raise IdempotencyKeyInProgressError
+    return replay(earlier, key)
+
+
+def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
+    return ShippingLabel(
+        shop_id=shop_id,
+        token_id=token_id,
+        order_id=order["orderId"],
+        carrier_code=order["carrierCode"],
+        product_code=order["productCode"],
+        reference=order["reference"],
+        pickup_point_code=order["pickupPointCode"],
+        sender=order["originAddress"],
+        recipient=order["destinationAddress"],
+        weights_kg=[str(parcel["weight"]) for parcel in order["parcels"]],
+        idempotency_key=key.value if key else None,
+        body_digest=key.body_digest if key else "",
+        leased_until=lease(),
+    )
+
+
+def reserve(label: ShippingLabel) -> None:
+    """Commit the row before the carrier is called; raise IntegrityError if the key is taken."""
+    try:
+        with transaction.atomic():
+            label.save(force_insert=True)
+    except IntegrityError:
+        raise
+    except DATABASE_ERRORS:
+        # A commit that raised may have been made: what is not going to be bought must not look as if it were.
+        connection.close()
+        with suppress(*DATABASE_ERRORS):
+            persistently(ShippingLabel.objects.filter(id=label.id).delete)
+        raise
+
+
+def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> PurchasedLabel:
+    """Ask the carrier, with no database connection held meanwhile; a failure is on the row before it is raised."""
+    connection.close()
+    try:
+        check_time_left(label)
+        return client(label.carrier_code).create_label(order, credentials)
+    except CarrierError as error:
+        raise failed(label, error) from error
+    except Exception as error:  # a fault of ours, maybe after the carrier was asked
+        logger.exception("purchase broken off", extra={"label": label.id})
+        raise failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
+
+
+def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
+    """Write a failure down and return what the client is told, which it is without a database too."""
+    try:
+        fail(label, error)
+    except DATABASE_ERRORS:
+        logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
+    return PurchaseFailedError(label)
+
+
+def check_time_left(label: ShippingLabel) -> None:
+    """Refuse to call a carrier when the lease might end before the call does, as after a process was suspended.
+
+    By then another process may have found that nothing was made, and the key may have bought another label.
+    """
+    time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
+    if timezone.now() + time_needed > label.leased_until:
+        raise CarrierUnavailable(label.carrier_code, "the service was too slow to ask it")
+
+
+def fail(label: ShippingLabel, error: CarrierError) -> None:
+    """Write down that there is no label. The key is released if, and only if, nothing was made."""
+    describe_failure(label, error)
+    label.tracking_numbers = list(error.made_numbers)
+    if error.is_nothing_made:
+        label.state = LabelState.FAILED
+        label.idempotency_key = None
+    else:
+        label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
+    label.finished_at = timezone.now()
+    persistently(lambda: save_state(label))
+
+
+def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
+    label.error_code = error.code
+    label.error_message = message_of(error)
+    label.error_status = status_of(error)
+
+
+def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+    """Put what the carrier gave into the database, before anything else can fail."""
+    label.state = LabelState.RECEIVED
+    label.tracking_numbers = list(purchased.tracking_numbers)
+    label.pdf = purchased.pdf
+    label.error_code = label.error_message = ""
+    label.error_status = None
+    try:
+        persistently(lambda: save_state(label))
+    except DATABASE_ERRORS as error:
+        # The last resort: the numbers by which a person finds the parcels again.
+        logger.critical(
+            "label bought and not recorded",
+            extra={"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)},
+            exc_info=True,
+        )
+        describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
+        raise PurchaseFailedError(label) from error
+
+
+def finish(label: ShippingLabel) -> ShippingLabel:
+    """Store the PDF and make the label visible; done twice, by two processes too, it is the same. Raise LabelError."""
+    assert label.pdf is not None
+    try:
+        storage.store(label, bytes(label.pdf))
+        label.state = LabelState.GENERATED
+        label.pdf = None
+        label.finished_at = timezone.now()
+        persistently(lambda: save_state(label))
+    except storage.StorageError as error:
+        with suppress(*DATABASE_ERRORS):
+            release_lease(label)
+        raise StorageUnavailableError(label) from error
+    except DATABASE_ERRORS as error:
+        logger.exception("label stored and not finished", extra={"label": label.id})
+        raise StorageUnavailableError(label) from error
+    return label
+
+
+def save_state(label: ShippingLabel) -> None:
+    """Write how a purchase stands, unless another process knows better.
+
+    What was found out about a label in the meantime stays: a PDF outweighs every failure, a label that is generated
+    everything. A key that was released belongs to another purchase by now, so it is never taken back.
+    """
+    rows = ShippingLabel.objects.filter(id=label.id).exclude(state=LabelState.GENERATED)
+    if label.state not in (LabelState.RECEIVED, LabelState.GENERATED):
+        rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
+    released = {"idempotency_key": None} if label.idempotency_key is None else {}
+    rows.update(
+        **released,
+        state=label.state,
+        tracking_numbers=label.tracking_numbers,
+        pdf=label.pdf,
+        error_code=label.error_code,
+        error_message=label.error_message,
+        error_status=label.error_status,
+        finished_at=label.finished_at,
+    )
+
+
+def release_lease(label: ShippingLabel) -> None:
+    """Let the next run of the reconciliation take it up at once."""
+    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now())
+
+
+def persistently(write: Callable[[], T]) -> T:
+    """Run a write, which does no harm when done twice, until it succeeds or PATIENCE_S have passed.
+
+    A commit that raised may have been made all the same, so the write is made again rather than believed lost.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return write()
+        except DATABASE_ERRORS:
+            if time.monotonic() > deadline:
+                raise
+            connection.close()
+            time.sleep(PAUSE_S)
+
+
+def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
+    """The order in the carriers' terms."""
+    code = label.pickup_point_code
+    return Shipment(
+        id=label.id,
+        product_code=label.product_code,
+        sender=party(label.sender),
+        recipient=party(label.recipient),
+        packages=tuple(Package(Decimal(weight)) for weight in label.weights_kg),
+        ship_at=timezone.now(),
+        reference=label.reference,
+        pickup_point=PickupPoint(code) if code else None,
+        commercial_name=contract.commercial_name,
+        customs=customs(contract),
+        override=contract.override(label.product_code),
+    )
+
+
+def party(address: dict[str, str]) -> Party:
+    return Party(
+        first_name=address["firstName"],
+        last_name=address["lastName"],
+        address1=address["address1"],
+        zip_code=address["zip"],
+        city=address["city"],
+        country_code=address["countryCode"],
+        phone=address["phone"],
+        email=address.get("email", ""),
+    )
+
+
+def customs(contract: CarrierContract) -> tuple[CustomsArticle, ...]:
+    if not contract.customs_description or contract.customs_value_eur is None:
+        return ()
+    return (
+        CustomsArticle(
+            description=contract.customs_description,
+            value_eur=contract.customs_value_eur,
+            hs_code=contract.customs_hs_code,
+        ),
+    )

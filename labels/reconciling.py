@@ -1,0 +1,112 @@
+"""Finishes or classifies purchases that were interrupted; it can run at any time, on any number of machines at once."""
+
+import logging
+from collections import Counter
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from carriers.base import PurchasedLabel
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from labels import purchase
+from labels.carrier_clients import client
+from labels.encryption import UnreadableSecretError
+from labels.errors import StorageUnavailableError
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+
+# How soon a purchase that stays unknown is looked at again.
+ASK_AGAIN_AFTER = timedelta(minutes=5)
+logger = logging.getLogger("labels.reconciling")
+
+
+def reconcile() -> Counter[str]:
+    """Take up every purchase that nobody works on; return how many are in which state now."""
+    states: Counter[str] = Counter()
+    for label_id in list(ShippingLabel.objects.interrupted().values_list("id", flat=True)):
+        label = take(label_id)
+        if label is None:
+            continue
+        try:
+            settle(label)
+        except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
+            logger.exception("label not reconciled", extra={"label": label.id})
+        else:
+            logger.info("label reconciled", extra={"label": label.id, "state": label.state})
+        states[label.state] += 1
+    return states
+
+
+def take(label_id: str) -> ShippingLabel | None:
+    """Lease a purchase; None if another process was faster or it is over."""
+    taken = ShippingLabel.objects.interrupted().filter(id=label_id).update(leased_until=lease())
+    return ShippingLabel.objects.get(id=label_id) if taken else None
+
+
+def settle(label: ShippingLabel) -> None:
+    """Bring a purchase as far as it goes now."""
+    if label.state == LabelState.RECEIVED:
+        store(label)
+    elif client(label.carrier_code).can_be_asked:
+        ask(label)
+    else:
+        hold(label)
+
+
+def store(label: ShippingLabel) -> None:
+    try:
+        purchase.finish(label)
+    except StorageUnavailableError:
+        logger.warning("label waits for the storage", extra={"label": label.id})
+
+
+def hold(label: ShippingLabel) -> None:
+    """Leave it to a person: the carrier can't be asked, or did not know enough."""
+    if label.state == LabelState.PURCHASING:
+        purchase.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now() + ASK_AGAIN_AFTER)
+
+
+def ask(label: ShippingLabel) -> None:
+    """Look for the parcels at the carrier by the reference that it keeps."""
+    contract = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).first()
+    if contract is None:
+        hold(label)
+        return
+    carrier = client(label.carrier_code)
+    try:
+        credentials = contract.credentials
+        connection.close()
+        asked_at = timezone.now()
+        numbers = carrier.find_by_reference(label.id, credentials)
+        if not numbers:
+            not_found(label, contract, asked_at)
+        elif len(numbers) != len(label.weights_kg):
+            found_in_part(label, numbers)
+        else:
+            pdf = carrier.fetch_label(numbers, credentials)
+            purchase.keep(label, PurchasedLabel(numbers, pdf))
+            store(label)
+    except (CarrierError, UnreadableSecretError) as error:
+        logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
+        hold(label)
+
+
+def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:
+    """A parcel that its carrier does not know after a wait longer than any purchase takes was not made.
+
+    Unless its number is known, or the contract that was asked is not the one it was bought on.
+    """
+    is_early = asked_at < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S)
+    if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
+        hold(label)
+        return
+    purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
+
+
+def found_in_part(label: ShippingLabel, numbers: tuple[str, ...]) -> None:
+    """More or fewer parcels than were ordered: a person decides, with the numbers at hand."""
+    label.tracking_numbers = list(numbers)
+    purchase.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
+    hold(label)

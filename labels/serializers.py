@@ -1,0 +1,134 @@
+"""A label as it is ordered, and as it is answered (specification 4.3 and 2.5)."""
+
+# ruff: noqa: N815 - the public names are camelCase
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from rest_framework import serializers
+
+from carriers import CARRIERS
+from carriers.base import Carrier
+from carriers.products import PRODUCTS, Product
+from labels.models import ShippingLabel
+from shops.addresses import AddressSerializer, EmailField, TextField
+from shops.strict import Fault, NumberField, ObjectSerializer, StringField
+
+MAX_WEIGHT_KG = 30
+MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
+
+
+class ParcelSerializer(ObjectSerializer):
+    """One physical parcel; `weight` in kilograms."""
+
+    weight = NumberField()
+
+    def validate_weight(self, weight: float) -> float:
+        if not 0 < weight <= MAX_WEIGHT_KG:
+            raise serializers.ValidationError(f"must be above 0 and at most {MAX_WEIGHT_KG} kilograms.")
+        return weight
+
+
+class DestinationSerializer(AddressSerializer):
+    """Where the parcels go."""
+
+    email = EmailField(required=False, default="", max_length=80)
+
+
+class LabelOrderSerializer(ObjectSerializer):
+    """The body of a label order; every fault in it is reported at once."""
+
+    orderId = TextField(max_length=255)
+    carrierCode = StringField()
+    productCode = StringField()
+    reference = StringField(required=False, default="")
+    pickupPointCode = StringField(required=False, default="")
+    originAddress = AddressSerializer(required=False)
+    destinationAddress = DestinationSerializer()
+    # No more are looked at than any carrier takes: a body of 1 MiB has room for a hundred thousand.
+    parcels = ParcelSerializer(many=True, min_length=1, max_length=MAX_PARCELS)  # type: ignore[call-arg]  # the array's
+
+    def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
+        carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
+        product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
+        if isinstance(carrier_code, str) and carrier is None:
+            yield ["carrierCode"], f"must be one of {', '.join(CARRIERS)}."
+        if isinstance(product_code, str) and product is None:
+            yield ["productCode"], "is not a known product."
+        if product and carrier and product.carrier != carrier.name:
+            yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}."
+            return
+        if product:
+            yield from product_faults(product, data)
+            carrier = CARRIERS[product.carrier]
+        if carrier:
+            yield from carrier_faults(carrier, data)
+
+
+def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
+    parcels, reference = data.get("parcels"), data.get("reference")
+    if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
+        yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
+    if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
+        yield ["reference"], f"must have at most {carrier.max_reference_length} characters for {carrier.name}."
+
+
+def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
+    code = data.get("pickupPointCode", "")
+    if code == "" and product.needs_pickup_point:
+        yield ["pickupPointCode"], f"is required for {product.code}."
+    elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
+        yield ["pickupPointCode"], f"is not a pickup point code of {product.carrier}."
+    if product.needs_pickup_point:
+        yield from contact_faults(product, data)
+    parcels = data.get("parcels")
+    for number, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
+        weight = parcel.get("weight") if isinstance(parcel, dict) else None
+        if isinstance(weight, int | float) and weight > product.max_weight_kg:
+            limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
+            yield ["parcels", number, "weight"], limit
+
+
+def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
+    """A pickup point needs the customer's phone and e-mail, by which the parcel is announced."""
+    destination = data.get("destinationAddress")
+    if isinstance(destination, dict):
+        for name in ("phone", "email"):
+            value = destination.get(name, "")
+            if isinstance(value, str) and not value.strip():
+                yield ["destinationAddress", name], f"is required for {product.code}."
+
+
+def as_number(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+class LabelSerializer(serializers.Serializer[ShippingLabel]):
+    """A label as a shop sees it (specification 2.5); the context holds its freshly signed `url`."""
+
+    id = StringField()
+    shopId = StringField()
+    orderId = StringField()
+    carrierCode = StringField()
+    productCode = StringField()
+    trackingNumber = StringField()
+    labelUrl = StringField()
+    weight = NumberField()
+    status = StringField()
+    createdAt = StringField()
+
+    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
+        return {
+            "id": instance.id,
+            "shopId": instance.shop_id,
+            "orderId": instance.order_id,
+            "carrierCode": instance.carrier_code,
+            "productCode": instance.product_code,
+            "trackingNumber": instance.tracking_number,
+            "labelUrl": self.context["url"],
+            "weight": as_number(instance.weight_kg),
+            "status": instance.state,
+            "createdAt": instance.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        }

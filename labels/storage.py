@@ -1,0 +1,134 @@
+"""Where the PDFs of labels are kept, and the signed URLs they are fetched by."""
+
+import logging
+import os
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
+from django.core import signing
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import FileSystemStorage, Storage, storages
+from storages.backends.s3 import S3Storage
+
+from labels.models import ShippingLabel
+
+URL_LIFETIME_S = 900
+FILES_PATH = "/files/"
+CACHE_CONTROL = "private, no-store"
+signer = signing.TimestampSigner(salt="labels.storage")
+FAILURES = (OSError, BotoCoreError, ClientError)
+logger = logging.getLogger("labels.storage")
+
+
+class StorageError(Exception):
+    """The PDFs can't be reached now."""
+
+
+class LinkError(Exception):
+    """A link to a PDF is altered, expired or was never made."""
+
+
+class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
+    """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
+
+    def get_object_parameters(self, name: str) -> dict[str, Any]:
+        return {
+            **super().get_object_parameters(name),
+            "ContentType": "application/pdf",
+            "ContentDisposition": disposition(name),
+            "CacheControl": CACHE_CONTROL,
+        }
+
+
+class LabelFolder(FileSystemStorage):
+    """A local folder, whose files are reached by the service's own signed URLs only."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """Every label has a place of its own, whatever lies there from an interrupted attempt."""
+        return name
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        """Put the file in its place as a whole, and onto the disk: the database forgets the PDF after this.
+
+        Two processes may do it at once, and one of them may die half-way.
+        """
+        place = Path(self.path(name))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=place.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(place)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        for folder in (place.parent, place.parent.parent):  # a label's folder is new itself
+            sync_folder(folder)
+        return name
+
+    def url(self, name: str | None, parameters: Any = None) -> str:
+        """The path of a signed URL: the signature covers the file's name and the time of signing."""
+        return FILES_PATH + quote(signer.sign(name or ""))
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def pdfs() -> Storage:
+    return storages["labels"]
+
+
+def store(label: ShippingLabel, pdf: bytes) -> None:
+    """Store a label's PDF under its own key; doing it again changes nothing. Raise StorageError."""
+    try:
+        pdfs().save(label.pdf_key, ContentFile(pdf))
+    except FAILURES as error:
+        logger.warning("label not stored", extra={"label": label.id, "reason": type(error).__name__})
+        raise StorageError from error
+
+
+def signed_url(label: ShippingLabel, *, base_url: str) -> str:
+    """A URL that opens the PDF for 15 minutes; `base_url` is the service's own. Raise StorageError."""
+    try:
+        url = pdfs().url(label.pdf_key)
+    except FAILURES as error:
+        raise StorageError from error
+    return (settings.PUBLIC_BASE_URL or base_url).rstrip("/") + url if url.startswith(FILES_PATH) else url
+
+
+def name_in_link(signed_name: str) -> str:
+    """Tell which PDF a local signed URL leads to; raise LinkError."""
+    try:
+        return signer.unsign(signed_name, max_age=URL_LIFETIME_S)
+    except signing.BadSignature as error:
+        raise LinkError from error
+
+
+def read(name: str) -> bytes | None:
+    """Read a PDF, None if there is none of that name; raise StorageError."""
+    try:
+        with pdfs().open(name) as file:
+            content: bytes = file.read()
+    except FileNotFoundError:
+        return None
+    except FAILURES as error:
+        raise StorageError from error
+    return content
+
+
+def disposition(name: str) -> str:
+    """Show it, and call it ``label-<id>.pdf`` when it is saved."""
+    return f'inline; filename="{PurePosixPath(name).name}"'

@@ -1,0 +1,83 @@
+"""The label endpoints, and the PDFs of labels kept in a local folder."""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+from django.http import HttpResponse
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from labels import purchase, storage
+from labels.errors import StorageUnavailableError
+from labels.idempotency import read_key
+from labels.models import ShippingLabel
+from labels.serializers import LabelOrderSerializer, LabelSerializer
+
+if TYPE_CHECKING:
+    from shops.models import AccessToken, Shop
+
+
+class LabelViewSet(GenericViewSet[ShippingLabel]):
+    """A shop's shipping labels (specification 4.3 and 4.4)."""
+
+    queryset = ShippingLabel.objects.none()
+    serializer_class = LabelSerializer
+    http_method_names = ["get", "head", "post"]
+
+    def create(self, request: Request) -> Response:
+        """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
+        key = read_key(request.headers.get("Idempotency-Key"), request.data)
+        serializer = LabelOrderSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        label, is_replay = purchase.buy(
+            shop_id=shop.id,
+            order=serializer.validated_data,
+            sender_address=shop.sender_address,
+            key=key,
+            token_id=token.id,
+        )
+        headers = {"Idempotent-Replayed": "true"} if is_replay else {}
+        return Response(self.body(label), status=HTTPStatus.CREATED, headers=headers)
+
+    def retrieve(self, request: Request, label_id: str) -> Response:
+        """Answer with a label bought before, its URL signed afresh."""
+        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).generated()
+        label = None if "\0" in label_id else labels.filter(id=label_id).first()
+        if label is None:
+            raise NotFound("There is no label with this id.")
+        return Response(self.body(label))
+
+    def body(self, label: ShippingLabel) -> dict[str, Any]:
+        try:
+            url = storage.signed_url(label, base_url=self.request.build_absolute_uri("/"))
+        except storage.StorageError as error:
+            raise StorageUnavailableError(label) from error
+        return LabelSerializer(context={"url": url}).to_representation(label)
+
+
+class LabelFileView(APIView):
+    """A label's PDF in the local folder. Public: the signature in the path is the permission."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+    throttle_classes = []
+    http_method_names = ["get", "head"]
+
+    def get(self, request: Request, signed_name: str) -> HttpResponse:
+        try:
+            name = storage.name_in_link(signed_name)
+        except storage.LinkError:
+            raise PermissionDenied("This link is altered or has expired. Retrieve the label for a new one.") from None
+        content = storage.read(name)
+        if content is None:
+            raise NotFound("This label's PDF is no longer kept.")
+        response = HttpResponse(content, content_type="application/pdf")
+        response["Content-Disposition"] = storage.disposition(name)
+        response["Cache-Control"] = storage.CACHE_CONTROL
+        response["X-Content-Type-Options"] = "nosniff"
+        return response

@@ -1,0 +1,111 @@
+"""Postal addresses as the API takes them, with phone numbers in any written form."""
+
+# ruff: noqa: N815 - the public names are camelCase
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import phonenumbers
+from django.core.exceptions import ValidationError as InvalidValue
+from django.core.validators import EmailValidator
+from rest_framework import serializers
+
+from shops.strict import Fault, ObjectSerializer, StringField
+
+# ISO 3166-1 alpha-2, all that are assigned, and XK, which postal services use for Kosovo.
+COUNTRY_CODES = frozenset(
+    "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT "
+    "BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH "
+    "ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT "
+    "HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS "
+    "LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI "
+    "NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG "
+    "SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG "
+    "UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW".split()
+)
+SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
+OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes whose Unicode category is another; phonenumbers knows the minus sign
+E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
+
+
+class TextField(StringField):
+    """A string with something to read in it."""
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not text.strip():
+            raise serializers.ValidationError("must not be empty.")
+        return text
+
+
+class CountryField(StringField):
+    """A country by its ISO 3166-1 alpha-2 code, upper case."""
+
+    def to_internal_value(self, data: Any) -> str:
+        code = super().to_internal_value(data)
+        if code not in COUNTRY_CODES:
+            raise serializers.ValidationError("must be an ISO 3166-1 alpha-2 country code in upper case.")
+        return code
+
+
+class EmailField(StringField):
+    """An e-mail address, or an empty string for none."""
+
+    is_email = EmailValidator()
+
+    def to_internal_value(self, data: Any) -> str:
+        email = super().to_internal_value(data)
+        try:
+            if email:
+                self.is_email(email)
+        except InvalidValue:
+            raise serializers.ValidationError("must be an e-mail address.") from None
+        return email
+
+
+class AddressSerializer(ObjectSerializer):
+    """A postal address; `phone` comes out as E.164, read in the address's country, and empty where there is none."""
+
+    firstName = TextField()
+    lastName = TextField()
+    address1 = TextField()
+    city = TextField()
+    zip = TextField()
+    countryCode = CountryField()
+    phone = StringField(required=False, default="", max_length=100)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        values = super().to_internal_value(data)
+        values["phone"] = e164(values["phone"], values["countryCode"]) if values["phone"].strip() else ""
+        return values
+
+    def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        phone, country_code = data.get("phone"), data.get("countryCode", "")
+        # Where the country is at fault itself, nobody can say how its numbers are written.
+        is_readable = isinstance(country_code, str) and country_code in COUNTRY_CODES
+        if isinstance(phone, str) and phone.strip() and is_readable:
+            try:
+                e164(phone, country_code)
+            except ValueError:
+                yield ["phone"], "must be a phone number."
+
+
+def e164(text: str, country_code: str) -> str:
+    """Read a phone number in a country's way of writing and return it as E.164; raise ValueError."""
+    plain = "".join(" " if is_separator(char) else char for char in text)
+    try:
+        number = phonenumbers.parse(plain, country_code)
+    except phonenumbers.NumberParseException:
+        raise ValueError("not a phone number") from None
+    is_possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
+    formatted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    if not is_possible or not E164_DIGITS.fullmatch(formatted):
+        raise ValueError("not a phone number")
+    return formatted
+
+
+def is_separator(char: str) -> bool:
+    """Whether it is any kind of space or dash, or nothing that can be seen."""
+    return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES

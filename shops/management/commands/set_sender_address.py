@@ -1,0 +1,49 @@
+"""Sets a shop's own sender address."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.core.management.base import CommandError, CommandParser
+
+from shops import commands
+from shops.addresses import AddressSerializer
+from shops.models import Shop
+from shops.strict import describe_faults
+
+
+class Command(commands.Command):
+    """``set_sender_address SHOP_ID FILE``."""
+
+    help = "Set the address that labels are sent from when an order brings none."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument(
+            "file", metavar="FILE", help="a JSON object with originAddress's fields; - is standard input"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            shop = Shop.objects.get(id=options["shop_id"])
+        except Shop.DoesNotExist:
+            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}") from None
+        shop.sender_address = read_address(options["file"])
+        shop.save(update_fields=["sender_address"])
+        self.stderr.write(f"The sender address of shop {shop.id} is set.")
+
+
+def read_address(name: str) -> dict[str, str]:
+    """Read and validate the address; raise CommandError."""
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        serializer = AddressSerializer(data=orjson.loads(content))
+    except OSError as error:
+        raise CommandError(f"FILE: {name}: {error.strerror}") from None
+    except orjson.JSONDecodeError as error:
+        raise CommandError(f"FILE: is not valid JSON: {error}") from None
+    if not serializer.is_valid():
+        raise CommandError(f"FILE: {describe_faults(serializer.errors)}")
+    address: dict[str, str] = serializer.validated_data
+    return address

@@ -1,0 +1,177 @@
+"""A world in which labels are bought: the carriers' sandbox over real HTTP, a folder for PDFs, shops with contracts."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from django.db import connections
+from pytest_django.fixtures import Settings
+
+from carriers.products import PRODUCTS
+from carriers.sandbox.faultbook import armed_from
+from carriers.sandbox.label import Label
+from carriers.sandbox.ledger import Purchase
+from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
+from labels import carrier_clients
+from labels.models import CarrierContract, ShippingLabel
+from shops.models import Shop
+from tests.conftest import Caller, Response
+from tests.labels.orders import ACCOUNT, PASSWORD
+
+T = TypeVar("T")
+BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
+JOIN_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """Both carriers, empty at the start of a test."""
+
+    server: SandboxServer
+
+    def arm(self, fault: str, **facts: Any) -> None:
+        """Let operations fail, as the sandbox's control endpoint does."""
+        self.server.depot.faults.arm(armed_from({"fault": fault, **facts}))
+
+    def disarm(self) -> None:
+        self.server.depot.faults.clear()
+
+    def calls(self) -> int:
+        """How many requests to buy or to print have come."""
+        counts = self.server.depot.counts()
+        return sum(counts.get(path, 0) for path in BUYING_PATHS)
+
+    def questions(self) -> int:
+        """How often the tracking service was asked."""
+        return self.server.depot.counts().get(ALPHA_TRACKING_PATH, 0)
+
+    def made(self, reference: str | None = None) -> list[Purchase]:
+        """The parcels that were bought, with this label's id if one is given."""
+        return self.server.depot.ledger.find(reference=reference)
+
+    def printed(self, parcel: Purchase) -> Label:
+        """What a parcel's label shows."""
+        label = self.server.depot.ledger.label(parcel.carrier, parcel.tracking_number)
+        assert label is not None
+        return label
+
+
+@pytest.fixture(scope="session")
+def sandbox_server() -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        yield server
+
+
+@pytest.fixture
+def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
+    """The carriers, with clients that know nothing of earlier failures."""
+    sandbox_server.depot.reset()
+    settings.CARRIER_ENDPOINTS = {
+        "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
+        "beta": {"url": sandbox_server.beta_url},
+    }
+    carrier_clients.client.cache_clear()
+    yield Sandbox(sandbox_server)
+    sandbox_server.depot.reset()  # ends what hangs
+    carrier_clients.client.cache_clear()
+
+
+@pytest.fixture
+def impatient(settings: Settings) -> None:
+    """A short deadline, for carriers that do not answer."""
+    settings.CARRIER_TIMEOUT = 0.5
+    carrier_clients.client.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Settings, tmp_path: Path) -> Path:
+    """The PDFs' folder, and no limit on how many labels a test may ask for."""
+    options = settings.STORAGES["labels"]["OPTIONS"] | {"location": str(tmp_path / "labels")}
+    labels = settings.STORAGES["labels"] | {"OPTIONS": options}
+    settings.STORAGES = settings.STORAGES | {"labels": labels}
+    settings.RATE_LIMIT = (100_000, 60)
+    return tmp_path / "labels"
+
+
+def contract(shop: Shop, carrier_code: str, **changes: Any) -> CarrierContract:
+    """A shop's contract with all of a carrier's products; `password` and `api_key` change its secret."""
+    secret = {name: changes.pop(name) for name in ("password", "api_key") if name in changes}
+    products = {code: None for code, product in PRODUCTS.items() if product.carrier == carrier_code}
+    customs = {
+        "customs_description": "Bougies",
+        "customs_value_eur": Decimal("12.50"),
+        "customs_hs_code": "340600",
+    }
+    values = {"account_number": ACCOUNT[carrier_code], "products": products, **customs, **changes}
+    made = CarrierContract(shop=shop, carrier_code=carrier_code, **values)
+    made.set_secret(**(secret or {"password": PASSWORD[carrier_code]}))
+    made.save()
+    return made
+
+
+@pytest.fixture
+def buyer(transactional_db: None, own: Caller, sandbox: Sandbox) -> Caller:
+    """The shop that asks, with a contract with each carrier. A purchase closes its connection while it calls."""
+    for carrier_code in ACCOUNT:
+        contract(own.shop, carrier_code)
+    return own
+
+
+@pytest.fixture
+def asker(own: Caller, sandbox: Sandbox) -> Caller:
+    """The same for requests that never come to a purchase: within a transaction, which is faster."""
+    for carrier_code in ACCOUNT:
+        contract(own.shop, carrier_code)
+    return own
+
+
+def assert_coded(response: Response, status: int, code: str) -> str:
+    """Check that an answer is an error with a code, and nothing else; return its message."""
+    body = response.json()
+    assert (response.status_code, body.get("code")) == (status, code), body
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    assert list(body) == ["message", "statusCode", "timestamp", "code"]
+    assert body["statusCode"] == status
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", body["timestamp"])
+    assert isinstance(body["message"], str)
+    assert body["message"]
+    message: str = body["message"]
+    return message
+
+
+def row() -> ShippingLabel:
+    """The one label there is."""
+    label: ShippingLabel = ShippingLabel.objects.get()
+    return label
+
+
+def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
+    """Do something so many times at once; return what each returned, and raise what one raised."""
+    results: dict[int, T | BaseException] = {}
+    start = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        try:
+            start.wait(JOIN_TIMEOUT_S)
+            results[number] = do(number)
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            results[number] = error
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(JOIN_TIMEOUT_S)
+    assert sorted(results) == list(range(count)), "a thread has not ended"
+    for result in results.values():
+        if isinstance(result, BaseException):
+            raise result
+    return [results[number] for number in range(count)]  # type: ignore[misc]  # the exceptions are raised

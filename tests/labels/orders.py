@@ -1,0 +1,77 @@
+"""Bodies of label orders, one that each product takes."""
+
+import json
+from typing import Any
+
+from carriers.products import PRODUCTS
+from tests.carriers.shipments import DESTINATIONS, POINTS
+from tests.conftest import Caller, Response
+
+Json = dict[str, Any]
+
+SHIPMENTS = "/public/v1/tracking/shipments"
+PRODUCT = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_france"}
+PASSWORD = {"alpha": "255562", "beta": "s3cret-Pass"}
+ACCOUNT = {"alpha": "19869502", "beta": "804735"}
+ZIPS = {"FR": "75011", "DE": "10115", "US": "10001", "BE": "1000", "ES": "28001", "RE": "97400", "GP": "97100"}
+SENDER: Json = {
+    "firstName": "Zoé",
+    "lastName": "Lefèvre",
+    "address1": "3 rue de l'Église",
+    "city": "Lyon",
+    "zip": "69002",
+    "countryCode": "FR",
+    "phone": "+33472001122",
+}
+RECIPIENT: Json = {
+    "firstName": "Søren",
+    "lastName": "Grünwald",
+    "address1": "128 boulevard Œdipe",
+    "city": "Villeneuve",
+    "zip": "75011",
+    "countryCode": "FR",
+    "phone": "+33612345678",
+    "email": "soren@mail.example",
+}
+# What must be in no answer and no line of a log; the tests that look for it use these two addresses.
+PERSONAL = (
+    *("zoé", "zoe", "lefèvre", "lefevre", "église", "eglise", "lyon", "69002", "472001122"),
+    *("søren", "soren", "grünwald", "grunwald", "œdipe", "oedipe", "villeneuve", "75011", "612345678", "mail.example"),
+)
+SECRETS = (*PASSWORD.values(), *ACCOUNT.values())
+
+
+def order(product_code: str = "alpha-13", **changes: Any) -> Json:
+    """An order that the product's carrier takes; `origin` and `destination` change fields of the addresses."""
+    product = PRODUCTS[product_code]
+    country_code = DESTINATIONS.get(product_code, "FR")
+    place = {"countryCode": country_code, "zip": ZIPS[country_code]}
+    body: Json = {
+        "orderId": "5400000001",
+        "carrierCode": product.carrier,
+        "productCode": product_code,
+        "reference": "CMD 4711",
+        "originAddress": SENDER | changes.pop("origin", {}),
+        "destinationAddress": RECIPIENT | place | changes.pop("destination", {}),
+        "parcels": [{"weight": 1.25}],
+    }
+    if product.needs_pickup_point:
+        body["pickupPointCode"] = POINTS[product.carrier]
+    return body | changes
+
+
+def weighing(*weights_kg: float) -> list[Json]:
+    return [{"weight": weight} for weight in weights_kg]
+
+
+def post(caller: Caller, body: Any, key: str | None = None, **options: Any) -> Response:
+    """Order a label; a body that is no bytes is sent as JSON."""
+    data = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+    headers = options.pop("headers", {}) | ({} if key is None else {"Idempotency-Key": key})
+    options = {"content_type": "application/json"} | options
+    return caller.request("POST", SHIPMENTS, data=data, headers=headers, **options)
+
+
+def personal_in(text: str) -> list[str]:
+    """What of the two addresses and the contracts' secrets a text shows although it must not."""
+    return [value for value in (*PERSONAL, *SECRETS) if value in text.lower()]

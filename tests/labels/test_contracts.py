@@ -1,0 +1,143 @@
+"""A shop's contracts decide what it may buy, and with which codes and names."""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from pytest_django.fixtures import Settings
+
+from carriers.products import PRODUCTS
+from labels import carrier_clients
+from labels.encryption import UnreadableSecretError
+from labels.models import CarrierContract, ShippingLabel
+from tests.carriers.servers import MULTIPART, always, answer_file, http, serving
+from tests.conftest import Caller, assert_error
+from tests.labels.conftest import Sandbox, assert_coded, contract, row
+from tests.labels.orders import PRODUCT, SENDER, order, post
+
+CARRIERS = sorted(PRODUCT)
+
+
+def message(carrier_code: str) -> str:
+    return f"The product {PRODUCT[carrier_code]} is not activated on the shop's {carrier_code} contract."
+
+
+@pytest.mark.parametrize("carrier_code", CARRIERS)
+def test_without_a_contract_nothing_is_bought(carrier_code: str, own: Caller, other: Caller, sandbox: Sandbox) -> None:
+    contract(other.shop, carrier_code)
+    for other_carrier in set(CARRIERS) - {carrier_code}:
+        contract(own.shop, other_carrier)
+    response = post(own, order(PRODUCT[carrier_code]), key="k")
+    code = f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT"
+    assert assert_coded(response, 400, code) == message(carrier_code)
+    assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("carrier_code", CARRIERS)
+def test_a_product_outside_the_contract_is_not_bought(carrier_code: str, own: Caller, sandbox: Sandbox) -> None:
+    products = {
+        code: None
+        for code, product in PRODUCTS.items()
+        if product.carrier == carrier_code and code != PRODUCT[carrier_code]
+    }
+    contract(own.shop, carrier_code, products=products)
+    response = post(own, order(PRODUCT[carrier_code]), key="k")
+    code = f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT"
+    assert assert_coded(response, 400, code) == message(carrier_code)
+    assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
+
+
+def test_a_bad_body_is_told_before_a_missing_contract(own: Caller) -> None:
+    assert_error(post(own, order(orderId="")), 400, "orderId: must not be empty.")
+
+
+def test_after_the_contract_is_made_the_same_key_buys(buyer: Caller, sandbox: Sandbox) -> None:
+    CarrierContract.objects.filter(carrier_code="alpha").delete()
+    assert_coded(post(buyer, order(), key="k"), 400, "ALPHA_PRODUCT_NOT_IN_CONTRACT")
+    contract(buyer.shop, "alpha")
+    assert post(buyer, order(), key="k").status_code == 201
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.parametrize(
+    ("product_code", "override", "bought"),
+    [
+        ("alpha-13", None, "01 0"),
+        ("alpha-13", {"carrier_code": "16", "service": ""}, "16 0"),
+        ("alpha-13", {"carrier_code": "01", "service": "6"}, "01 6"),
+        ("beta_domicile_sans_signature_france", None, "DOM"),
+        ("beta_domicile_sans_signature_france", {"carrier_code": "DOS", "service": ""}, "DOS"),
+    ],
+)
+def test_the_contracts_codes_reach_the_carrier(
+    product_code: str, override: Any, bought: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    CarrierContract.objects.filter(carrier_code=PRODUCTS[product_code].carrier).update(
+        products={product_code: override}
+    )
+    assert post(buyer, order(product_code)).status_code == 201
+    assert sandbox.made()[0].product_code == bought
+
+
+@pytest.mark.parametrize("product_code", ["beta", "beta_domicile_signature_monde", "alpha_express_world"])
+def test_customs_come_from_the_contract_and_without_them_the_carrier_refuses(
+    product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    body = order(product_code, destination={"countryCode": "US", "zip": "10001"})
+    assert post(buyer, body).status_code == 201
+    CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
+    carrier_code = body["carrierCode"].upper()
+    assert_coded(post(buyer, body, key="k"), 400, f"{carrier_code}_REQUEST_REJECTED")
+    assert len(sandbox.made()) == 1
+
+
+def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, settings: Settings) -> None:
+    with serving(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART))) as server:
+        settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
+        carrier_clients.client.cache_clear()
+        CarrierContract.objects.filter(carrier_code="beta").delete()
+        contract(buyer.shop, "beta", api_key="k-12345678", commercial_name="Les Bougies")
+        assert post(buyer, order(PRODUCT["beta"])).status_code == 201
+        (request,) = server.requests
+    assert b"apikey: k-12345678" in request.lower()
+    assert b'"commercialName": "Les Bougies"' in request
+    assert b"contractNumber" not in request
+
+
+def test_a_contract_that_cannot_be_opened_buys_nothing_and_says_nothing(
+    buyer: Caller, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = CarrierContract.objects.get(carrier_code="alpha")
+    foreign = CarrierContract.objects.get(carrier_code="beta")
+    CarrierContract.objects.filter(id=mine.id).update(encrypted_credentials=foreign.encrypted_credentials)
+    response = post(buyer, order(), key="k")
+    assert_error(response, 500)
+    assert mine.id not in response.content.decode()
+    assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
+    (record,) = (record for record in caplog.records if record.name == "service.errors")
+    assert record.exc_info is not None
+    assert record.exc_info[0] is UnreadableSecretError
+    CarrierContract.objects.filter(id=mine.id).update(encrypted_credentials=mine.encrypted_credentials)
+    assert post(buyer, order(), key="k").status_code == 201
+
+
+def test_a_shop_has_one_contract_with_a_carrier(asker: Caller) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        contract(asker.shop, "alpha")
+
+
+def test_credentials_show_nowhere_on_the_row(asker: Caller) -> None:
+    for made in CarrierContract.objects.all():
+        assert made.credentials.password not in repr(made.__dict__)
+        assert made.credentials.password not in str(made)
+
+
+def test_a_label_keeps_the_address_it_was_ordered_with(buyer: Caller) -> None:
+    buyer.shop.sender_address = SENDER
+    buyer.shop.save()
+    body = order()
+    del body["originAddress"]
+    post(buyer, body)
+    buyer.shop.sender_address = SENDER | {"city": "Nantes"}
+    buyer.shop.save()
+    assert row().sender == SENDER

@@ -1,0 +1,330 @@
+"""One Idempotency-Key is one label: what a second request with a key is answered, in every state of the first."""
+
+import threading
+import time
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connections
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import carrier_clients
+from labels.models import CarrierContract, LabelState, ShippingLabel
+from tests.conftest import Caller, Response, caller, client, forget
+from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
+from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
+
+BETA = PRODUCT["beta"]
+DEADLINE_S = 10
+AT_ONCE = 20
+
+
+def assert_replay(first: Response, second: Response) -> None:
+    """Check that the second answer is the first one's label."""
+    assert (first.status_code, second.status_code) == (201, 201), second.content
+    assert second["Idempotent-Replayed"] == "true"
+    assert "Idempotent-Replayed" not in first.headers
+    fields = [list(response.json()) for response in (first, second)]
+    assert fields[0] == fields[1]
+    bodies = [response.json() | {"labelUrl": ""} for response in (first, second)]
+    assert bodies[0] == bodies[1]
+    assert client().get(second.json()["labelUrl"]).status_code == 200
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_the_same_key_and_body_are_the_same_label(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+    first = post(buyer, order(product_code), key="k-1")
+    for _ in range(2):
+        assert_replay(first, post(buyer, order(product_code), key="k-1"))
+    assert (len(sandbox.made()), ShippingLabel.objects.count()) == (1, 1)
+
+
+def test_without_a_key_the_same_body_is_another_label(buyer: Caller, sandbox: Sandbox) -> None:
+    first, second = post(buyer, order()).json(), post(buyer, order()).json()
+    assert first["id"] != second["id"]
+    assert len(sandbox.made()) == 2
+
+
+def test_a_replay_is_signed_afresh(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = post(buyer, order(), key="k").json()
+    now = time.time() + 3600
+    monkeypatch.setattr("django.core.signing.time.time", lambda: now)
+    second = post(buyer, order(), key="k").json()
+    assert second["labelUrl"] != first["labelUrl"]
+    assert client().get(first["labelUrl"]).status_code == 403
+    assert client().get(second["labelUrl"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ('"k"', "k"),
+        ("k", '"k"'),
+        ("x" * 255, '"' + "x" * 255 + '"'),
+        (" ~!a b", '" ~!a b"'),
+        ('"', '"""'),
+        ("%C3%A9", '"%C3%A9"'),
+    ],
+)
+def test_quotes_around_a_key_do_not_count(first: str, second: str, buyer: Caller, sandbox: Sandbox) -> None:
+    assert_replay(post(buyer, order(), key=first), post(buyer, order(), key=second))
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.parametrize("second", ["K", "k ", "k1", "'k'", '"k', 'k"', "k,"])
+def test_another_key_is_another_label(second: str, buyer: Caller, sandbox: Sandbox) -> None:
+    post(buyer, order(), key="k")
+    assert "Idempotent-Replayed" not in post(buyer, order(), key=second).headers
+    assert len(sandbox.made()) == 2
+
+
+@pytest.mark.parametrize(
+    "key", ["", '""', "x" * 256, '"' + "x" * 256 + '"', "a\tb", "a\x7fb", "\x01", "\xe9", "cl\u00e9", "a\0b"]
+)
+def test_a_key_that_is_not_1_to_255_printable_characters_is_invalid(key: str, asker: Caller, sandbox: Sandbox) -> None:
+    response = post(asker, order(), key=key)
+    said = "Idempotency-Key: must have 1 to 255 printable ASCII characters."
+    assert assert_coded(response, 400, "IDEMPOTENCY_KEY_INVALID") == said
+    assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
+
+
+def test_a_key_is_the_shops_own(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
+    contract(other.shop, "alpha")
+    first, second = post(buyer, order(), key="k"), post(other, order(), key="k")
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json()["id"] != second.json()["id"]
+    assert second.json()["shopId"] == "other"
+    assert len(sandbox.made()) == 2
+
+
+def test_a_key_belongs_to_all_tokens_of_a_shop(buyer: Caller) -> None:
+    assert_replay(post(buyer, order(), key="k"), post(caller(buyer.shop), order(), key="k"))
+
+
+# --- The same body ---
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda body: orjson.dumps(body, option=orjson.OPT_SORT_KEYS),
+        lambda body: orjson.dumps(dict(reversed(body.items())), option=orjson.OPT_INDENT_2),
+        lambda body: orjson.dumps(body).replace(b'"weight":2', b'"weight":2.0'),
+        lambda body: orjson.dumps(body).replace(b'"weight":2', b'"weight":20e-1'),
+        lambda body: orjson.dumps(body).replace(b'"weight":2', b'"weight":9,"weight":2'),
+        lambda body: orjson.dumps(body).replace("é".encode(), b"\\u00e9"),
+        lambda body: orjson.dumps(body).replace(b"/", b"\\/"),
+    ],
+)
+def test_the_same_json_value_in_other_words_is_the_same_body(again: Any, buyer: Caller, sandbox: Sandbox) -> None:
+    body = order(parcels=weighing(2), unknown=[1, {"b": 1, "a": "é/"}])
+    assert_replay(post(buyer, body, key="k"), post(buyer, again(body), key="k"))
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        order(orderId="another"),
+        order(parcels=weighing(1.26)),
+        order(parcels=weighing(1.25, 1.25)),
+        order(reference="CMD 4711 "),
+        order(unknown=1),
+        order(destination={"phone": "06 12 34 56 78"}),
+        order(BETA),
+    ],
+)
+def test_another_body_with_the_same_key_is_refused(body: Any, buyer: Caller, sandbox: Sandbox) -> None:
+    first = post(buyer, order(), key="k")
+    said = "This Idempotency-Key was used with another body. Use a new key for a new label."
+    assert assert_coded(post(buyer, body, key="k"), 422, "IDEMPOTENCY_KEY_REUSED") == said
+    assert_replay(first, post(buyer, order(), key="k"))
+    assert len(sandbox.made()) == 1
+
+
+def test_a_replay_needs_neither_the_contract_nor_the_sender_address_any_more(buyer: Caller) -> None:
+    buyer.shop.sender_address = SENDER
+    buyer.shop.save()
+    body = order()
+    del body["originAddress"]
+    first = post(buyer, body, key="k")
+    CarrierContract.objects.all().delete()
+    buyer.shop.sender_address = None
+    buyer.shop.save()
+    forget()
+    assert_replay(first, post(buyer, body, key="k"))
+
+
+# --- While the first is running ---
+
+
+def wait_until(is_so: Any) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_while_the_first_is_running_the_key_is_in_progress(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("slow", delay_s=DEADLINE_S)
+    answers: list[Response] = []
+
+    def first() -> None:
+        try:
+            answers.append(post(buyer, order(product_code), key="k"))
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=first, daemon=True)
+    thread.start()
+    wait_until(lambda: sandbox.calls() == 1)
+    response = post(buyer, order(product_code), key="k")
+    said = "A request with this Idempotency-Key is still running. Retry when it has ended."
+    assert assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS") == said
+    assert int(response["Retry-After"]) > 0
+    assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
+    assert row().state == LabelState.PURCHASING
+    sandbox.server.depot._epoch_over.set()  # the carrier breaks off what it was slow with
+    thread.join(DEADLINE_S)
+    assert_coded(answers[0], 502, f"{row().carrier_code.upper()}_OUTCOME_UNKNOWN")
+    assert sandbox.calls() == 1
+
+
+def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("slow", delay_s=0.3)
+    answers = in_threads(AT_ONCE, lambda _: post(buyer, order(), key="k"))
+    bought = [answer for answer in answers if answer.status_code == 201]
+    refused = [answer for answer in answers if answer.status_code != 201]
+    assert len({answer.json()["id"] for answer in bought}) == 1
+    assert sum("Idempotent-Replayed" not in answer.headers for answer in bought) == 1
+    for answer in refused:
+        assert_coded(answer, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+    assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
+    assert_replay(next(a for a in bought if "Idempotent-Replayed" not in a.headers), post(buyer, order(), key="k"))
+
+
+# --- After a failure ---
+
+
+@pytest.mark.parametrize(
+    ("product_code", "fault"),
+    [("alpha-13", "33"), ("alpha-13", "soapfault"), (BETA, "30204"), (BETA, "json500"), (BETA, "contract")],
+)
+def test_a_failure_in_which_nothing_was_made_releases_the_key(
+    product_code: str, fault: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(fault, count=1)
+    assert post(buyer, order(product_code), key="k").status_code in {400, 502}
+    failed = row()
+    assert (failed.state, failed.idempotency_key) == (LabelState.FAILED, None)
+    # The key is as good as new: for another body too.
+    second = post(buyer, order(product_code, orderId="another"), key="k")
+    assert second.status_code == 201
+    assert second.json()["id"] != failed.id
+    assert "Idempotent-Replayed" not in second.headers
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+@pytest.mark.parametrize("fault", ["close", "closemade", "html502", "nolabel"])
+def test_after_an_unknown_outcome_the_key_answers_502_again_and_buys_nothing(
+    fault: str, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(fault, count=1)
+    code = f"{order(product_code)['carrierCode'].upper()}_OUTCOME_UNKNOWN"
+    said = {assert_coded(post(buyer, order(product_code), key="k"), 502, code) for _ in range(3)}
+    assert len(said) == 1
+    assert sandbox.calls() == 1
+    assert (row().state, row().idempotency_key) == (LabelState.UNKNOWN, "k")
+    assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: Caller, sandbox: Sandbox) -> None:
+    post(buyer, order(), key="k")
+    past = timezone.now() - timedelta(seconds=1)
+    ShippingLabel.objects.update(state=LabelState.PURCHASING, leased_until=past, tracking_numbers=[])
+    said = assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_OUTCOME_UNKNOWN")
+    assert "Retry only with the same Idempotency-Key" in said
+    assert sandbox.calls() == 1
+
+
+def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_bought_again(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    body = order(BETA, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
+    first = post(buyer, body, key="k")
+    said = assert_coded(first, 400, "BETA_ADDRESS_REJECTED")
+    (made,) = sandbox.made()
+    label = row()
+    assert (label.state, label.tracking_numbers) == (LabelState.INCOMPLETE, [made.tracking_number])
+    assert (label.idempotency_key, made.reference) == ("k", label.id)
+    assert buyer.get(f"/public/v1/tracking/shipments/{label.id}").status_code == 404
+    assert assert_coded(post(buyer, body, key="k"), 400, "BETA_ADDRESS_REJECTED") == said
+    assert (sandbox.calls(), len(sandbox.made())) == (2, 1)
+
+
+def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, sandbox: Sandbox) -> None:
+    body = order(BETA, parcels=weighing(1, 2))
+    sandbox.arm("closemade", rank=2)
+    for _ in range(2):
+        assert_coded(post(buyer, body, key="k"), 502, "BETA_OUTCOME_UNKNOWN")
+    assert (row().state, len(row().tracking_numbers), len(sandbox.made())) == (LabelState.UNKNOWN, 1, 2)
+
+
+# --- When the storage is down ---
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purchase(
+    product_code: str, buyer: Caller, sandbox: Sandbox, folder: Any
+) -> None:
+    folder.write_text("no folder")
+    for _ in range(2):
+        response = post(buyer, order(product_code), key="k")
+        said = assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE")
+        assert row().id in said
+        assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
+        assert bytes(row().pdf or b"").startswith(b"%PDF-")
+    assert buyer.get(f"/public/v1/tracking/shipments/{row().id}").status_code == 404
+    folder.unlink()
+    response = post(buyer, order(product_code), key="k")
+    assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")
+    assert client().get(response.json()["labelUrl"]).content.startswith(b"%PDF-")
+    assert (row().state, row().pdf, len(sandbox.made())) == (LabelState.GENERATED, None, 1)
+
+
+def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
+    buyer: Caller, sandbox: Sandbox, folder: Any
+) -> None:
+    folder.write_text("no folder")
+    post(buyer, order(), key="k")
+    folder.unlink()
+    answers = in_threads(8, lambda _: post(buyer, order(), key="k"))
+    assert {answer.status_code for answer in answers} == {201}
+    assert {client().get(answer.json()["labelUrl"]).status_code for answer in answers} == {200}
+    assert len(sandbox.made()) == 1
+
+
+# --- Excess ---
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
+    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    settings.CARRIER_CONCURRENCY = 2
+    carrier_clients.client.cache_clear()
+    sandbox.arm("slow", delay_s=0.7)
+    answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
+    bought = [answer for answer in answers if answer.status_code == 201]
+    assert 2 <= len(bought) < 6
+    code = f"{order(product_code)['carrierCode'].upper()}_UNAVAILABLE"
+    for answer in answers:
+        if answer not in bought:
+            assert "a retry is safe" in assert_coded(answer, 502, code)
+    assert len(sandbox.made()) == len(bought)
+    assert ShippingLabel.objects.filter(state=LabelState.FAILED, idempotency_key=None).count() == 6 - len(bought)

@@ -1,0 +1,36 @@
+"""Lines to import, and what becomes of them."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from parcels.importing import NothingImportedError
+from parcels.models import Parcel, ParcelNumber
+from shops.models import Shop
+from tests.factories import ParcelLineFactory, import_lines
+
+Report = list[tuple[int, str]]
+
+
+def line(**fields: Any) -> bytes:
+    return orjson.dumps(ParcelLineFactory(**fields))
+
+
+def snapshot() -> list[Any]:
+    return [list(Parcel.objects.order_by("id").values()), list(ParcelNumber.objects.order_by("number").values())]
+
+
+def refused(shop: Shop, *lines: bytes) -> Report:
+    """Import lines of which some are bad; check that nothing changed, and return what was reported."""
+    before, report = snapshot(), Report()
+    with pytest.raises(NothingImportedError):
+        import_lines(shop, lines, lambda *bad: report.append(bad))
+    assert snapshot() == before
+    return report
+
+
+def skipped(shop: Shop, *lines: bytes) -> tuple[int, Report]:
+    """Import lines without the bad ones; return how many were imported, and what was reported."""
+    report = Report()
+    return import_lines(shop, lines, lambda *bad: report.append(bad), is_strict=False), report

@@ -1,0 +1,168 @@
+"""The command import_parcels: what it reads, what it prints, and that it is all or nothing whatever ends it."""
+
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from django.core.management import CommandError, call_command
+
+from parcels.importing import MAX_LINE_BYTES, read_lines
+from parcels.models import Parcel, ParcelNumber
+from tests.conftest import Caller
+from tests.factories import ParcelLineFactory, ShopFactory, import_parcel
+from tests.processes import run_command, start_command
+
+DATA = Path(__file__).parent.parent / "data"
+MARK = b"\xef\xbb\xbf"
+
+
+def line(**fields: Any) -> bytes:
+    return orjson.dumps(ParcelLineFactory(**fields))
+
+
+def call(shop_id: str, content: bytes, folder: Path, **options: Any) -> tuple[str, str]:
+    """Import a file in this process; return standard output and standard error."""
+    file = folder / "parcels.ndjson"
+    file.write_bytes(content)
+    out, err = StringIO(), StringIO()
+    call_command("import_parcels", shop_id, str(file), stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()
+
+
+# --- As an operator runs it ---
+
+
+def test_a_file_is_imported_and_its_count_printed_alone(transactional_db: None, own: Caller) -> None:
+    assert run_command("import_parcels", "own", DATA / "parcels.ndjson") == (0, "400\n", "")
+    assert own.look_up("6A57572594822").json()["id"] == "P00000"
+
+
+def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None:
+    content = b"\n".join([line(id="é"), b"", line(id="P2")])
+    assert run_command("import_parcels", "own", "-", stdin=content) == (0, "2\n", "")
+    assert set(Parcel.objects.values_list("id", flat=True)) == {"é", "P2"}
+
+
+def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transactional_db: None, own: Caller) -> None:
+    content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
+    code, out, err = run_command("import_parcels", "own", "-", stdin=content)
+    assert code != 0
+    assert out == ""
+    lines = err.splitlines()
+    assert [text.partition(":")[0] for text in lines[:-1]] == [f"line {number}" for number in range(1, 24)]
+    assert "23 bad lines" in lines[-1]
+    assert "Traceback" not in err
+    assert Parcel.objects.count() == 0
+
+
+def test_with_skip_invalid_the_rest_is_imported_and_the_exit_code_is_0(transactional_db: None, own: Caller) -> None:
+    content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
+    code, out, err = run_command("import_parcels", "own", "-", "--skip-invalid", stdin=content)
+    assert (code, out) == (0, "1\n")
+    assert len(err.splitlines()) == 24
+    assert Parcel.objects.count() == 1
+
+
+def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactional_db: None, own: Caller) -> None:
+    import_parcel(own.shop, id="before", trackingId="N1")
+    with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(line(id="before", trackingId="N2") + b"\n")
+        process.stdin.writelines(line() + b"\n" for _ in range(1200))
+        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds back
+        process.stdin.flush()
+        # The bad line is met after two batches were written; the third is being collected.
+        while not process.stderr.readline().startswith(b"line 1202: "):
+            assert process.poll() is None
+        process.kill()
+    assert Parcel.objects.count() == 1
+    assert list(ParcelNumber.objects.values_list("number", flat=True)) == ["N1"]
+    # Nothing is left locked either.
+    import_parcel(own.shop, id="before", trackingId="N3")
+    assert own.look_up("N3").status_code == 200
+
+
+# --- What it reads ---
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n", b"\r\n \t\r\n", b"\n\n\n\n"])
+@pytest.mark.parametrize("is_marked", [False, True])
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_line_ends_blank_lines_and_a_byte_order_mark_do_not_matter(
+    *, end: bytes, is_marked: bool, is_ended: bool, own: Caller, tmp_path: Path
+) -> None:
+    content = end.join([line(trackingId="N1"), line(trackingId="N2"), line(trackingId="N3")])
+    content = MARK * is_marked + content + end * is_ended
+    assert call("own", content, tmp_path) == ("3\n", "")
+    assert [own.look_up(number).status_code for number in ("N1", "N2", "N3")] == [200] * 3
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"  \n\t", MARK, MARK + b"\n"])
+def test_a_file_with_nothing_in_it_imports_nothing(content: bytes, own: Caller, tmp_path: Path) -> None:
+    assert call("own", content, tmp_path) == ("0\n", "")
+
+
+def test_lines_are_numbered_as_an_editor_does(own: Caller, tmp_path: Path) -> None:
+    content = b"\n".join([b"", line(), b"", b"{}", line(), b"{}"])
+    out, err = call("own", content, tmp_path, skip_invalid=True)
+    assert out == "2\n"
+    assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 4", "line 6"]
+
+
+def test_a_byte_order_mark_inside_a_file_is_a_fault(own: Caller, tmp_path: Path) -> None:
+    out, err = call("own", b"\n".join([line(), MARK + line()]), tmp_path, skip_invalid=True)
+    assert out == "1\n"
+    assert err.startswith("line 2: ")
+
+
+def test_a_line_that_is_too_long_is_one_bad_line(own: Caller, tmp_path: Path) -> None:
+    long = b'{"id": "' + b"x" * (3 * MAX_LINE_BYTES) + b'"}'
+    out, err = call("own", b"\n".join([line(), long, line(), long]), tmp_path, skip_invalid=True)
+    assert out == "2\n"
+    assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 2", "line 4"]
+
+
+def test_no_more_of_a_line_is_read_than_may_be_kept() -> None:
+    class Watched(BytesIO):
+        longest = 0
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            text = super().readline(size)
+            self.longest = max(self.longest, len(text))
+            return text
+
+    file = Watched(b"x" * (5 * MAX_LINE_BYTES) + b"\nafter\n")
+    lines = list(read_lines(file))
+    assert [(number, len(text)) for number, text in lines] == [(1, MAX_LINE_BYTES + 1), (2, 6)]
+    assert file.longest <= MAX_LINE_BYTES + 1
+
+
+# --- Bad input ---
+
+
+@pytest.mark.parametrize(("shop_id", "name"), [("absent", "parcels.ndjson"), ("own", "absent.ndjson"), ("own", "")])
+def test_what_is_not_there_is_named_in_one_line(shop_id: str, name: str, own: Caller, tmp_path: Path) -> None:
+    (tmp_path / "parcels.ndjson").write_bytes(line())
+    out = StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command("import_parcels", shop_id, str(tmp_path / name), stdout=out)
+    assert ("SHOP_ID" if shop_id == "absent" else "FILE") in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert out.getvalue() == ""
+    assert Parcel.objects.count() == 0
+
+
+def test_strict_and_skip_invalid_exclude_each_other(db: None) -> None:
+    ShopFactory(id="own")
+    with pytest.raises(CommandError):
+        call_command("import_parcels", "own", "-", "--strict", "--skip-invalid")
+
+
+def test_strict_is_the_default_and_can_be_said(own: Caller, tmp_path: Path) -> None:
+    for options in ({}, {"strict": True}):
+        with pytest.raises(CommandError, match="1 bad line: nothing was imported"):
+            call("own", line() + b"\n{}\n", tmp_path, **options)
+    assert Parcel.objects.count() == 0

@@ -1,0 +1,88 @@
+"""Two shops that import the same new id at the same time: one has it, the other has a bad line."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection, connections, transaction
+
+from parcels.importing import NothingImportedError
+from tests.conftest import Caller
+from tests.factories import ParcelLineFactory, import_lines
+
+pytestmark = pytest.mark.real_services
+
+
+def wait_until_somebody_waits() -> None:
+    """Return when another connection waits for a lock of this one's."""
+    with connection.cursor() as cursor:
+        for _ in range(1000):
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.01)
+    raise AssertionError("nobody waits")
+
+
+def line(**fields: Any) -> bytes:
+    return orjson.dumps(ParcelLineFactory(**fields))
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+@pytest.mark.parametrize("commits", [True, False])
+def test_the_first_to_commit_has_the_id(
+    *, is_strict: bool, commits: bool, transactional_db: None, own: Caller, other: Caller
+) -> None:
+    written = Event()
+    report: list[tuple[int, str]] = []
+
+    def import_second() -> int:
+        try:
+            written.wait(10)
+            lines = [line(id="contested", trackingId="N1"), line(id="free", trackingId="N2")]
+            return import_lines(other.shop, lines, lambda *bad: report.append(bad), is_strict=is_strict)
+        except NothingImportedError:
+            return 0
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            import_lines(own.shop, [line(id="contested", trackingId="N1", orderNumber="#own")])
+            second = pool.submit(import_second)
+            written.set()
+            wait_until_somebody_waits()  # it has seen no owner, and is writing
+            transaction.set_rollback(not commits)
+        count = second.result(10)
+    if commits:
+        assert own.look_up("N1").json()["orderNumber"] == "#own"
+        assert other.look_up("N1").status_code == 404
+        assert report == [(1, "id: belongs to another shop.")]
+        assert count == (0 if is_strict else 1)
+        assert other.look_up("N2").status_code == (404 if is_strict else 200)
+    else:
+        assert own.look_up("N1").status_code == 404
+        assert (count, report) == (2, [])
+        assert other.look_up("N1").status_code == other.look_up("N2").status_code == 200
+
+
+def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_db: None, own: Caller) -> None:
+    """Whichever is later wins; the numbers are those of the same import as the rest."""
+
+    def lines(name: str) -> Iterator[bytes]:
+        return (line(id=f"P{n}", trackingId=f"{name}{n}", orderNumber=name) for n in range(50))
+
+    def run(name: str) -> int:
+        try:
+            return import_lines(own.shop, lines(name))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, ["a", "b"])) == [50, 50]
+    found = [own.look_up(f"{name}{n}") for name in "ab" for n in (0, 24, 49)]
+    assert sorted(response.status_code for response in found) == [200] * 3 + [404] * 3

@@ -1,0 +1,265 @@
+"""The import: every line validated, what is good stored as it was, what is bad named, and nothing in between."""
+
+import re
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import pytest
+from django.db import OperationalError, connection, transaction
+from pytest_django.fixtures import Settings
+
+from parcels.importing import MAX_LINE_BYTES
+from parcels.models import Parcel, ParcelNumber
+from tests.conftest import PARCELS, Caller
+from tests.factories import (
+    PUBLIC_FIELDS,
+    Json,
+    ParcelLineFactory,
+    ShopFactory,
+    import_lines,
+    import_parcel,
+)
+from tests.parcels.lines import line, refused, skipped, snapshot
+
+DATA = Path(__file__).parent.parent / "data"
+
+# The faults of the sample's bad lines: for each line, what the report of it names.
+FAULTS = [
+    "id",
+    "createdAt",
+    "createdAt",
+    "lastStatus",
+    "trackingNumbers",
+    "trackingNumbers[0]",
+    "trackingId",
+    "destination",
+    "destination.firstName",
+    "events[0].createdAt",
+    "lineItems[0].quantity",
+    "orderNumber",
+    "updatedAt",
+    "createdAt",
+    "carrierCode",
+    "customerEmail",
+    "trackingId",
+    "not valid JSON",
+    "must be an object",
+    "must be an object",
+    "must not be null",
+    "orderId",
+    "orderId",
+]
+
+
+def lines_of(name: str) -> list[bytes]:
+    return (DATA / name).read_bytes().splitlines()
+
+
+# --- The samples ---
+
+
+@pytest.mark.parametrize(("name", "count"), [("parcels.ndjson", 400), ("other_shop.ndjson", 80)])
+def test_a_sample_loads_completely_and_is_answered_as_it_is(
+    name: str, count: int, own: Caller, settings: Settings
+) -> None:
+    settings.RATE_LIMIT = (10_000, 60)
+    lines = lines_of(name)
+    assert import_lines(own.shop, lines) == len(lines) == count == Parcel.objects.count()
+    # The newest parcel of each number, as the specification says.
+    newest: dict[str, Json] = {}
+    for parcel in sorted(map(orjson.loads, lines), key=lambda parcel: (parcel["createdAt"], parcel["id"])):
+        newest |= dict.fromkeys([parcel["trackingId"], *parcel["trackingNumbers"]], parcel)
+    for number, parcel in newest.items():
+        answer = own.get(PARCELS + quote(number, safe="")).json()
+        events = sorted(parcel["events"], key=lambda event: -event["createdAt"])
+        public = {field: parcel[field] for field in PUBLIC_FIELDS}
+        assert answer == public | {"shopId": "own", "events": events}
+
+
+def test_both_samples_live_side_by_side(own: Caller, other: Caller) -> None:
+    assert import_lines(own.shop, lines_of("parcels.ndjson")) == 400
+    assert import_lines(other.shop, lines_of("other_shop.ndjson")) == 80
+    mine = [orjson.loads(text) for text in lines_of("parcels.ndjson")]
+    theirs = [orjson.loads(text) for text in lines_of("other_shop.ndjson")]
+    shared = {parcel["customerEmail"] for parcel in mine} & {parcel["customerEmail"] for parcel in theirs}
+    assert shared
+    for email in shared:
+        assert {parcel["shopId"] for parcel in own.search(email=email).json()} == {"own"}
+        assert {parcel["shopId"] for parcel in other.search(email=email).json()} == {"other"}
+
+
+def test_importing_again_changes_nothing(own: Caller) -> None:
+    lines = lines_of("parcels.ndjson")
+    import_lines(own.shop, lines)
+    numbers = sorted(ParcelNumber.objects.values_list("number", "parcel"))
+    assert import_lines(own.shop, lines) == 400
+    assert Parcel.objects.count() == 400
+    assert sorted(ParcelNumber.objects.values_list("number", "parcel")) == numbers
+
+
+def test_none_of_the_bad_lines_is_imported_and_each_is_named(db: None) -> None:
+    shop, lines = ShopFactory(), lines_of("bad_lines.ndjson")
+    assert len(lines) == len(FAULTS) == 23
+    report = refused(shop, *lines)
+    assert [number for number, _ in report] == list(range(1, 24))
+    for (number, reason), fault in zip(report, FAULTS, strict=True):
+        assert fault in reason, number
+        assert "\n" not in reason
+    assert skipped(shop, *lines) == (0, report)
+    assert Parcel.objects.count() == 0
+
+
+def test_a_reason_does_not_repeat_a_customers_data(db: None) -> None:
+    bad = line(customerEmail=["a@example.com"], orderNumber=4711, destination__firstName=None, destination__city=1)
+    [(_, reason)] = refused(ShopFactory(), bad)
+    for fault in ("customerEmail", "orderNumber", "destination.firstName", "destination.city"):
+        assert fault in reason
+    for text in ("a@example.com", "4711"):
+        assert text not in reason
+
+
+# --- Insert and update ---
+
+
+def test_an_update_replaces_everything_the_numbers_too(own: Caller) -> None:
+    import_parcel(own.shop, id="P1", trackingId="OLD", trackingNumbers=["OLD", "BOTH"], orderNumber="#old", createdAt=5)
+    updated = import_parcel(
+        own.shop, id="P1", trackingId="NEW", trackingNumbers=["NEW", "BOTH"], orderNumber="#new", createdAt=6, events=[]
+    )
+    assert own.look_up("OLD").status_code == 404
+    assert own.look_up("NEW").json() == own.look_up("BOTH").json() == updated
+    assert own.search(orderName="#old").json() == []
+    assert own.search(orderName="#new").json() == [updated]
+    assert Parcel.objects.count() == 1
+
+
+def test_an_update_moves_a_parcel_in_the_order_of_its_number(own: Caller) -> None:
+    import_parcel(own.shop, id="P1", trackingId="N1", createdAt=1)
+    second = import_parcel(own.shop, id="P2", trackingId="N1", createdAt=2)
+    assert own.look_up("N1").json() == second
+    first = import_parcel(own.shop, id="P1", trackingId="N1", createdAt=3)
+    assert own.look_up("N1").json() == first
+
+
+def test_what_an_update_leaves_out_is_null(own: Caller) -> None:
+    import_parcel(own.shop, id="P1", trackingId="N1", customerEmail="a@example.com", deliveryDate=5)
+    parcel = ParcelLineFactory(id="P1", trackingId="N1")
+    del parcel["customerEmail"], parcel["deliveryDate"]
+    import_lines(own.shop, [orjson.dumps(parcel)])
+    assert own.search(email="a@example.com").json() == []
+    assert own.look_up("N1").json()["deliveryDate"] is None
+
+
+@pytest.mark.parametrize("between", [0, 1, 499, 500, 1200])
+def test_of_two_lines_with_one_id_the_later_wins_and_is_counted_once(between: int, own: Caller) -> None:
+    lines = [
+        line(id="twice", trackingId="N1", orderNumber="first"),
+        *(line() for _ in range(between)),
+        line(id="twice", trackingId="N2", orderNumber="second"),
+    ]
+    assert import_lines(own.shop, lines) == between + 1 == Parcel.objects.count()
+    assert own.look_up("N1").status_code == 404
+    assert own.look_up("N2").json()["orderNumber"] == "second"
+
+
+def test_an_id_of_another_shop_is_a_bad_line(own: Caller, other: Caller) -> None:
+    theirs = import_parcel(other.shop, id="theirs", trackingId="N1")
+    bad, good = line(id="theirs", trackingId="N1"), line(id="mine", trackingId="N1")
+    [(number, reason)] = refused(own.shop, good, bad)
+    assert number == 2
+    assert reason.startswith("id: ")
+    # It tells nothing of whose it is.
+    assert "other" not in reason.replace("another", "")
+    assert skipped(own.shop, bad, good) == (1, [(1, reason)])
+    assert other.look_up("N1").json() == theirs
+    assert own.look_up("N1").json()["id"] == "mine"
+
+
+def test_ids_differ_by_case(own: Caller, other: Caller) -> None:
+    import_parcel(own.shop, id="p1", trackingId="N1")
+    import_parcel(other.shop, id="P1", trackingId="N1")
+    assert own.look_up("N1").json()["id"] == "p1"
+
+
+# --- All or nothing ---
+
+
+@pytest.mark.parametrize("place", [0, 499, 500, 700, 1100])
+def test_a_bad_line_anywhere_leaves_everything_unchanged(place: int, own: Caller) -> None:
+    import_parcel(own.shop, id="before", trackingId="N1")
+    lines = [line(id="before", trackingId="N2"), *(line() for _ in range(1100))]
+    lines.insert(place, b"{}")
+    [(number, _)] = refused(own.shop, *lines)
+    assert number == place + 1
+
+
+def test_bad_lines_are_skipped_where_that_is_asked_for(own: Caller) -> None:
+    lines = [line(id=f"P{n}") for n in range(1100)]
+    for place in (0, 500, 700):
+        lines[place] = b"{}"
+    count, report = skipped(own.shop, *lines)
+    assert count == Parcel.objects.count() == 1097
+    assert [number for number, _ in report] == [1, 501, 701]
+
+
+def test_a_source_that_fails_in_the_middle_leaves_everything_unchanged(own: Caller) -> None:
+    def broken() -> Iterator[bytes]:
+        yield from (line() for _ in range(600))
+        assert Parcel.objects.count() == 500  # a batch is written
+        raise OSError("the disk is gone")
+
+    before = snapshot()
+    with pytest.raises(OSError, match="the disk is gone"):
+        import_lines(own.shop, broken())
+    assert snapshot() == before
+
+
+def test_a_database_that_fails_in_the_middle_leaves_everything_unchanged(own: Caller) -> None:
+    import_parcel(own.shop, id="before", trackingId="N1")
+    before = snapshot()
+    inserts = 0
+
+    def fail_late(execute: Any, sql: str, *args: Any) -> Any:
+        nonlocal inserts
+        inserts += sql.startswith("INSERT")
+        if inserts > 3:
+            raise OperationalError("the server is gone")
+        return execute(sql, *args)
+
+    with pytest.raises(OperationalError), transaction.atomic(), connection.execute_wrapper(fail_late):
+        import_lines(own.shop, [line(id="before", trackingId="N2"), *(line() for _ in range(1200))])
+    assert snapshot() == before
+    assert inserts > 3
+
+
+# --- The size of a file ---
+
+
+def test_a_larger_file_takes_no_more_memory(db: None, settings: Settings) -> None:
+    settings.DEBUG = True  # the harder case: Django keeps the statements it runs
+    sample = ParcelLineFactory(lineItems=[], events=[])
+    peaks = []
+
+    def lines() -> Iterator[bytes]:
+        for number in range(2400):
+            if number % 800 == 0:
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.reset_peak()
+            yield orjson.dumps(sample | {"id": f"P{number}", "trackingId": f"N{number}"})
+
+    tracemalloc.start()
+    assert import_lines(ShopFactory(), lines()) == 2400
+    peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    # The first third loads what is loaded once; the last takes no more than the one before it.
+    assert peaks[3] < 1.15 * peaks[2]
+
+
+def test_the_longest_line_is_a_bad_line_before_it_is_in_memory(db: None) -> None:
+    assert MAX_LINE_BYTES < 16 * 1024 * 1024
+    [(_, reason)] = refused(ShopFactory(), b'"' + b"x" * MAX_LINE_BYTES + b'"')
+    assert re.search(r"longer than \d+ bytes", reason)

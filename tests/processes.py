@@ -1,0 +1,80 @@
+"""Processes of the service's own, commands and servers, on the database of the test that starts them."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.db import connection
+
+from tests.services import ENVIRONMENT
+
+ROOT = Path(__file__).parent.parent
+START_TIMEOUT_S = 20
+
+
+def environment() -> dict[str, str]:
+    """What a process needs to see what the test sees, once it is committed (``transactional_db``)."""
+    name = str(connection.settings_dict["NAME"])
+    is_sqlite = connection.vendor == "sqlite"
+    url = f"sqlite:///{name}" if is_sqlite else urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+    redis_url = {"REDIS_URL": os.environ["REDIS_URL"]} if "REDIS_URL" in os.environ else {}
+    return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
+
+
+def start_command(*arguments: str | bytes | Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def run_command(*arguments: str | bytes | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run a command as an operator does; return its exit code, standard output and standard error.
+
+    What every start on SQLite warns of is left out of the latter.
+    """
+    with start_command(*arguments) as process:
+        out, err = process.communicate(stdin)
+    lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
+    return process.returncode, out.decode(), "".join(lines)
+
+
+@contextmanager
+def server(log: Path) -> Iterator[int]:
+    """Serve the application in a process of its own, with its log in a file; yield the port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--workers", "1", "--blocking-threads", "2", "config.wsgi:application"]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=output, stderr=output) as process,
+    ):
+        try:
+            wait_for_port(port, process)
+            yield port
+        finally:
+            process.terminate()
+
+
+def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError(f"the server did not start within {START_TIMEOUT_S} s")

@@ -1,0 +1,219 @@
+"""The staff's pages for shops and tokens, through a browser's eyes."""
+
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from shops import tokens
+from shops.models import AccessToken, Shop
+from tests.conftest import client
+
+pytestmark = pytest.mark.django_db
+TOKENS = "/admin/shops/accesstoken/"
+SHOPS = "/admin/shops/shop/"
+HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop.objects.create(id="lumiere", name="Maison Lumière")
+
+
+@pytest.fixture(autouse=True)
+def fast_passwords(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+def logged_in(*permissions: str, **options: Any) -> Client:
+    user = User.objects.create_user("ada", password="correct horse", is_staff=True, **options)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    made = client()
+    assert made.login(username="ada", password="correct horse")
+    return made
+
+
+@pytest.fixture
+def staff() -> Client:
+    return logged_in(is_superuser=True)
+
+
+def test_the_admin_is_found_without_its_slash() -> None:
+    assert client().get("/admin").headers["Location"] == "/admin/"
+    assert client().get("/admin/", follow=True).templates[0].name == "admin/login.html"
+
+
+def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Client) -> None:
+    staff.post(f"{SHOPS}add/", {"name": "Nordlicht", "is_active": "on"})
+    shop = Shop.objects.get()
+    no_tokens = {"tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0}
+    answer = staff.post(f"{SHOPS}{shop.id}/change/", {"name": "Nordlicht Versand", **no_tokens})
+    assert answer.status_code == 302
+    shop.refresh_from_db()
+    assert (shop.name, shop.is_active) == ("Nordlicht Versand", False)
+    assert staff.post(f"{SHOPS}{shop.id}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_a_list_of_shops_or_tokens_costs_the_same_for_one_and_for_fifty(staff: Client, shop: Shop) -> None:
+    AccessToken.issue(shop=shop)
+    staff.get(SHOPS)  # what is remembered for longer than a request
+    costs = [queries(staff, path) for path in (SHOPS, TOKENS)]
+    for number in range(50):
+        AccessToken.issue(shop=Shop.objects.create(name=f"Shop {number}"))
+    assert [queries(staff, path) for path in (SHOPS, TOKENS)] == costs
+
+
+def test_a_shops_page_lists_its_tokens_at_one_cost(staff: Client, shop: Shop) -> None:
+    AccessToken.issue(shop=shop, name="checkout")
+    path = f"{SHOPS}{shop.id}/change/"
+    assert "checkout" in staff.get(path).text
+    cost = queries(staff, path)
+    for _ in range(20):
+        AccessToken.issue(shop=shop)
+    assert queries(staff, path) == cost
+
+
+def test_a_new_token_works_and_is_shown_in_the_answer_that_makes_it_and_nowhere_else(staff: Client, shop: Shop) -> None:
+    answer = staff.post(f"{TOKENS}add/", {"shop": shop.id, "name": "checkout"})
+    token = AccessToken.objects.get()
+    secret = secret_in(answer.text)
+    assert token.digest == tokens.digest(secret)
+    assert token.name == "checkout"
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert not answer.cookies.get("messages")
+    for path in (TOKENS, f"{TOKENS}{token.id}/change/", f"{TOKENS}{token.id}/history/", "/admin/"):
+        assert secret not in staff.get(path).text
+    assert secret not in str([session.get_decoded() for session in Session.objects.all()])
+    assert secret not in str(list(LogEntry.objects.values()))
+
+
+def test_the_digest_is_on_no_page_and_no_list_can_be_filtered_by_it(staff: Client, shop: Shop) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    for path in (TOKENS, f"{TOKENS}{token.id}/change/", f"{SHOPS}{shop.id}/change/"):
+        assert token.digest not in staff.get(path).text
+    assert staff.get(TOKENS, {"digest__startswith": token.digest[0]}).status_code == 400
+    assert staff.get(SHOPS, {"tokens__digest__startswith": token.digest[0]}).status_code == 400
+
+
+def test_a_token_expires_in_the_future_only(staff: Client, shop: Shop) -> None:
+    past = {"expires_at_0": "2020-01-01", "expires_at_1": "12:00"}
+    assert "in the past" in staff.post(f"{TOKENS}add/", {"shop": shop.id, **past}).text
+    assert not AccessToken.objects.exists()
+    staff.post(f"{TOKENS}add/", {"shop": shop.id, "expires_at_0": "2099-01-01", "expires_at_1": "12:00"})
+    assert AccessToken.objects.get().expires_at == datetime(2099, 1, 1, 12, tzinfo=UTC)
+
+
+def test_a_token_is_renamed_but_stays_with_its_shop_and_its_digest(staff: Client, shop: Shop) -> None:
+    other = Shop.objects.create(name="Other")
+    token, secret = AccessToken.issue(shop=shop)
+    staff.post(f"{TOKENS}{token.id}/change/", {"name": "new", "shop": other.id, "digest": "0" * 64})
+    token.refresh_from_db()
+    assert (token.name, token.shop, token.digest) == ("new", shop, tokens.digest(secret))
+
+
+def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Client, shop: Shop) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    chosen = {"action": "revoke", "_selected_action": token.id}
+    assert "cannot be undone" in staff.post(TOKENS, chosen).text
+    token.refresh_from_db()
+    assert token.is_valid
+    assert token.id in staff.post(TOKENS, chosen | {"is_confirmed": "yes"}, follow=True).text
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+    assert (LogEntry.objects.get().object_id, LogEntry.objects.get().change_message) == (token.id, "Revoked.")
+
+
+def test_a_tokens_page_offers_to_revoke_it_until_it_is_revoked(staff: Client, shop: Shop) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    path = f"{TOKENS}{token.id}/change/"
+    assert "Revoke this token" in staff.get(path).text
+    AccessToken.objects.revoke()
+    assert "Revoke this token" not in staff.get(path).text
+    assert staff.post(path, {"name": "new"}).status_code == 403
+
+
+def test_a_token_is_never_deleted(staff: Client, shop: Shop) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+    assert staff.post(f"{TOKENS}{token.id}/delete/", {"post": "yes"}).status_code == 403
+    staff.post(TOKENS, {"action": "delete_selected", "_selected_action": token.id, "post": "yes"})
+    assert AccessToken.objects.exists()
+
+
+@pytest.mark.parametrize("state", ["valid", "revoked", "expired", "shop inactive"])
+def test_the_list_tells_a_tokens_state_and_filters_by_it(staff: Client, state: str) -> None:
+    now = datetime.now(UTC)
+    closed, shop = Shop.objects.create(name="Closed", is_active=False), Shop.objects.create(name="Open")
+    AccessToken.issue(shop=shop, name="valid")
+    AccessToken.issue(shop=shop, name="valid until", expires_at=now + timedelta(days=1))
+    AccessToken.issue(shop=shop, name="expired", expires_at=now - timedelta(days=1))
+    AccessToken.issue(shop=closed, name="shop inactive")
+    token, _ = AccessToken.issue(shop=closed, name="revoked", expires_at=now - timedelta(days=1))
+    AccessToken.objects.filter(id=token.id).revoke()
+    listed = staff.get(TOKENS, {"state": state}).context["cl"].result_list
+    assert {token.name.removesuffix(" until") for token in listed} == {state}
+    assert f"\n{state}\n" in staff.get(TOKENS, {"state": state}).text
+
+
+def test_who_may_only_look_can_neither_make_nor_change_nor_revoke(shop: Shop) -> None:
+    viewer = logged_in("view_accesstoken", "view_shop")
+    token, _ = AccessToken.issue(shop=shop)
+    for path in (SHOPS, TOKENS, f"{SHOPS}{shop.id}/change/", f"{TOKENS}{token.id}/change/"):
+        assert viewer.get(path).status_code == 200
+    for path in (f"{SHOPS}add/", f"{TOKENS}add/", f"{TOKENS}{token.id}/change/", f"{SHOPS}{shop.id}/change/"):
+        assert viewer.post(path, {"name": "new", "shop": shop.id}).status_code == 403
+    viewer.post(TOKENS, {"action": "revoke", "_selected_action": token.id, "is_confirmed": "yes"})
+    token.refresh_from_db()
+    assert token.is_valid
+
+
+def test_names_are_shown_as_text(staff: Client) -> None:
+    shop = Shop.objects.create(name=HOSTILE)
+    token, _ = AccessToken.issue(shop=shop, name=HOSTILE)
+    pages = [staff.get(path) for path in (SHOPS, TOKENS, f"{SHOPS}{shop.id}/change/", f"{TOKENS}{token.id}/change/")]
+    pages.append(staff.post(TOKENS, {"action": "revoke", "_selected_action": token.id}))
+    pages.append(staff.post(f"{TOKENS}add/", {"shop": shop.id, "name": HOSTILE}))
+    for page in pages:
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+        assert "&lt;script&gt;alert(1)" in page.text
+
+
+def test_a_shop_is_chosen_by_typing_a_part_of_its_name(staff: Client, shop: Shop) -> None:
+    query = {"term": "lumi", "app_label": "shops", "model_name": "accesstoken", "field_name": "shop"}
+    answer = staff.get("/admin/autocomplete/", query)
+    assert [result["id"] for result in answer.json()["results"]] == [shop.id]
+
+
+def test_a_colleagues_account_can_be_made(staff: Client) -> None:
+    passwords = {"password1": "battery staple 9", "password2": "battery staple 9"}
+    staff.post("/admin/auth/user/add/", {"username": "bob", "usable_password": "true", **passwords})
+    assert client().login(username="bob", password="battery staple 9")
+
+
+def queries(staff: Client, path: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        assert staff.get(path).status_code == 200
+    return len(captured)
+
+
+def secret_in(page: str) -> str:
+    """The value of the page's read-only input."""
+    values: list[str] = []
+
+    class Inputs(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            given = dict(attrs)
+            if tag == "input" and "readonly" in given:
+                values.append(given["value"] or "")
+
+    Inputs().feed(page)
+    (secret,) = values
+    return secret

@@ -1,0 +1,191 @@
+"""The commands for shops and tokens: what stands on standard output is a contract, everything else is elsewhere."""
+
+import re
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from shops import tokens
+from shops.models import AccessToken, Shop
+from tests.conftest import SEARCH, Caller
+from tests.factories import AccessTokenFactory, ShopFactory
+from tests.processes import run_command
+
+FOUND = SEARCH + "?orderName=1"
+
+
+def call(*arguments: str, **options: Any) -> tuple[str, str]:
+    """Run a command in this process; return its standard output and standard error."""
+    out, err = StringIO(), StringIO()
+    call_command(*arguments, stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()
+
+
+def counts() -> tuple[int, int, int]:
+    return Shop.objects.count(), AccessToken.objects.count(), AccessToken.objects.exclude(revoked_at=None).count()
+
+
+def assert_refused(name: str, *arguments: str) -> None:
+    """Check that a command says why in one line and changes nothing."""
+    before = counts()
+    out = StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command(name, *arguments, stdout=out)
+    assert len(str(caught.value).splitlines()) == 1
+    assert out.getvalue() == ""
+    assert counts() == before
+
+
+# --- As an operator runs them ---
+
+
+def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) -> None:
+    code, out, err = run_command("create_shop", "Café Œuvre")
+    assert (code, err) == (0, "")
+    shop = Shop.objects.get()
+    assert out == f"{shop.id}\n"
+    assert shop.name == "Café Œuvre"
+
+    code, out, err = run_command("create_token", shop.id, "--name", "warehouse")
+    token = AccessToken.objects.get()
+    secret = out.removesuffix("\n")
+    assert code == 0
+    assert tokens.is_well_formed(secret)
+    assert token.id in err
+    assert secret not in err
+    caller = Caller(shop, secret)
+    assert caller.get(FOUND).status_code == 200
+
+    code, out, err = run_command("revoke_token", secret)
+    assert (code, out) == (0, "")
+    assert len(err.splitlines()) == 1
+    assert secret not in err
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["create_shop", "Shop", "--id", "a/b"],
+        ["create_token", "shop", "--expires-in-days", "0"],
+        ["revoke_token", "absent"],
+    ],
+)
+def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_db: None, arguments: list[str]) -> None:
+    ShopFactory(id="shop")
+    before = counts()
+    code, out, err = run_command(*arguments)
+    assert code != 0
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert counts() == before
+
+
+@pytest.mark.parametrize("arguments", [["create_shop", b"\xff"], ["revoke_token", b"\xff"]])
+def test_an_argument_that_is_no_text_is_bad_input_too(transactional_db: None, arguments: list[str | bytes]) -> None:
+    ShopFactory(id="shop")
+    before = counts()
+    code, out, err = run_command(*arguments)
+    assert code != 0
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert counts() == before
+
+
+# --- create_shop ---
+
+
+def test_a_shop_can_be_given_its_id(db: None) -> None:
+    assert call("create_shop", "Shop", "--id", "my-shop_1") == ("my-shop_1\n", "")
+    assert Shop.objects.get().id == "my-shop_1"
+
+
+def test_shops_may_share_a_name(db: None) -> None:
+    assert call("create_shop", "Shop") != call("create_shop", "Shop")
+    assert Shop.objects.count() == 2
+
+
+@pytest.mark.parametrize("id_", ["", " ", "a b", "a/b", "é", "a\n", "x" * 65, "a.b", "\u0661"])
+def test_a_bad_shop_id_is_refused(id_: str, db: None) -> None:
+    assert_refused("create_shop", "Shop", "--id", id_)
+
+
+def test_a_shop_id_that_is_taken_is_refused(db: None) -> None:
+    ShopFactory(id="taken", name="First")
+    assert_refused("create_shop", "Second", "--id", "taken")
+    assert Shop.objects.get().name == "First"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+def test_a_bad_shop_name_is_refused(name: str, db: None) -> None:
+    assert_refused("create_shop", name)
+
+
+# --- create_token ---
+
+
+def test_a_token_is_shown_alone_on_standard_output(db: None) -> None:
+    shop = ShopFactory()
+    out, err = call("create_token", shop.id)
+    assert re.fullmatch(r"\S+\n", out)
+    token = AccessToken.objects.get()
+    assert token.digest == tokens.digest(out.strip())
+    assert (token.shop, token.expires_at, token.revoked_at) == (shop, None, None)
+    assert token.id in err
+    assert out.strip() not in err
+
+
+def test_a_token_can_expire(db: None) -> None:
+    call("create_token", ShopFactory().id, "--expires-in-days", "30", "--name", "for a month")
+    token = AccessToken.objects.get()
+    assert token.name == "for a month"
+    assert token.expires_at is not None
+    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "36501", "99999999999999999999", "1.5", "soon", ""])
+def test_a_bad_expiry_is_refused(days: str, db: None) -> None:
+    assert_refused("create_token", ShopFactory().id, "--expires-in-days", days)
+
+
+def test_a_token_name_that_is_too_long_is_refused(db: None) -> None:
+    assert_refused("create_token", ShopFactory().id, "--name", "x" * 201)
+
+
+@pytest.mark.parametrize("id_", ["absent", "", "OWN", "own "])
+def test_a_token_of_no_shop_is_refused(id_: str, db: None) -> None:
+    ShopFactory(id="own")
+    assert_refused("create_token", id_)
+
+
+# --- revoke_token ---
+
+
+@pytest.mark.parametrize("by", ["secret", "id"])
+def test_a_token_is_revoked_by_itself_or_by_its_id(by: str, db: None) -> None:
+    token, spared = AccessTokenFactory(), AccessTokenFactory()
+    out, err = call("revoke_token", getattr(token, by))
+    assert out == ""
+    assert token.id in err
+    assert token.secret not in err
+    assert Caller(token.shop, token.secret).get(FOUND).status_code == 403
+    assert Caller(spared.shop, spared.secret).get(FOUND).status_code == 200
+
+
+def test_a_token_can_be_revoked_twice(db: None) -> None:
+    token = AccessTokenFactory()
+    call("revoke_token", token.id)
+    revoked_at = AccessToken.objects.get().revoked_at
+    call("revoke_token", token.id)
+    assert AccessToken.objects.get().revoked_at == revoked_at
+
+
+def test_no_other_text_revokes_a_token(db: None) -> None:
+    token = AccessTokenFactory()
+    for text in ("", "absent", token.digest, token.secret[:-1], token.id.upper(), token.shop.id, "%"):
+        assert_refused("revoke_token", text)

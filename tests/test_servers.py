@@ -1,0 +1,109 @@
+"""Two server processes on one PostgreSQL and one Redis, as in production: they count together and answer anything."""
+
+import json
+import re
+import socket
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PARCELS, SEARCH, Caller
+from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.processes import server
+
+pytestmark = pytest.mark.real_services
+WINDOW_S = 60
+
+
+@pytest.fixture
+def ports(transactional_db: None, tmp_path: Path) -> Iterator[list[int]]:
+    """Two servers, each of one process."""
+    with ExitStack() as servers:
+        yield [servers.enter_context(server(tmp_path / f"server-{number}.log")) for number in (1, 2)]
+
+
+def fresh_shop() -> Caller:
+    """Make a shop whose window has just begun: where it ends follows from the shop's id."""
+    now = int(time.time())
+    ids = (f"shop-{number}" for number in range(10_000))
+    shop = ShopFactory(id=next(id_ for id_ in ids if (now - zlib.crc32(id_.encode())) % WINDOW_S == 2))
+    return Caller(shop, AccessTokenFactory(shop=shop).secret)
+
+
+def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: list[int]) -> None:
+    caller = fresh_shop()
+    number = import_parcel(caller.shop)["trackingId"]
+    barrier = threading.Barrier(40)
+    share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
+
+    def ask(thread: int) -> list[tuple[int, int, str]]:
+        client = HTTPConnection("127.0.0.1", ports[thread % 2], timeout=30)
+        answers = []
+        barrier.wait()
+        for _ in range(share[thread]):
+            client.request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
+            response = client.getresponse()
+            response.read()
+            answers.append((thread % 2, response.status, response.headers["RateLimit"]))
+        client.close()
+        return answers
+
+    with ThreadPoolExecutor(40) as pool:
+        answers = [answer for answers in pool.map(ask, range(40)) for answer in answers]
+    assert len(answers) == 300
+    assert Counter(status for _, status, _ in answers) == {200: 100, 429: 200}
+    assert {process for process, status, _ in answers if status == 200} == {0, 1}
+    # No two of those that passed were told the same rest.
+    rests = [int(re.findall(r"r=(\d+)", limit)[0]) for _, status, limit in answers if status == 200]
+    assert sorted(rests) == list(range(100))
+
+
+def raw(port: int, request: bytes) -> tuple[int, bytes]:
+    """Send bytes as they are; return the status and the body."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(request)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_path: Path) -> None:
+    caller = fresh_shop()
+    parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
+    token = caller.token.encode()
+
+    def get(target: bytes, method: bytes = b"GET") -> tuple[int, bytes]:
+        headers = b"Host: localhost\r\nAuthorization: Bearer " + token + b"\r\nConnection: close\r\n\r\n"
+        return raw(ports[0], method + b" " + target + b" HTTP/1.1\r\n" + headers)
+
+    status, body = get(PARCELS.encode() + b"a%2F%C3%A9%20b")
+    assert (status, json.loads(body)) == (200, parcel)
+    status, body = get(SEARCH.encode() + b"?email=some.one%40example.com")
+    assert (status, json.loads(body)) == (200, [parcel])
+    targets = [b"%00", b"%FF%FE", b"x" * 10_000, b"%2E%2E%2Fsearch", b"%F0%9F%93%A6", b"a%0D%0AX-Injected:%201", b"%25"]
+    for target in targets:
+        status, body = get(PARCELS.encode() + target)
+        assert status == 404, target
+        assert json.loads(body)["statusCode"] == 404
+    for query in (b"%00", b"%FF", b"orderName=%00", b"email=%ED%A0%80", b"a=1&" * 1100, b"orderName=" + b"x" * 10_000):
+        status, body = get(SEARCH.encode() + b"?" + query)
+        assert status in {200, 400}, query
+        assert status == 200 or json.loads(body)["statusCode"] == 400
+    assert get(SEARCH.encode(), b"HEAD") == (400, b"")
+    assert get(SEARCH.encode(), b"DELETE")[0] == 405
+    assert get(b"/public/unknown", b"BREW")[0] == 404
+
+    log = (tmp_path / "server-1.log").read_text()
+    lines = [json.loads(text) for text in log.splitlines() if "service.request" in text]
+    assert len(lines) == 2 + len(targets) + 6 + 3
+    assert len({text["request_id"] for text in lines}) == len(lines)
+    for hidden in (caller.token, "some.one", "xxxx", "Injected", "orderName", "é"):
+        assert hidden not in log
