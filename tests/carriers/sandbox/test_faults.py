@@ -2,72 +2,30 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from xml.etree import ElementTree as ET
 
 import pytest
 import requests
 
-from carriers.sandbox.faults import FAULTS, Kind, fault_named, fault_table, magic_in
+from carriers.sandbox.faults import FAULTS
 from tests.carriers.sandbox.orders import (
-    SOAP_HEADERS,
     TIMEOUT_S,
-    BetaReply,
-    Reply,
-    alpha_buy,
-    alpha_order,
     arm,
-    beta_buy,
-    beta_order,
-    envelope,
     ledger,
-    linked,
     post,
 )
+from tests.carriers.sandbox.raw import buy, raw_answer
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
+
 CARRIERS = ("alpha", "beta")
 CONTROL_ONLY = ("unfound", "accept")
-
-
-def buy(sandbox: SandboxServer, carrier: str, **kwargs: Any) -> requests.Response:
-    """Send a valid purchase whose answer may be anything."""
-    if carrier == "alpha":
-        body = envelope("shippingMultiParcelV4", alpha_order())
-        return post(sandbox.alpha_url, data=body, headers=SOAP_HEADERS, **kwargs)
-    return post(f"{sandbox.beta_url}/generateLabel", json=beta_order(), **kwargs)
-
-
-def raw_answer(sandbox: SandboxServer, carrier: str, limit: int = 1_000_000, silence_s: float = 0.5) -> bytes:
-    """Buy over a bare socket; return what came until the limit or the end, b"RESET", or a silence."""
-    host, port = urlsplit(sandbox.url).netloc.split(":")
-    request = requests.Request("POST", f"{sandbox.beta_url}/generateLabel", json=beta_order()).prepare()
-    if carrier == "alpha":
-        body = envelope("shippingMultiParcelV4", alpha_order())
-        request = requests.Request("POST", sandbox.alpha_url, data=body, headers=SOAP_HEADERS).prepare()
-    head = f"POST {request.path_url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-    head += "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
-    assert isinstance(request.body, bytes)
-    received = b""
-    with socket.create_connection((host, int(port)), timeout=silence_s) as connection:
-        connection.sendall(head.encode() + b"\r\n" + request.body)
-        try:
-            while len(received) < limit and (piece := connection.recv(65_536)):
-                received += piece
-        except ConnectionResetError:
-            return b"RESET"
-        except TimeoutError:
-            received += b"SILENCE"
-    return received
 
 
 @pytest.mark.parametrize(
@@ -184,168 +142,3 @@ def test_a_redirect_goes_to_another_host_and_is_counted_when_followed(sandbox: S
     assert "/redirected" not in requests.get(counts, timeout=TIMEOUT_S).json()
     assert buy(sandbox, carrier).status_code == 200
     assert requests.get(counts, timeout=TIMEOUT_S).json()["/redirected"] == 1
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_half_an_answer_is_announced_as_all(sandbox: SandboxServer, carrier: str) -> None:
-    whole = buy(sandbox, carrier).content
-    arm(sandbox, "truncated", count=1)
-
-    half = buy(sandbox, carrier).content
-
-    assert len(half) == pytest.approx(len(whole) / 2, abs=10)
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("fault", ["garbled", "charset"])
-def test_bytes_are_no_text(sandbox: SandboxServer, carrier: str, fault: str) -> None:
-    arm(sandbox, fault, count=1)
-
-    response = buy(sandbox, carrier)
-
-    if carrier == "alpha":
-        with pytest.raises(ET.ParseError):
-            ET.fromstring(response.content)
-    elif fault == "charset":
-        with pytest.raises(UnicodeDecodeError):
-            BetaReply(response).parts["jsonInfos"].decode()
-    else:
-        assert BetaReply(response).parts == {}
-
-
-def test_nesting_is_deep(sandbox: SandboxServer) -> None:
-    arm(sandbox, "deep")
-
-    assert buy(sandbox, "alpha").content.count(b"<a>") == 200_000
-    assert b"[" * 200_000 in BetaReply(buy(sandbox, "beta")).parts["jsonInfos"]
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_fifty_megabytes_are_streamed(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "huge", count=1)
-
-    with buy(sandbox, carrier, stream=True) as response:
-        received = sum(len(piece) for piece in response.iter_content(1_000_000))
-
-    assert response.headers["Transfer-Encoding"] == "chunked"
-    assert received > 49_000_000
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_fifty_kilobytes_unpack_to_fifty_megabytes(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "gzipbomb", count=1)
-
-    _, _, body = raw_answer(sandbox, carrier).partition(b"\r\n\r\n")
-
-    assert len(body) < 60_000
-    assert len(gzip.decompress(body)) == 50_000_000
-
-
-def test_a_doctype_precedes_the_envelope(sandbox: SandboxServer) -> None:
-    arm(sandbox, "doctype", count=1)
-
-    content = buy(sandbox, "alpha").content
-
-    assert b"<!DOCTYPE" in content
-    assert ET.fromstring(content) is not None
-
-
-def test_a_label_is_missing_or_wrong(sandbox: SandboxServer) -> None:
-    arm(sandbox, "nolabel", count=2)
-    alpha, beta = alpha_buy(sandbox), beta_buy(sandbox)
-    assert (alpha.code, alpha.texts("pdfEtiquette"), len(alpha.texts("skybillNumber"))) == ("0", [], 1)
-    assert (list(beta.parts), beta.number[:2]) == (["jsonInfos"], "6A")
-
-    arm(sandbox, "notpdf", count=2)
-    assert not base64.b64decode(alpha_buy(sandbox).texts("pdfEtiquette")[0]).startswith(b"%PDF")
-    assert not beta_buy(sandbox).parts["label"].startswith(b"%PDF")
-
-    arm(sandbox, "base64", count=1)
-    with pytest.raises(ValueError, match="base64"):
-        base64.b64decode(alpha_buy(sandbox).texts("pdfEtiquette")[0])
-
-
-def test_one_number_is_given_to_two_parcels(sandbox: SandboxServer) -> None:
-    first = beta_buy(sandbox).number
-    arm(sandbox, "twin")
-
-    assert beta_buy(sandbox).number == first
-    assert len(set(alpha_buy(sandbox, count=2).texts("skybillNumber"))) == 1
-    assert len(ledger(sandbox)) == 4
-
-
-def test_a_good_answer_has_other_shapes(sandbox: SandboxServer) -> None:
-    arm(sandbox, "warning", count=1)
-    assert [message["type"] for message in beta_buy(sandbox).infos["messages"]] == ["INFOS", "WARNING"]
-
-    arm(sandbox, "mixed", count=1)
-    response = buy(sandbox, "beta")
-    assert response.headers["Content-Type"].startswith("multipart/mixed")
-    assert response.content.endswith(b"--\r\n")
-
-
-@pytest.mark.parametrize("reference", ["FAULT CLOSEMADE", "fault closemade", " Fault  CloseMade "])
-def test_a_magic_reference_is_read_in_any_case(sandbox: SandboxServer, reference: str) -> None:
-    with pytest.raises(requests.ConnectionError):
-        alpha_buy(sandbox, {"refValue.0.recipientRef": reference})
-    assert len(ledger(sandbox)) == 1
-
-
-def test_every_name_fits_a_magic_reference() -> None:
-    for fault in FAULTS:
-        reference = f"FAULT {fault.name.upper()}"
-        assert len(reference) <= 15
-        assert magic_in(reference) == (None, fault.name.upper())
-        assert fault_named(fault.name, None) == fault
-        assert f"| {fault.name} |" in fault_table()
-        assert fault.kind is not Kind.REFUSAL or not fault.is_made
-
-
-def test_an_armed_fault_waits_for_what_it_names(sandbox: SandboxServer) -> None:
-    arm(sandbox, "30204", carrier="beta", reference="OTHER")
-    arm(sandbox, "html503", carrier="beta", operation="checkGenerateLabel")
-    arm(sandbox, "40015", carrier="beta", rank=2)
-
-    assert alpha_buy(sandbox).code == "0"
-    assert beta_buy(sandbox).response.status_code == 200
-    assert beta_buy(sandbox, {"letter.service.orderNumber": "OTHER"}).codes == ["30204"]
-    assert beta_buy(sandbox, operation="checkGenerateLabel").response.status_code == 503
-    assert beta_buy(sandbox, linked(2, 3)).codes == ["40015"]
-
-
-def test_faults_are_disarmed(sandbox: SandboxServer) -> None:
-    arm(sandbox, "html502", count=2)
-    (armed,) = requests.get(f"{sandbox.control_url}/faults", timeout=TIMEOUT_S).json()
-    assert (armed["fault"], armed["count"], armed["carrier"]) == ("html502", 2, None)
-    assert requests.delete(f"{sandbox.control_url}/faults", timeout=TIMEOUT_S).status_code == 200
-
-    assert Reply(buy(sandbox, "alpha")).code == "0"
-
-
-def test_an_invalid_request_is_refused_before_any_fault(sandbox: SandboxServer) -> None:
-    arm(sandbox, "closemade")
-
-    assert alpha_buy(sandbox, {"skybillValue.0.weight": "31"}).code == "33"
-    assert ledger(sandbox) == []
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"[]",
-        b'{"fault": "nothing"}',
-        b"{}",
-        b'{"fault": "hang", "carrier": "gamma"}',
-        b'{"fault": "soapfault", "carrier": "beta"}',
-        b'{"fault": "hang", "count": "1"}',
-        b'{"fault": "hang", "count": true}',
-        b'{"fault": "hang", "extra": 1}',
-    ],
-)
-def test_what_is_no_fault_is_not_armed(sandbox: SandboxServer, content: bytes) -> None:
-    response = post(f"{sandbox.control_url}/faults", data=content)
-
-    assert response.status_code == 400
-    assert response.json()["error"]
-    assert Reply(buy(sandbox, "alpha")).code == "0"

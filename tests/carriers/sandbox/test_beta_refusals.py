@@ -1,0 +1,201 @@
+"""What beta's label service refuses, cuts with a warning, or cannot read."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.carriers.sandbox.orders import (
+    ADDRESSEE,
+    CUSTOMS,
+    GONE,
+    PARIS,
+    PICKUP,
+    SENDER,
+    SERVICE,
+    BetaReply,
+    Changes,
+    beta_buy,
+    beta_to,
+    ledger,
+    linked,
+    post,
+)
+from tests.carriers.sandbox.test_beta import ARTICLE, SWISS
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+
+YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
+
+
+NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        ("30000", {"contractNumber": GONE}),
+        ("30000", {"password": ""}),
+        *((code, {"contractNumber": f"1{code}"}) for code in ("30000", "30007", "30008", "30009", "30700")),
+        ("30014", {f"{SERVICE}.productCode": GONE}),
+        ("30015", {f"{SERVICE}.productCode": "XXX"}),
+        ("30213", {f"{SERVICE}.productCode": "COM"}),
+        ("30213", beta_to("DE", "10115", "DOM")),
+        ("30213", {**PICKUP, **beta_to("GR", "10431", "HD")}),
+        ("30213", {**CUSTOMS, **PICKUP, **beta_to("CH", "3005", "HD")}),
+        ("30318", {"outputFormat.outputPrintingType": "ZPL_10x15_203dpi"}),
+        ("30318", {"outputFormat": GONE}),
+        ("30002", {f"{SERVICE}.depositDate": YESTERDAY}),
+        ("30010", {f"{SERVICE}.depositDate": GONE}),
+        ("30010", {f"{SERVICE}.depositDate": "20260203"}),
+        ("30010", {f"{SERVICE}.depositDate": "2026-02-30"}),
+        ("30100", {f"{SENDER}.line2": GONE}),
+        ("30100", {f"{SENDER}.companyName": GONE}),
+        ("30102", {f"{SENDER}.countryCode": GONE}),
+        ("30103", {f"{SENDER}.countryCode": "XX"}),
+        ("30104", {f"{SENDER}.city": ""}),
+        ("30106", {f"{SENDER}.zipCode": GONE}),
+        ("30107", {f"{SENDER}.zipCode": "7501"}),
+        ("30108", {f"{SENDER}.countryCode": "MC"}),
+        ("30109", {f"{SENDER}.countryCode": "DE", f"{SENDER}.zipCode": "10115"}),
+        ("30200", {f"{ADDRESSEE}.lastName": GONE}),
+        ("30202", {f"{ADDRESSEE}.firstName": GONE}),
+        ("30204", {f"{ADDRESSEE}.line2": ""}),
+        ("30206", {f"{ADDRESSEE}.countryCode": GONE}),
+        ("30207", {f"{ADDRESSEE}.countryCode": "fr"}),
+        ("30208", {f"{ADDRESSEE}.city": GONE}),
+        ("30210", {f"{ADDRESSEE}.zipCode": GONE}),
+        ("30211", {f"{ADDRESSEE}.zipCode": "690"}),
+        ("30212", {f"{ADDRESSEE}.zipCode": "97400"}),
+        ("30220", {**PICKUP, f"{ADDRESSEE}.mobileNumber": GONE}),
+        ("30221", {f"{ADDRESSEE}.mobileNumber": "+33101020304"}),
+        ("30221", {f"{ADDRESSEE}.mobileNumber": "+491701234567"}),
+        ("30221", {**beta_to("DE", "10115"), f"{ADDRESSEE}.mobileNumber": "01701234567"}),
+        ("30221", {**beta_to("DE", "10115"), f"{ADDRESSEE}.mobileNumber": "+4917012345678901"}),
+        ("30221", {f"{ADDRESSEE}.phoneNumber": "1" * 16}),
+        ("30223", {f"{ADDRESSEE}.email": "a@b"}),
+        ("30223", {f"{ADDRESSEE}.email": "x" * 70 + "@example.com"}),
+        ("30300", {"letter.parcel.weight": GONE}),
+        ("30301", {"letter.parcel.weight": 0}),
+        ("30301", {"letter.parcel.weight": 30.01}),
+        ("30301", {"letter.parcel.weight": 1.234}),
+        ("30400", {f"{SERVICE}.productCode": "HD"}),
+        ("30401", {**PICKUP, "letter.parcel.pickupLocationId": "12345"}),
+        ("30402", {"letter.parcel.pickupLocationId": "123456"}),
+        ("30018", {**PICKUP, f"{SERVICE}.commercialName": GONE}),
+        ("30500", beta_to("CH", "3005")),
+        ("30501", {f"{SERVICE}.totalAmount": 500}),
+        ("30501", {**SWISS, f"{SERVICE}.totalAmount": 0}),
+        ("30502", {**SWISS, "letter.customsDeclarations.contents.article": []}),
+        ("30503", {**SWISS, "letter.customsDeclarations.contents.category.value": 9}),
+        ("30510", {**SWISS, f"{ARTICLE}.description": GONE}),
+        ("30511", {**SWISS, f"{ARTICLE}.quantity": 0}),
+        ("30513", {**SWISS, f"{ARTICLE}.value": 0}),
+        ("30514", {**SWISS, f"{ARTICLE}.hsCode": "shirts"}),
+        ("30515", {**SWISS, f"{ARTICLE}.weight": 1.26}),
+        ("30516", {**SWISS, f"{ARTICLE}.originCountry": "XX"}),
+        ("30517", {**SWISS, f"{ARTICLE}.currency": "€"}),
+        ("30550", {**beta_to("DE", "10115"), f"{SERVICE}.returnTypeChoice": GONE}),
+        ("30550", {**beta_to("DE", "10115"), f"{SERVICE}.returnTypeChoice": 1}),
+        ("30600", {f"{ADDRESSEE}.line2": "улица Ленина"}),
+        ("30600", {f"{ADDRESSEE}.city": "Lyon 😀"}),
+        ("30600", {f"{SENDER}.companyName": "Atelier\tDurand"}),
+        ("30318", linked(1, 5)),
+        ("30318", linked(3, 2)),
+        ("30318", linked(2, 2)),
+        ("30318", linked(2, 2, ("6A00000000000",))),
+        ("30318", linked(1, 2, ("6A00000000000",))),
+        ("30318", {"fields": {"field": [{"key": "OTHER", "value": "1"}]}}),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_by_code(sandbox: SandboxServer, code: str, changes: Changes) -> None:
+    reply = beta_buy(sandbox, changes)
+
+    assert reply.response.status_code == 400
+    assert reply.response.headers["Content-Type"] == "application/json"
+    assert code in reply.codes
+    assert ledger(sandbox) == []
+
+
+def test_every_error_is_reported_at_once(sandbox: SandboxServer) -> None:
+    reply = beta_buy(sandbox, {f"{ADDRESSEE}.line2": GONE, "letter.parcel.weight": 31})
+
+    assert reply.codes == ["30204", "30301"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"), [({}, "key"), (NO_KEY, "key-30000"), (NO_KEY, "key-30007"), (NO_KEY, "key-30009")]
+)
+def test_an_api_key_is_checked(sandbox: SandboxServer, changes: Changes, key: str) -> None:
+    reply = beta_buy(sandbox, changes, apiKey=key)
+
+    assert reply.codes == [key[4:] or "30000"]
+
+
+@pytest.mark.parametrize(
+    ("path", "longest"),
+    [
+        (f"{SERVICE}.orderNumber", 30),
+        (f"{SERVICE}.commercialName", 35),
+        ("letter.sender.senderParcelRef", 15),
+        ("letter.addressee.addresseeParcelRef", 15),
+        (f"{SENDER}.companyName", 35),
+        (f"{ADDRESSEE}.lastName", 35),
+        (f"{ADDRESSEE}.firstName", 29),
+        *((f"{ADDRESSEE}.{line}", 35) for line in ("line0", "line1", "line2", "line3", "city")),
+    ],
+)
+def test_over_long_text_is_cut_with_a_warning(sandbox: SandboxServer, path: str, longest: int) -> None:
+    fits, cut = (beta_buy(sandbox, {path: "x" * length}) for length in (longest, longest + 1))
+
+    assert [message["type"] for message in fits.infos["messages"]] == ["INFOS"]
+    assert [message["type"] for message in cut.infos["messages"]] == ["INFOS", "WARNING"]
+    assert path.rsplit(".", maxsplit=1)[-1] in cut.infos["messages"][1]["messageContent"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"letter.extra": "1"}, "request.letter.extra"),
+        ({"letter.parcel.weight": "1.25"}, "request.letter.parcel.weight"),
+        ({"letter.service.orderNumber": 1}, "request.letter.service.orderNumber"),
+        ({"outputFormat.x": True}, "request.outputFormat.x"),
+        ({"letter": []}, "request.letter"),
+        ({**SWISS, f"{ARTICLE}.extra": 1}, "request.letter.customsDeclarations.contents.article[0].extra"),
+        ({"fields": {"field": {}}}, "request.fields.field"),
+    ],
+)
+def test_a_body_of_another_shape_is_refused(sandbox: SandboxServer, changes: Changes, place: str) -> None:
+    reply = beta_buy(sandbox, changes)
+
+    assert reply.response.status_code == 400
+    assert reply.infos["message"].startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"", "application/json"),
+        (b"[]", "application/json"),
+        (b"not json", "application/json"),
+        (b'{"contractNumber": NaN}', "application/json"),
+        (b"[" * 100_000, "application/json"),
+        ('{"contractNumber": "é"}'.encode("latin-1"), "application/json"),
+        (b"{}", "text/plain"),
+        (b"{}", "application/json; charset=iso-8859-1"),
+    ],
+)
+def test_what_is_not_json_is_refused(sandbox: SandboxServer, body: bytes, content_type: str) -> None:
+    headers = {"Content-Type": content_type}
+    response = post(f"{sandbox.beta_url}/generateLabel", data=body, headers=headers)
+
+    assert response.status_code == 400
+    assert response.json()["message"]
+
+
+def test_an_empty_object_is_refused_for_its_credentials(sandbox: SandboxServer) -> None:
+    assert BetaReply(post(f"{sandbox.beta_url}/generateLabel", json={})).codes == ["30000"]

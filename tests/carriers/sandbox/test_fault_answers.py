@@ -1,0 +1,121 @@
+"""Answers that the sandbox spoils: what cannot be read, what is too large, what is missing or wrong."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.carriers.sandbox.orders import (
+    BetaReply,
+    alpha_buy,
+    arm,
+    beta_buy,
+    ledger,
+)
+from tests.carriers.sandbox.raw import buy, raw_answer
+from tests.carriers.sandbox.test_faults import CARRIERS
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_half_an_answer_is_announced_as_all(sandbox: SandboxServer, carrier: str) -> None:
+    whole = buy(sandbox, carrier).content
+    arm(sandbox, "truncated", count=1)
+
+    half = buy(sandbox, carrier).content
+
+    assert len(half) == pytest.approx(len(whole) / 2, abs=10)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("fault", ["garbled", "charset"])
+def test_bytes_are_no_text(sandbox: SandboxServer, carrier: str, fault: str) -> None:
+    arm(sandbox, fault, count=1)
+
+    response = buy(sandbox, carrier)
+
+    if carrier == "alpha":
+        with pytest.raises(ET.ParseError):
+            ET.fromstring(response.content)
+    elif fault == "charset":
+        with pytest.raises(UnicodeDecodeError):
+            BetaReply(response).parts["jsonInfos"].decode()
+    else:
+        assert BetaReply(response).parts == {}
+
+
+def test_nesting_is_deep(sandbox: SandboxServer) -> None:
+    arm(sandbox, "deep")
+
+    assert buy(sandbox, "alpha").content.count(b"<a>") == 200_000
+    assert b"[" * 200_000 in BetaReply(buy(sandbox, "beta")).parts["jsonInfos"]
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_fifty_megabytes_are_streamed(sandbox: SandboxServer, carrier: str) -> None:
+    arm(sandbox, "huge", count=1)
+
+    with buy(sandbox, carrier, stream=True) as response:
+        received = sum(len(piece) for piece in response.iter_content(1_000_000))
+
+    assert response.headers["Transfer-Encoding"] == "chunked"
+    assert received > 49_000_000
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_fifty_kilobytes_unpack_to_fifty_megabytes(sandbox: SandboxServer, carrier: str) -> None:
+    arm(sandbox, "gzipbomb", count=1)
+
+    _, _, body = raw_answer(sandbox, carrier).partition(b"\r\n\r\n")
+
+    assert len(body) < 60_000
+    assert len(gzip.decompress(body)) == 50_000_000
+
+
+def test_a_doctype_precedes_the_envelope(sandbox: SandboxServer) -> None:
+    arm(sandbox, "doctype", count=1)
+
+    content = buy(sandbox, "alpha").content
+
+    assert b"<!DOCTYPE" in content
+    assert ET.fromstring(content) is not None
+
+
+def test_a_label_is_missing_or_wrong(sandbox: SandboxServer) -> None:
+    arm(sandbox, "nolabel", count=2)
+    alpha, beta = alpha_buy(sandbox), beta_buy(sandbox)
+    assert (alpha.code, alpha.texts("pdfEtiquette"), len(alpha.texts("skybillNumber"))) == ("0", [], 1)
+    assert (list(beta.parts), beta.number[:2]) == (["jsonInfos"], "6A")
+
+    arm(sandbox, "notpdf", count=2)
+    assert not base64.b64decode(alpha_buy(sandbox).texts("pdfEtiquette")[0]).startswith(b"%PDF")
+    assert not beta_buy(sandbox).parts["label"].startswith(b"%PDF")
+
+    arm(sandbox, "base64", count=1)
+    with pytest.raises(ValueError, match="base64"):
+        base64.b64decode(alpha_buy(sandbox).texts("pdfEtiquette")[0])
+
+
+def test_one_number_is_given_to_two_parcels(sandbox: SandboxServer) -> None:
+    first = beta_buy(sandbox).number
+    arm(sandbox, "twin")
+
+    assert beta_buy(sandbox).number == first
+    assert len(set(alpha_buy(sandbox, count=2).texts("skybillNumber"))) == 1
+    assert len(ledger(sandbox)) == 4
+
+
+def test_a_good_answer_has_other_shapes(sandbox: SandboxServer) -> None:
+    arm(sandbox, "warning", count=1)
+    assert [message["type"] for message in beta_buy(sandbox).infos["messages"]] == ["INFOS", "WARNING"]
+
+    arm(sandbox, "mixed", count=1)
+    response = buy(sandbox, "beta")
+    assert response.headers["Content-Type"].startswith("multipart/mixed")
+    assert response.content.endswith(b"--\r\n")

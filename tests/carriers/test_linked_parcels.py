@@ -1,0 +1,74 @@
+"""Beta's linked parcels when one of their calls, or what comes after them, goes wrong."""
+
+import socket
+import time
+
+import pytest
+
+from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
+from carriers.guard import Limits
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import (
+    LABEL,
+    MULTIPART,
+    always,
+    answer_file,
+    http,
+    serving,
+)
+from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.test_faults import BETA_LABEL, HASTY
+
+
+def test_a_deadline_holds_for_all_linked_calls_together() -> None:
+    def slow(stream: socket.socket, request: bytes) -> bool:
+        time.sleep(0.15)
+        stream.sendall(LABEL["beta"])
+        return True
+
+    with serving(slow) as server:
+        buyer = client("beta", server.url, HASTY)
+        with pytest.raises((OutcomeUnknown, CarrierUnavailable)) as caught:
+            buyer.create_label(shipment("beta", 4), CREDENTIALS["beta"])
+    assert 1 <= len(caught.value.made_numbers) <= 3
+    assert len(server.requests) <= 3
+
+
+def test_a_failure_in_the_middle_tells_the_numbers_made(serve: Serve) -> None:
+    refusal = answer_file("beta_refusal.json").replace(b"@CODE@", b"30204")
+    server = serve(always(LABEL["beta"], http(refusal, 400, "application/json")))
+    with pytest.raises(AddressRejected) as caught:
+        client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
+    assert caught.value.made_numbers == ("6A12345678901",)
+    assert not caught.value.is_nothing_made
+    assert len(server.requests) == 2
+
+
+def page_tree_bomb(depth: int) -> bytes:
+    """A PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
+    node = b"%d 0 obj<</Type/Pages/Count 2/Kids[%d 0 R %d 0 R]>>endobj\n"
+    nodes = b"".join(node % (number, number + 1, number + 1) for number in range(2, depth + 2))
+    page = b"%d 0 obj<</Type/Page/MediaBox[0 0 9 9]>>endobj\n" % (depth + 2)
+    catalog = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    return b"%PDF-1.4\n" + catalog + nodes + page + b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
+
+
+def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
+    head = BETA_LABEL.partition(b"%PDF-")[0]
+    hostile = head + page_tree_bomb(15) + b"\r\n--uuid:0f4a--"
+    answers = [http(hostile.replace(b"78901", number), content_type=MULTIPART) for number in (b"1", b"2")]
+    with serving(always(*answers)) as server:
+        buyer = client("beta", server.url, Limits(timeout_s=0.8))
+        started_s = time.monotonic()
+        with pytest.raises(OutcomeUnknown) as caught:
+            buyer.create_label(shipment("beta", 2), CREDENTIALS["beta"])
+    assert 0.75 < time.monotonic() - started_s < 1.6
+    assert caught.value.made_numbers == ("6A1234561", "6A1234562")
+    assert len(server.requests) == 2
+
+
+def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> None:
+    server = serve(always(LABEL["beta"]))
+    with pytest.raises(OutcomeUnknown, match="one number") as caught:
+        client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
+    assert caught.value.made_numbers == ("6A12345678901",) * 2

@@ -1,0 +1,109 @@
+"""Names, phones and references: in which field each carrier gets them, and what is no address."""
+
+from typing import Any
+
+import pytest
+
+from carriers import alpha_message
+from carriers.base import PickupPoint
+from carriers.errors import CarrierError, RequestRejected
+from tests.carriers.shipments import CREDENTIALS, POINTS, shipment
+from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
+
+
+@pytest.mark.parametrize(
+    ("phone", "mobile", "landline"),
+    [
+        ("+33612345678", "+33612345678", None),
+        ("+33712345678", "+33712345678", None),
+        ("+33144112233", None, "+33144112233"),
+        ("+4915112345678", "+4915112345678", None),
+        ("+12125550123", "+12125550123", None),  # such numbers do not show their kind
+        ("+262692123456", "+262692123456", None),
+        ("", None, None),
+    ],
+)
+def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None, landline: str | None) -> None:
+    alpha = alpha_fields(recipient={"phone": phone})
+    assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
+    beta = beta_address(phone=phone, country_code="BE")
+    assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
+
+
+@pytest.mark.parametrize("phone", ["+4915112345678", "+12125550123", "+262692123456"])
+def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: str) -> None:
+    address = beta_address(phone=phone)
+    assert (address.get("mobileNumber"), address.get("phoneNumber")) == (None, phone)
+
+
+def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:
+    fields = alpha_fields(product_code="alpha_relais_europe_outre_mer")
+    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+33612345678"
+
+
+REFUSED = [
+    ("alpha_relais_europe_outre_mer", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
+    ("beta_point_retrait_france", {"recipient": {"phone": "+33144112233"}}, "destinationAddress.phone"),
+    ("beta_point_retrait_france", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
+    ("beta", {"recipient": {"phone": "+999123456789012"}}, "destinationAddress.phone"),
+    ("alpha-13", {"recipient": {"phone": "06 12 34 56 78"}}, "destinationAddress.phone"),
+    ("alpha-13", {"sender": {"email": "nobody"}}, "originAddress.email"),
+    ("alpha-13", {"sender": {"email": "a@" + "b" * 79}}, "originAddress.email"),
+    ("beta", {"recipient": {"email": "é@mail.example"}}, "destinationAddress.email"),
+    ("beta", {"recipient": {"email": "a\x00b@mail.example"}}, "destinationAddress.email"),
+    ("alpha-13", {"recipient": {"country_code": "fr"}}, "destinationAddress.countryCode"),
+    ("alpha-13", {"reference": "x" * 36}, "reference"),
+    ("alpha-13", {"reference": "заказ"}, "reference"),
+    ("relais", {"reference": "x" * 36}, "reference"),
+    ("beta", {"reference": "x" * 16}, "reference"),
+    ("beta", {"commercial_name": "x" * 36}, "commercialName"),
+    ("relais", {"pickup_point": PickupPoint("1234A", "Кафе")}, "pickupPointCode"),
+]
+
+
+@pytest.mark.parametrize(("code", "changes", "field"), REFUSED)
+def test_what_is_no_address_is_a_rejected_request(code: str, changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(product_code=code, **changes)
+    assert caught.value.field == field
+
+
+def test_a_relay_bears_its_name_and_then_the_customers() -> None:
+    fields = alpha_fields(product_code="relais", pickup_point=PickupPoint("1234A", "Café de l'Étoile"))
+    assert fields["recipientName"] == "Cafe de lEtoile"
+    assert fields["recipientName2"] == "Soren Grunwald"
+
+
+def test_a_company_comes_before_the_person() -> None:
+    fields = alpha_fields("shipperValue")
+    assert (fields["shipperName"], fields["shipperName2"]) == ("Bougies Cie", "Zoe Lefevre")
+
+
+def test_a_pickup_point_of_beta_bears_its_name_and_the_customers() -> None:
+    point = PickupPoint(POINTS["beta"], "Tabac du Port")
+    letter = beta_letter("beta_point_retrait_france", pickup_point=point)
+    address = letter["addressee"]["address"]
+    assert (address["companyName"], address["lastName"]) == ("Tabac du Port", "Grünwald")
+    assert letter["parcel"]["pickupLocationId"] == "001234"
+    assert letter["service"]["commercialName"] == "Bougies & Cie"
+
+
+def test_references_are_where_each_carrier_prints_them() -> None:
+    home = alpha_fields("refValue")
+    assert home == {"shipperRef": "01JQ5ZK3M9X7ABC", "recipientRef": "CMD 4711"}
+    relay = alpha_fields("refValue", product_code="relais")
+    assert relay == {"shipperRef": "01JQ5ZK3M9X7ABC", "recipientRef": "1234A", "idRelais": "1234A"}
+    assert alpha_fields("skybillValue", product_code="relais")["content1"] == "CMD 4711"
+    assert "content1" not in alpha_fields("skybillValue")
+    assert beta_letter()["sender"]["senderParcelRef"] == "CMD 4711"
+    assert beta_letter(reference="")["sender"]["senderParcelRef"] == "01JQ5ZK3M9X7ABC"
+    assert beta_letter()["service"]["orderNumber"] == "01JQ5ZK3M9X7ABC"
+
+
+def test_an_unknown_product_is_a_rejected_request() -> None:
+    for product_code in ("beta", "no_such_product"):
+        order = shipment("beta", id="A")
+        object.__setattr__(order, "product_code", product_code)
+        with pytest.raises(CarrierError) as caught:
+            alpha_message.purchase(order, CREDENTIALS["alpha"])
+        assert caught.value.field == "productCode"
