@@ -1,7 +1,9 @@
 """Where the PDFs of labels are kept, and the signed URLs they are fetched by."""
 
 import logging
-from pathlib import PurePosixPath
+import os
+import secrets
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
@@ -46,13 +48,29 @@ class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """Write a label's PDF to its own place, again after an interruption too."""
-        self.delete(name)
+        """A label's PDF has its own place, again after an interruption too."""
+        return name
+
+    def _save(self, name: str, content: Any) -> str:
+        """Put a PDF in its place whole and for good, whoever reads or writes it meanwhile."""
+        part: str = super()._save(f"{name}.{secrets.token_hex(4)}", content)  # type: ignore[misc]  # the types leave it out
+        sync(self.path(part))
+        Path(self.path(part)).replace(self.path(name))
+        sync(Path(self.path(name)).parent)
         return name
 
     def url(self, name: str | None, parameters: Any = None) -> str:
         """The path of a signed URL: the signature covers the file's name and the time of signing."""
         return FILES_PATH + quote(signer.sign(name or ""))
+
+
+def sync(path: str | Path) -> None:
+    """Wait until a file or folder is on the disk: after this the database forgets the PDF."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def pdfs() -> Storage:
