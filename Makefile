@@ -10,9 +10,10 @@ demo: .venv/.demo ## set everything up, start the service with sample data, prin
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
 test: .venv/.dev .venv-s3/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
-	@status=0; for services in sqlite postgresql; do \
-		$(BIN)/python -m pytest --services $$services $(ARGS) || status=1; \
-	done; exit $$status
+	@status=0; \
+	$(BIN)/python -m pytest --services sqlite $(ARGS) || status=1; \
+	$(BIN)/python -m pytest --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
+	exit $$status  # the carriers know no database: once is enough for them
 
 lint: .venv/.dev ## style, types, import contracts
 	$(BIN)/ruff check .

@@ -146,8 +146,8 @@ def _read_purchase(answer: Answer, *, count: int, cleaner: Cleaner) -> tuple[tup
     parcels = list(soap.children(result, "resultMultiParcelValue"))
     numbers = tuple(filter(None, map(_number, parcels)))
     _check_code(result, cleaner, numbers)
-    if not len(parcels) == len(numbers) == count:
-        raise UnreadableError("not one number for each parcel", numbers)
+    if not len(parcels) == len(set(numbers)) == count:
+        raise UnreadableError("not a number of its own for each parcel", numbers)
     try:
         return numbers, [_pdf(parcel, "pdfEtiquette") for parcel in parcels]
     except UnreadableError as error:

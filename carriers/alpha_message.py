@@ -8,10 +8,10 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers import phones, soap
-from carriers.base import Credentials, CustomsArticle, Package, Party, Shipment
-from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of
+from carriers.base import Credentials, CustomsArticle, Party, Shipment
+from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of, route_of
 from carriers.errors import RequestRejected
-from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product, Route
+from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
 from carriers.text import Slot, fitting, required, to_ascii, wrapped
 
 CARRIER: Final = "alpha"
@@ -177,7 +177,7 @@ def _reference(shipment: Shipment) -> str:
 
 def _parcel(shipment: Shipment, product: Product, rank: int) -> Fields:
     package, count = shipment.packages[rank - 1], len(shipment.packages)
-    route = _route(shipment, product, package)
+    route = route_of(shipment, product, package)
     shipped_at = shipment.ship_at.astimezone(PARIS)
     return (
         ("productCode", route.carrier_code),
@@ -196,14 +196,6 @@ def _parcel(shipment: Shipment, product: Product, rank: int) -> Fields:
         *((currency, "EUR") for currency in ("codCurrency", "customsCurrency", "insuredCurrency")),
         ("content1", _content(shipment, product)),
     )
-
-
-def _route(shipment: Shipment, product: Product, package: Package) -> Route:
-    country_code = shipment.recipient.country_code
-    route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
-    if route is None:
-        raise RequestRejected(CARRIER, "the product does not go there", field=f"{RECIPIENT}.countryCode")
-    return route
 
 
 def _time(shipped_at: datetime) -> Fields:

@@ -65,14 +65,14 @@ class PickupPoint:
     """Where the recipient fetches the parcel; the name is printed where it is known."""
 
     code: str
-    name: str = ""
+    name: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
 class Credentials:
     """A shop's contract with one carrier: account number and password, or (beta) an API key."""
 
-    account_number: str = ""
+    account_number: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
 

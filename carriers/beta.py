@@ -102,13 +102,14 @@ class BetaClient:
         """
         _check(credentials)
         letters = beta_message.letters(shipment)
-        read = partial(_read, cleaner=Cleaner(credentials, shipment))
+        cleaner = Cleaner(credentials, shipment)
         made: list[_Parcel] = []
         with self._line.open(PURCHASE) as deadline:
             for rank, letter in enumerate(letters, 1):
                 followers = _numbers(made)
                 body = beta_message.message(letter, credentials, rank, len(letters), followers)
                 request = Request(PURCHASE, self._url, _encoded(body), _headers(credentials))
+                read = partial(_read, cleaner=cleaner, followers=followers)
                 made.append(self._buy(request, deadline, read, followers))
             pdfs = [parcel.pdf for parcel in made]
             joined = self._line.joined(pdfs, _numbers(made), deadline)
@@ -152,7 +153,7 @@ def _numbers(parcels: Sequence[_Parcel]) -> tuple[str, ...]:
     return tuple(parcel.number for parcel in parcels)
 
 
-def _read(answer: Answer, *, cleaner: Cleaner) -> _Parcel:
+def _read(answer: Answer, *, cleaner: Cleaner, followers: tuple[str, ...] = ()) -> _Parcel:
     """The parcel of an answer; raises what its messages stand for, UnreadableError where they say nothing."""
     parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
     document = _document(parts.get("jsonInfos", b""))
@@ -164,6 +165,8 @@ def _read(answer: Answer, *, cleaner: Cleaner) -> _Parcel:
         raise _refusal(errors, answer.status, cleaner)
     if errors or answer.status != OK or not made or "label" not in parts:
         raise UnreadableError("neither a label nor a refusal", made)
+    if number in followers:
+        raise UnreadableError("one number for several parcels", made)
     warnings = [cleaner.text(message.text) for message in messages if message.kind == "WARNING"]
     try:
         return _Parcel(number, pdf.checked(parts["label"]), tuple(warnings[:MAX_WARNINGS]))

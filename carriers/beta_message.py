@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from carriers import phones
 from carriers.base import Credentials, Package, Party, Shipment
-from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of
+from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of, route_of
 from carriers.errors import RequestRejected
-from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product, Route
+from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
 from carriers.text import Slot, fitting, required, to_latin, wrapped
 
 CARRIER: Final = "beta"
@@ -89,7 +89,7 @@ def _weight_kg(package: Package) -> Decimal:
 
 def _service(shipment: Shipment, product: Product, package: Package) -> Json:
     service: Json = {
-        "productCode": _route(shipment, product, package).carrier_code,
+        "productCode": route_of(shipment, product, package).carrier_code,
         "depositDate": shipment.ship_at.astimezone(PARIS).date().isoformat(),
         "orderNumber": shipment.id,
         "commercialName": _commercial_name(shipment),
@@ -100,14 +100,6 @@ def _service(shipment: Shipment, product: Product, package: Package) -> Json:
         value_eur = sum(article.value_eur * article.quantity for article in shipment.customs)
         service["totalAmount"] = int(value_eur * 100)
     return service
-
-
-def _route(shipment: Shipment, product: Product, package: Package) -> Route:
-    country_code = shipment.recipient.country_code
-    route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
-    if route is None:
-        raise RequestRejected(CARRIER, "the product does not go there", field=f"{RECIPIENT}.countryCode")
-    return route
 
 
 def _commercial_name(shipment: Shipment) -> str:
@@ -180,8 +172,10 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
 
 
 def _phone(party: Party, path: str) -> Mapping[str, str]:
+    """The number in the field of its kind; at a French address only French mobiles are taken for one."""
     phone = phone_of(party, Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected))
-    return {"mobileNumber" if phones.is_mobile(phone) else "phoneNumber": phone}
+    is_mobile = phones.is_french_mobile(phone) if party.country_code == "FR" else phones.is_mobile(phone)
+    return {"mobileNumber" if is_mobile else "phoneNumber": phone}
 
 
 def _has_customs(shipment: Shipment) -> bool:

@@ -4,9 +4,9 @@ import re
 from decimal import Decimal
 from typing import Final
 
-from carriers.base import Party, Shipment
+from carriers.base import Package, Party, Shipment
 from carriers.errors import PickupPointRejected, RequestRejected
-from carriers.products import PRODUCTS, Product
+from carriers.products import PRODUCTS, Product, Route
 from carriers.text import Slot
 
 SENDER: Final = "originAddress"
@@ -50,6 +50,15 @@ def _check_parcels(product: Product, shipment: Shipment, max_parcels: int) -> No
         if not Decimal(0) < package.weight_kg <= product.max_weight_kg:
             problem = f"is not above 0 and at most {product.max_weight_kg} kg"
             raise RequestRejected(product.carrier, problem, field=f"parcels[{index}].weight")
+
+
+def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
+    """The carrier's code and service for one parcel; raises RequestRejected where the product does not go."""
+    country_code = shipment.recipient.country_code
+    route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
+    if route is None:
+        raise RequestRejected(product.carrier, "the product does not go there", field=f"{RECIPIENT}.countryCode")
+    return route
 
 
 def phone_of(party: Party, slot: Slot) -> str:

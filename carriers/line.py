@@ -45,21 +45,26 @@ class Line:
         """
         started_s = time.monotonic()
         answer: Answer | None = None
-        failure: CarrierError | None = None
         try:
             answer = self._transport.post(self._carrier, request, deadline)
-            return read(answer)
+            result = read(answer)
         except CarrierError as error:
-            failure = error
+            error.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, error)
             raise
         except Exception as error:
             # An oversight in reading must not pass for an answer: the request was sent.
             failure = self._unsure(request, error)
-            raise failure from error
-        finally:
-            if failure and answer:
-                failure.http_status = answer.status
+            failure.http_status = answer.status if answer else None
             self._log(request.operation, started_s, answer, failure)
+            raise failure from error
+        self._log(request.operation, started_s, answer, None)
+        return result
+
+    def _unsure(self, request: Request, error: Exception) -> CarrierError:
+        if not isinstance(error, UnreadableError):
+            return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
+        return request.unsure(self._carrier, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
 
     def joined(
         self,
@@ -77,12 +82,6 @@ class Line:
             failure = unsure(self._carrier, str(error), made_numbers=numbers, is_carrier_failing=True)
             self._log("join", started_s, None, failure)
             raise failure from None
-
-    def _unsure(self, request: Request, error: Exception) -> CarrierError:
-        if isinstance(error, UnreadableError):
-            made_numbers = error.made_numbers
-            return request.unsure(self._carrier, str(error), made_numbers=made_numbers, is_carrier_failing=True)
-        return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
 
     def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
         """Facts only: no secret, nothing personal, and not the carrier's text, which may echo it."""

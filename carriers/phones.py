@@ -11,9 +11,14 @@ _FRENCH_MOBILES: Final = ("+336", "+337")
 _MOBILE_TYPES: Final = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
 
 
+def is_french_mobile(e164: str) -> bool:
+    """Whether a number, written as E.164, is a mobile of France."""
+    return e164.startswith(_FRENCH_MOBILES)
+
+
 def is_mobile(e164: str) -> bool:
     """Whether a number, written as E.164, can take a text message."""
-    if e164.startswith(_FRENCH_MOBILES):
+    if is_french_mobile(e164):
         return True
     try:
         number = phonenumbers.parse(e164)

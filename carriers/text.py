@@ -47,7 +47,8 @@ def _checked(text: str, slot: Slot) -> str:
     """Plain punctuation, composed letters and single spaces, without what nobody can see."""
     composed = unicodedata.normalize("NFC", text.translate(_PLAIN))
     spaced = " ".join(composed.split())
-    visible = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
+    shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
+    visible = " ".join(shown.split())
     if any(char.isalpha() and not _is_latin(char) for char in visible):
         raise slot.refuse("only Latin letters can be printed")
     return visible

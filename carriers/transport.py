@@ -66,7 +66,7 @@ class Transport:
         again within the deadline; what the request says (`unsure`) for everything that goes wrong later.
         """
         for pause_s in (*RETRY_PAUSES_S, None):
-            exchange = Exchange(deadline, self._max_answer_bytes)
+            exchange = Exchange(deadline)
             token = current_exchange.set(exchange)
             try:
                 return self._attempt(request, exchange)
@@ -94,7 +94,7 @@ class Transport:
     def _read(self, raw: Any) -> bytes:
         content = bytearray()
         for chunk in raw.stream(_CHUNK_BYTES, decode_content=True):
-            content += chunk
+            content += chunk  # a piece is small, unpacked too; headers are bounded by the libraries
             if len(content) > self._max_answer_bytes:
                 raise OSError("the answer is too large")
         return bytes(content)

@@ -1,25 +1,22 @@
-"""The project's own app: its commands, and a word at the start about what serves one machine only."""
+"""The project's own app: its commands, and what it says of defaults that serve one machine only."""
 
-import logging
+from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core import signals
+from django.core import checks, signals
 from django.core.cache import close_caches
 from django.db import close_old_connections, reset_queries
 
-logger = logging.getLogger("service.start")
-
 
 class ServiceConfig(AppConfig):
-    """Warns an operator of defaults that are meant for a first look."""
+    """What is done once, when the project is loaded."""
 
     name = "config"
 
     def ready(self) -> None:
         trim_signals()
-        if not settings.DEBUG:
-            warn_of_defaults()
+        checks.register(first_look_defaults)
 
 
 def trim_signals() -> None:
@@ -34,8 +31,17 @@ def trim_signals() -> None:
         signals.request_started.disconnect(reset_queries)
 
 
-def warn_of_defaults() -> None:
+def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
+    """What is allowed, and meant for a first look: the server logs it as a warning when it starts, `check` shows it."""
+    if settings.DEBUG:
+        return []
+    messages: list[checks.CheckMessage] = []
     if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        logger.warning("DATABASE_URL is SQLite: it serves one machine; set PostgreSQL for production")
+        messages.append(
+            checks.Info("DATABASE_URL is SQLite, which serves one machine: set PostgreSQL.", id="config.I001")
+        )
     if not settings.REDIS_URL:
-        logger.warning("REDIS_URL is not set: each process counts the rate limit for itself")
+        messages.append(
+            checks.Info("REDIS_URL is not set: each process counts the rate limit for itself.", id="config.I002")
+        )
+    return messages

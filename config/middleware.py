@@ -1,7 +1,7 @@
 """What every request passes: its identifier, the API's headers, its log line; and what only pages need."""
 
 import logging
-import os
+import random
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -32,7 +32,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = os.urandom(16).hex()
+        request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)

@@ -11,11 +11,10 @@ from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from cryptography.fernet import Fernet
 from django.http import HttpRequest
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -188,6 +187,10 @@ def sidebar_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
     return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
 
 
+def undecided_labels(request: HttpRequest) -> str:
+    return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
+
+
 UNFOLD = {
     "SITE_TITLE": "Parcel service",
     "SITE_HEADER": "Parcel service",
@@ -198,8 +201,18 @@ UNFOLD = {
             {
                 "items": [
                     sidebar_item("Parcels", "package_2", "parcels", "parcel"),
+                    sidebar_item("Labels", "label", "labels", "shippinglabel"),
+                    {
+                        "title": "Labels to decide",
+                        "icon": "gavel",
+                        "link": undecided_labels,
+                        "permission": "labels.admin.is_decision_needed",
+                        "badge": "labels.admin.undecided_count",
+                        "badge_variant": "warning",
+                    },
                     sidebar_item("Shops", "storefront", "shops", "shop"),
                     sidebar_item("Access tokens", "key", "shops", "accesstoken"),
+                    sidebar_item("Carrier contracts", "contract", "labels", "carriercontract"),
                 ]
             },
             {
@@ -263,8 +276,7 @@ REDIS_OPTIONS = {
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
     "socket_connect_timeout": 0.1,
     "socket_timeout": 0.1,
-    # A connection that a restarted Redis has closed is replaced at once; silence is not waited for twice.
-    "retry": Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+    "retry": Retry(NoBackoff(), 0),
 }
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},

@@ -1,5 +1,6 @@
 """The WSGI application."""
 
+import logging
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -7,3 +8,13 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+
+
+def warn_of_defaults() -> None:
+    from config.apps import first_look_defaults  # noqa: PLC0415 - after the set-up
+
+    for message in first_look_defaults(None):
+        logging.getLogger("service.start").warning(message.msg)
+
+
+warn_of_defaults()

@@ -2,13 +2,18 @@
 
 import secrets
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
+from django.contrib.postgres.indexes import GinIndex
+from django.db import connection, models
 from django.db.models import Q
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from carriers import CARRIERS
@@ -120,7 +125,18 @@ class ShippingLabelQuerySet(ForShop):
         return self.filter(state__in=open_states, leased_until__lt=timezone.now())
 
     def needing_decision(self) -> Self:
-        return self.filter(state__in=[LabelState.UNKNOWN, LabelState.INCOMPLETE])
+        return self.filter(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+
+    def with_tracking_number(self, *numbers: str) -> Self:
+        """Find by any parcel's number, of letters and digits: along the index on PostgreSQL."""
+        if connection.features.supports_json_field_contains:
+            return self.filter(any_of(Q(tracking_numbers__contains=[number]) for number in numbers))
+        labels = self.alias(numbers_text=Cast("tracking_numbers", models.TextField()))
+        return labels.filter(any_of(Q(numbers_text__contains=f'"{number}"') for number in numbers))
+
+
+def any_of(conditions: Iterable[Q]) -> Q:
+    return reduce(or_, conditions, Q(pk__in=[]))
 
 
 class ShippingLabel(models.Model):
@@ -171,6 +187,10 @@ class ShippingLabel(models.Model):
                 condition=Q(state__in=["purchasing", "received", "unknown"]),
             ),
             models.Index(fields=["order_id", "shop"], name="label_order"),
+            # What staff are asked to decide is counted on each of their pages, and is a handful.
+            models.Index(fields=["-id"], name="label_undecided", condition=Q(state__in=["incomplete", "unknown"])),
+            # Any parcel's number, for staff; on SQLite it is an index like any other, and of no use.
+            GinIndex(fields=["tracking_numbers"], name="label_tracking_numbers", opclasses=["jsonb_path_ops"]),
         ]
         constraints = [
             models.UniqueConstraint(

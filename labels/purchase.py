@@ -9,18 +9,18 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from decimal import Decimal
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from carriers.base import CustomsArticle, Package, Party, PickupPoint, PurchasedLabel, Shipment
-from carriers.errors import CarrierError, OutcomeUnknown
+from carriers.base import Credentials, PurchasedLabel, Shipment
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from labels import storage
 from labels.carrier_clients import client
-from labels.encryption import UnreadableSecretError
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
@@ -32,10 +32,12 @@ from labels.errors import (
 )
 from labels.idempotency import IdempotencyKey
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.shipments import shipment
 
 # A database that restarts is waited for this long, when what it has to keep was paid for.
 PATIENCE_S = 15.0
 PAUSE_S = 0.25
+DATABASE_ERRORS = (DatabaseError, InterfaceError)
 logger = logging.getLogger("labels.purchase")
 T = TypeVar("T")
 
@@ -58,13 +60,15 @@ def buy(
     order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
     label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
+    # What can fail here without the carrier fails before there is a row, which would have to be explained.
+    ordered, credentials = shipment(label, contract), contract.credentials
     try:
         reserve(label)
     except IntegrityError:
-        if not key or not (earlier := find_earlier(shop_id, key)):
+        if key is None:
             raise
-        return replay(earlier, key), True  # another request with the key was faster
-    purchased = call(label, shipment(label, contract), contract)
+        return replay_faster(shop_id, key), True
+    purchased = call(label, ordered, credentials)
     keep(label, purchased)
     return finish(label), False
 
@@ -108,6 +112,14 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     raise PurchaseFailedError(label)
 
 
+def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
+    """Answer as the request does that was faster with the key."""
+    earlier = find_earlier(shop_id, key)
+    if earlier is None:  # it made nothing and has released the key since
+        raise IdempotencyKeyInProgressError
+    return replay(earlier, key)
+
+
 def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
     return ShippingLabel(
         shop_id=shop_id,
@@ -133,30 +145,44 @@ def reserve(label: ShippingLabel) -> None:
             label.save(force_insert=True)
     except IntegrityError:
         raise
-    except DatabaseError:
+    except DATABASE_ERRORS:
         # A commit that raised may have been made: what is not going to be bought must not look as if it were.
-        with suppress(DatabaseError):
-            connection.close()
-            ShippingLabel.objects.filter(id=label.id).delete()
+        connection.close()
+        with suppress(*DATABASE_ERRORS):
+            persistently(ShippingLabel.objects.filter(id=label.id).delete)
         raise
 
 
-def call(label: ShippingLabel, order: Shipment, contract: CarrierContract) -> PurchasedLabel:
+def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> PurchasedLabel:
     """Ask the carrier, with no database connection held meanwhile; a failure is on the row before it is raised."""
+    connection.close()
     try:
-        credentials = contract.credentials
-        connection.close()
+        check_time_left(label)
         return client(label.carrier_code).create_label(order, credentials)
     except CarrierError as error:
-        fail(label, error)
-        raise PurchaseFailedError(label) from error
-    except UnreadableSecretError:
-        ShippingLabel.objects.filter(id=label.id).delete()  # nothing was asked of the carrier
-        raise
+        raise failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
         logger.exception("purchase broken off", extra={"label": label.id})
-        fail(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off"))
-        raise PurchaseFailedError(label) from error
+        raise failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
+
+
+def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
+    """Write a failure down and return what the client is told, which it is without a database too."""
+    try:
+        fail(label, error)
+    except DATABASE_ERRORS:
+        logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
+    return PurchaseFailedError(label)
+
+
+def check_time_left(label: ShippingLabel) -> None:
+    """Refuse to call a carrier when the lease might end before the call does, as after a process was suspended.
+
+    By then another process may have found that nothing was made, and the key may have bought another label.
+    """
+    time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
+    if timezone.now() + time_needed > label.leased_until:
+        raise CarrierUnavailable(label.carrier_code, "the service was too slow to ask it")
 
 
 def fail(label: ShippingLabel, error: CarrierError) -> None:
@@ -187,14 +213,15 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
     label.error_status = None
     try:
         persistently(lambda: save_state(label))
-    except DatabaseError:
+    except DATABASE_ERRORS as error:
         # The last resort: the numbers by which a person finds the parcels again.
         logger.critical(
             "label bought and not recorded",
             extra={"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)},
             exc_info=True,
         )
-        raise
+        describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
+        raise PurchaseFailedError(label) from error
 
 
 def finish(label: ShippingLabel) -> ShippingLabel:
@@ -202,22 +229,29 @@ def finish(label: ShippingLabel) -> ShippingLabel:
     assert label.pdf is not None
     try:
         storage.store(label, bytes(label.pdf))
+        label.state = LabelState.GENERATED
+        label.pdf = None
+        label.finished_at = timezone.now()
+        persistently(lambda: save_state(label))
     except storage.StorageError as error:
-        release_lease(label)
+        with suppress(*DATABASE_ERRORS):
+            release_lease(label)
         raise StorageUnavailableError(label) from error
-    label.state = LabelState.GENERATED
-    label.pdf = None
-    label.finished_at = timezone.now()
-    persistently(lambda: save_state(label))
+    except DATABASE_ERRORS as error:
+        logger.exception("label stored and not finished", extra={"label": label.id})
+        raise StorageUnavailableError(label) from error
     return label
 
 
 def save_state(label: ShippingLabel) -> None:
-    """Write how a purchase stands. A label that is generated, by whichever process, stays so.
+    """Write how a purchase stands, unless another process knows better.
 
-    A key is released here and never taken: another purchase may have it by now.
+    What was found out about a label in the meantime stays: a PDF outweighs every failure, a label that is generated
+    everything. A key that was released belongs to another purchase by now, so it is never taken back.
     """
     rows = ShippingLabel.objects.filter(id=label.id).exclude(state=LabelState.GENERATED)
+    if label.state not in (LabelState.RECEIVED, LabelState.GENERATED):
+        rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
     released = {"idempotency_key": None} if label.idempotency_key is None else {}
     rows.update(
         **released,
@@ -245,51 +279,8 @@ def persistently(write: Callable[[], T]) -> T:
     while True:
         try:
             return write()
-        except DatabaseError:
+        except DATABASE_ERRORS:
             if time.monotonic() > deadline:
                 raise
             connection.close()
             time.sleep(PAUSE_S)
-
-
-def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
-    """The order in the carriers' terms."""
-    code = label.pickup_point_code
-    return Shipment(
-        id=label.id,
-        product_code=label.product_code,
-        sender=party(label.sender),
-        recipient=party(label.recipient),
-        packages=tuple(Package(Decimal(weight)) for weight in label.weights_kg),
-        ship_at=timezone.now(),
-        reference=label.reference,
-        pickup_point=PickupPoint(code) if code else None,
-        commercial_name=contract.commercial_name,
-        customs=customs(contract),
-        override=contract.override(label.product_code),
-    )
-
-
-def party(address: dict[str, str]) -> Party:
-    return Party(
-        first_name=address["firstName"],
-        last_name=address["lastName"],
-        address1=address["address1"],
-        zip_code=address["zip"],
-        city=address["city"],
-        country_code=address["countryCode"],
-        phone=address["phone"],
-        email=address.get("email", ""),
-    )
-
-
-def customs(contract: CarrierContract) -> tuple[CustomsArticle, ...]:
-    if not contract.customs_description or contract.customs_value_eur is None:
-        return ()
-    return (
-        CustomsArticle(
-            description=contract.customs_description,
-            value_eur=contract.customs_value_eur,
-            hs_code=contract.customs_hs_code,
-        ),
-    )

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
@@ -26,10 +26,15 @@ def reconcile() -> Counter[str]:
     states: Counter[str] = Counter()
     for label_id in list(ShippingLabel.objects.interrupted().values_list("id", flat=True)):
         label = take(label_id)
-        if label is not None:
+        if label is None:
+            continue
+        try:
             settle(label)
-            states[label.state] += 1
+        except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
+            logger.exception("label not reconciled", extra={"label": label.id})
+        else:
             logger.info("label reconciled", extra={"label": label.id, "state": label.state})
+        states[label.state] += 1
     return states
 
 
@@ -73,9 +78,10 @@ def ask(label: ShippingLabel) -> None:
     try:
         credentials = contract.credentials
         connection.close()
+        asked_at = timezone.now()
         numbers = carrier.find_by_reference(label.id, credentials)
         if not numbers:
-            not_found(label, contract)
+            not_found(label, contract, asked_at)
         elif len(numbers) != len(label.weights_kg):
             found_in_part(label, numbers)
         else:
@@ -87,13 +93,13 @@ def ask(label: ShippingLabel) -> None:
         hold(label)
 
 
-def not_found(label: ShippingLabel, contract: CarrierContract) -> None:
+def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:
     """A parcel that its carrier does not know after a wait longer than any purchase takes was not made.
 
-    Unless the contract was set up again since: the parcel may be on the account that it was bought with.
+    Unless its number is known, or the contract that was asked is not the one it was bought on.
     """
-    is_too_early = timezone.now() < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S)
-    if is_too_early or contract.updated_at > label.created_at:
+    is_early = asked_at < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S)
+    if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
         hold(label)
         return
     purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))

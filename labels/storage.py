@@ -2,7 +2,7 @@
 
 import logging
 import os
-import secrets
+import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core import signing
-from django.core.files.base import ContentFile
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 from storages.backends.s3 import S3Storage
 
@@ -48,15 +48,29 @@ class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """A label's PDF has its own place, again after an interruption too."""
+        """Every label has a place of its own, whatever lies there from an interrupted attempt."""
         return name
 
-    def _save(self, name: str, content: Any) -> str:
-        """Put a PDF in its place whole and for good, whoever reads or writes it meanwhile."""
-        part: str = super()._save(f"{name}.{secrets.token_hex(4)}", content)  # type: ignore[misc]  # the types leave it out
-        sync(self.path(part))
-        Path(self.path(part)).replace(self.path(name))
-        sync(Path(self.path(name)).parent)
+    def _save(self, name: str, content: File[bytes]) -> str:
+        """Put the file in its place as a whole, and onto the disk: the database forgets the PDF after this.
+
+        Two processes may do it at once, and one of them may die half-way.
+        """
+        place = Path(self.path(name))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=place.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(place)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        for folder in (place.parent, place.parent.parent):  # a label's folder is new itself
+            sync_folder(folder)
         return name
 
     def url(self, name: str | None, parameters: Any = None) -> str:
@@ -64,9 +78,9 @@ class LabelFolder(FileSystemStorage):
         return FILES_PATH + quote(signer.sign(name or ""))
 
 
-def sync(path: str | Path) -> None:
-    """Wait until a file or folder is on the disk: after this the database forgets the PDF."""
-    descriptor = os.open(path, os.O_RDONLY)
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -19,6 +19,8 @@ class OneLineParser(base.CommandParser):
 class Command(base.BaseCommand):
     """A command whose every complaint is one line on standard error."""
 
+    requires_system_checks = []  # they are for `check`, `migrate` and the server's start; their remarks are lines too
+
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> base.CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.__class__ = OneLineParser

@@ -5,7 +5,7 @@ from typing import Any
 import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
-from redis.commands.core import Script
+from redis.exceptions import NoScriptError
 
 # Makes the key with 0 unless it is there, and counts: one step in the store, one round trip.
 COUNT = """
@@ -24,22 +24,22 @@ class CountingRedisCache(RedisCache):
     _servers: list[str]  # Django's
     _options: dict[str, Any]  # Django's
     counted: tuple[str, int] | None = None
+    script_digest: str = ""
 
     @cached_property
-    def count(self) -> Script:
-        """The script, on one connection kept for it.
+    def connection(self) -> Any:
+        """One connection, kept for counting, and used without a client's layers.
 
-        Django's cache makes a new client for every call, which takes a third of a whole look-up's CPU time.
-        (Django's `cached_property`: functools' own, before Python 3.12, lets one thread at a time connect.)
+        A client, which Django's cache makes anew for every call, takes a third of a whole look-up's CPU time. (And
+        functools' `cached_property` would, before Python 3.12, let one thread at a time connect.)
         """
-        client = redis.Redis.from_url(self._servers[0], single_connection_client=True, **self._options)
-        return client.register_script(COUNT)
+        return redis.ConnectionPool.from_url(self._servers[0], **self._options).make_connection()
 
     def add(self, key: str, value: Any, timeout: Any = None, version: int | None = None) -> bool:
         if value != 1 or not timeout:
             return super().add(key, value, timeout, version)
         full_key = self.make_key(key, version=version)
-        count = int(self.count(keys=[full_key], args=[int(timeout)]))
+        count = self.count(full_key, int(timeout))
         self.counted = (full_key, count)
         return count == 1
 
@@ -48,3 +48,32 @@ class CountingRedisCache(RedisCache):
         if counted and delta == 1 and counted[0] == self.make_key(key, version=version):
             return counted[1]
         return int(super().incr(key, delta, version))
+
+    def count(self, key: str, timeout_s: int) -> int:
+        """Count once; raise redis.RedisError or OSError.
+
+        A connection that Redis has closed, by a restart say, is replaced once; silence is not waited for twice.
+        """
+        try:
+            return self.run_script(key, timeout_s)
+        except redis.ConnectionError:
+            return self.run_script(key, timeout_s)
+
+    def run_script(self, key: str, timeout_s: int) -> int:
+        try:
+            if not self.script_digest:
+                self.script_digest = self.ask("SCRIPT", "LOAD", COUNT).decode()
+            return int(self.ask("EVALSHA", self.script_digest, 1, key, timeout_s))
+        except NoScriptError:
+            return int(self.ask("EVAL", COUNT, 1, key, timeout_s))
+
+    def ask(self, *command: str | int) -> Any:
+        """Send a command and read its answer; a connection on which that went wrong is not used again."""
+        try:
+            self.connection.send_command(*command)
+            return self.connection.read_response()
+        except redis.ResponseError:
+            raise
+        except BaseException:
+            self.connection.disconnect()
+            raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from carriers.sandbox import alpha_tables as tables
-from carriers.sandbox.places import EU_TERRITORY, is_postal_code_of
+from carriers.sandbox.places import EU_TERRITORY, FRANCE, is_postal_code_of
 from carriers.sandbox.soap import Message, RefusalError, SoapError, fields_of, leaf_text
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ def _check_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
         raise RefusalError(31, "empty value: content1")
     has_phone = recipient.get("recipientPhone") or recipient.get("recipientMobilePhone")
-    if skybill["productCode"] == PHONE_PRODUCT and not has_phone:
+    is_abroad = recipient["recipientCountry"] not in FRANCE
+    if skybill["productCode"] == PHONE_PRODUCT and is_abroad and not has_phone:
         raise RefusalError(31, "empty value: recipientPhone")
 
 

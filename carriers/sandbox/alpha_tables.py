@@ -159,14 +159,15 @@ def _services(*numbers: int) -> dict[int, tuple[float, float]]:
 
 
 _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
+# Where the published table says nothing a name is read widely: France is in Europe and in the world.
 PRODUCTS = {
     "01": Product("Next day, 1 p.m.", FRANCE, _services(0, 6)),
     "16": Product("Next day, 6 p.m.", FRANCE, _services(0, 6)),
     "4I": Product("Same day", FRANCE, _services(973, 974)),
-    "44": Product("Fast and economic, Europe", EUROPE - FRANCE, _services(0)),
-    "17": Product("Express, worldwide", COUNTRIES - FRANCE, _services(0)),
+    "44": Product("Fast and economic, Europe", EUROPE, _services(0)),
+    "17": Product("Express, worldwide", COUNTRIES, _services(0)),
     "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),
-    "49": Product("Relay, Europe", EUROPE - FRANCE, _RELAY_EUROPE, is_relay=True),
+    "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
     "5E": Product("Shop to shop", EUROPE, _services(0), is_relay=True),
     "5X": Product("Shop direct", EUROPE, _services(6), is_relay=True),

@@ -21,8 +21,10 @@ PARIS = ZoneInfo("Europe/Paris")
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
 FRENCH_MOBILE = r"(0|\+33)[67]\d{8}"
 FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
-# What is neither ASCII nor a Latin letter and prints all the same.
-MARKS = frozenset("\u00a0°º\u00aa«»\u2018\u2019“”\u2013—…€·")
+MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
+# What is neither Latin-1 nor a Latin letter and prints all the same.
+MARKS = frozenset("\u2018\u2019“”\u2013—…€")
+LAST_LATIN_1 = "\xff"
 
 
 def check_request(body: Json, api_key: str) -> Findings:
@@ -80,9 +82,9 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_latin(char: str) -> bool:
-    if char.isascii():
-        return char.isprintable()
-    return char in MARKS or (char.isalpha() and unicodedata.name(char, "").startswith("LATIN"))
+    if char <= LAST_LATIN_1:
+        return char.isprintable() or char == "\xa0"
+    return char in MARKS or (char.isalpha() and "LATIN" in unicodedata.name(char, "").split())
 
 
 def _check_service(findings: Findings, service: Json, output: Json) -> None:
@@ -145,8 +147,9 @@ def _check_contact(findings: Findings, address: Json) -> None:
     if phone := address.get("phoneNumber"):
         findings.require(re.fullmatch(r"\+?\d{1,14}", phone, re.ASCII), 30221, "phoneNumber")
     if mobile := address.get("mobileNumber"):
-        form = FRENCH_MOBILE if address.get("countryCode") in FRANCE else FOREIGN_MOBILE
-        findings.require(re.fullmatch(form, mobile, re.ASCII), 30221, "mobileNumber")
+        forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
+        is_mobile = any(re.fullmatch(form, mobile, re.ASCII) for form in forms)
+        findings.require(is_mobile, 30221, "mobileNumber")
 
 
 def _check_product(findings: Findings, letter: Json) -> None:

@@ -116,7 +116,8 @@ FAULTS = (
     Fault("accept", True, "new connections are read from after the delay only", Kind.TIMING, delay_s=SLOW_S),
 )
 _BY_NAME = {fault.name: fault for fault in FAULTS}
-_MAGIC = re.compile(r"FAULT (?:([1-9]) )?([A-Z0-9]+)")
+# alpha's `content1` holds a description of the goods, too, before the reference.
+_MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
 _CODE = re.compile(r"\d{1,5}|ROUTING[A-Z0-9_]*")
 
 

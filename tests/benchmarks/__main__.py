@@ -8,7 +8,6 @@ database's nor the driver's. On a shared machine only the ratio within one run m
 import argparse
 import os
 import random
-import secrets
 import socket
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.management import call_command
 
-from tests.services import postgresql, redis_server
+from tests.services import ENVIRONMENT, postgresql, redis_server
 
 if TYPE_CHECKING:
     from tests.benchmarks.drive import Measurement
@@ -47,15 +46,12 @@ def main() -> None:
         token = prepare(parcels)
         servers = {name: stack.enter_context(serve(name)) for name in (BARE, SERVICE)}
         for kind, requests in workload(parcels, token).items():
-            compare(kind, requests, servers)
+            compare(kind, requests, servers, database_pid=postmaster(folder / "pg"))
 
 
 def environment() -> dict[str, str]:
     return {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "SECRET_KEY": secrets.token_urlsafe(50),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "HTTPS": "0",
+        **ENVIRONMENT,
         "RATE_LIMIT": "100000000/60s",  # counted, never reached
         "BENCHMARK_SHOP": SHOP,
     }
@@ -113,22 +109,28 @@ def workload(parcels: int, token: str) -> dict[str, list[bytes]]:
     }
 
 
-def compare(kind: str, requests: list[bytes], servers: dict[str, tuple[int, int]]) -> None:
+def postmaster(folder: Path) -> int:
+    """The process id of the PostgreSQL whose data is in `folder`."""
+    return int((folder / "postmaster.pid").read_text().split()[0])
+
+
+def compare(kind: str, requests: list[bytes], servers: dict[str, tuple[int, int]], *, database_pid: int) -> None:
     """Drive both servers in turns, print each round and then the best of both."""
     from tests.benchmarks.drive import measure  # noqa: PLC0415 - after the set-up
 
     for server in servers.values():
-        measure(*server, requests[: len(requests) // 4], connections=CONNECTIONS)  # warm
+        measure(*server, requests[: len(requests) // 4], connections=CONNECTIONS, database_pid=database_pid)  # warm
     best: dict[str, Measurement] = {}
     for number in range(ROUNDS):
         for name, server in servers.items():
-            run = measure(*server, requests, connections=CONNECTIONS)
+            run = measure(*server, requests, connections=CONNECTIONS, database_pid=database_pid)
             print(f"{kind} round {number + 1} {label(name)} {describe(run)}")
             best[name] = min(best.get(name, run), run, key=lambda each: each.cpu_ms)
     bare, service = best[BARE], best[SERVICE]
     print(
         f"{kind}: {service.cpu_ms:.2f} ms CPU a request (target {TARGETS[kind]}), "
-        f"{service.cpu_ms / bare.cpu_ms:.1f} times the bare program's {bare.cpu_ms:.2f} ms"
+        f"{service.cpu_ms / bare.cpu_ms:.1f} times the bare program's {bare.cpu_ms:.2f} ms; "
+        f"PostgreSQL's {service.database_cpu_ms:.3f} ms"
     )
 
 
@@ -139,7 +141,7 @@ def label(application: str) -> str:
 def describe(run: "Measurement") -> str:
     return (
         f"{run.per_second:6.0f}/s  p50 {run.p50_ms:5.1f}  p95 {run.p95_ms:5.1f}  p99 {run.p99_ms:5.1f} ms  "
-        f"CPU {run.cpu_ms:.3f} ms a request  {run.failures} failed"
+        f"CPU {run.cpu_ms:.3f} ms, PostgreSQL's {run.database_cpu_ms:.3f} ms a request  {run.failures} failed"
     )
 
 

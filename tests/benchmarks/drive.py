@@ -24,6 +24,7 @@ class Measurement:
     p95_ms: float
     p99_ms: float
     cpu_ms: float
+    database_cpu_ms: float
 
 
 def cpu_s(pid: int) -> float:
@@ -40,12 +41,13 @@ def descendants(pid: int) -> list[int]:
     return children + [each for child in children for each in descendants(child)]
 
 
-def measure(pid: int, port: int, requests: list[bytes], *, connections: int) -> Measurement:
+def measure(pid: int, port: int, requests: list[bytes], *, connections: int, database_pid: int) -> Measurement:
     """Send `requests` over `connections` connections to the server with this process id."""
-    before_s, started_at = cpu_s(pid), time.perf_counter()
+    before_s, database_before_s, started_at = cpu_s(pid), cpu_s(database_pid), time.perf_counter()
     with ProcessPoolExecutor(1) as pool:  # the driver has an interpreter of its own
         latencies, failures = pool.submit(drive, port, requests, connections).result()
     elapsed_s, used_s = time.perf_counter() - started_at, cpu_s(pid) - before_s
+    database_used_s = cpu_s(database_pid) - database_before_s
     cuts = quantiles(latencies, n=100)
     return Measurement(
         requests=len(requests),
@@ -55,6 +57,7 @@ def measure(pid: int, port: int, requests: list[bytes], *, connections: int) -> 
         p95_ms=cuts[94] * 1000,
         p99_ms=cuts[98] * 1000,
         cpu_ms=used_s / len(requests) * 1000,
+        database_cpu_ms=database_used_s / len(requests) * 1000,
     )
 
 

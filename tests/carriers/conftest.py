@@ -1,11 +1,14 @@
-"""A world of loopback servers for the carriers' clients."""
+"""A world of loopback servers for the carriers' clients: the sandbox, and servers that answer as they are told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Protocol
 
 import pytest
 
+from carriers.base import Carrier
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.buying import reset, sandbox_clients
 from tests.carriers.servers import LoopbackServer, Play, serving
 
 
@@ -23,3 +26,22 @@ def serve() -> Iterator[Serve]:
             return stack.enter_context(serving(play))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def running_sandbox() -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        yield server
+
+
+@pytest.fixture
+def sandbox(running_sandbox: SandboxServer) -> SandboxServer:
+    """The sandbox with an empty ledger, no faults and no counts."""
+    reset(running_sandbox)
+    return running_sandbox
+
+
+@pytest.fixture
+def clients(sandbox: SandboxServer) -> Mapping[str, Carrier]:
+    """A client of the sandbox for each carrier."""
+    return sandbox_clients(sandbox)

@@ -4,7 +4,8 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -116,3 +117,29 @@ def answer_file(name: str) -> bytes:
 def body_of(request: bytes) -> bytes:
     """The body of a request that a server received."""
     return request.partition(b"\r\n\r\n")[2]
+
+
+def dripping(prefix: bytes, pieces: Iterable[bytes]) -> Play:
+    """Send a start, then piece after piece with pauses that no socket timeout would notice."""
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        stream.sendall(prefix)
+        for piece in pieces:
+            stream.sendall(piece)
+            time.sleep(0.02)
+        return False
+
+    return play
+
+
+def silent(stream: socket.socket, request: bytes) -> bool:
+    """Answer nothing until the client goes away."""
+    stream.settimeout(5)
+    return bool(stream.recv(1))
+
+
+START = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n"
+LABEL = {
+    "alpha": http(answer_file("alpha_1_parcels.xml")),
+    "beta": http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART),
+}

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from carriers import CARRIERS
 from carriers.alpha import AlphaClient
 from carriers.base import Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
@@ -18,6 +20,8 @@ CREDENTIALS = {
     "alpha": Credentials("19869502", "255562"),
     "beta": Credentials("804735", "s3cret-Pass"),
 }
+BOTH = pytest.mark.parametrize("carrier", CARRIERS)
+PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # the plainest of each
 PATIENT = Limits(timeout_s=10.0, failures_before_rest=10**9)
 
 SENDER = Party(

@@ -10,9 +10,8 @@ import pytest
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.guard import Guard, Limits
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import always, answer_file, http, once
+from tests.carriers.servers import LABEL, always, answer_file, http, once
 from tests.carriers.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import LABEL
 
 REST_S = 0.15
 NERVOUS = Limits(timeout_s=5, failures_before_rest=3, rest_s=REST_S, max_concurrent_calls=16)

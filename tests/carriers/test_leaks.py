@@ -12,8 +12,7 @@ from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.guard import Limits
 from carriers.messages import UnreadableError
 from tests.carriers.servers import MULTIPART, XML, LoopbackServer, answer_file, http
-from tests.carriers.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import BOTH, PRODUCT
+from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 CLOSE = "Connection: close\r\n"  # each answer has a connection of its own
 LIMITS = Limits(timeout_s=2, failures_before_rest=10**9)

@@ -12,9 +12,8 @@ from carriers.cleaning import MAX_TEXT_LENGTH, Cleaner
 from carriers.errors import CarrierError
 from carriers.guard import Limits
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import always, answer_file, http, once
-from tests.carriers.shipments import CREDENTIALS, RECIPIENT, SENDER, client, shipment
-from tests.carriers.test_faults import BOTH, LABEL, PRODUCT
+from tests.carriers.servers import LABEL, always, answer_file, http, once
+from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
 
 SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
 PERSONAL = (

@@ -48,14 +48,16 @@ def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str
 
 def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
     letters = beta_message.letters(shipment(product_code, recipient={"country_code": country}, **order))
-    return json.loads(json.dumps(letters[0]))
+    letter: dict[str, Any] = json.loads(json.dumps(letters[0]))
+    return letter
 
 
 def beta_code(product_code: str, country: str) -> str | None:
     try:
-        return beta_letter(product_code, country)["service"]["productCode"]
+        service = beta_letter(product_code, country)["service"]
     except RequestRejected:
         return None
+    return str(service["productCode"])
 
 
 def build(order: Shipment) -> None:

@@ -20,7 +20,7 @@ from carriers.errors import (
 )
 from tests.carriers.conftest import Serve
 from tests.carriers.servers import MULTIPART, always, answer_file, http
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.shipments import CREDENTIALS, PRODUCT, client, shipment
 
 # Copied from the pages by hand, not from the clients' tables.
 ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
@@ -68,7 +68,6 @@ API_CODES = {
     CarrierUnavailable: "UNAVAILABLE",
     OutcomeUnknown: "OUTCOME_UNKNOWN",
 }
-PRODUCT = {"alpha": "alpha-13", "beta": "beta"}
 
 
 def refusal(serve: Serve, carrier: str, answer: bytes) -> CarrierError:

@@ -27,11 +27,13 @@ def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, s
 
 def beta_letter(product_code: str = "beta", **order: Any) -> dict[str, Any]:
     """What beta is sent for the first parcel."""
-    return json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
+    letter: dict[str, Any] = json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
+    return letter
 
 
 def beta_address(**recipient: str) -> dict[str, str]:
-    return beta_letter(recipient=recipient)["addressee"]["address"]
+    address: dict[str, str] = beta_letter(recipient=recipient)["addressee"]["address"]
+    return address
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,10 @@ def test_latin_stays_as_it_is_for_beta(text: str) -> None:
 
 def test_typographic_punctuation_becomes_plain_for_beta() -> None:
     assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", SLOT) == 'l\'Été - "la"'
+
+
+def test_what_nobody_sees_leaves_no_trace() -> None:
+    assert to_latin(" a \u200b b\x00 \n", SLOT) == to_ascii(" a \u200b b\x00 \n", SLOT) == "a b"
 
 
 @pytest.mark.parametrize("text", ["Москва", "Αθήνα", "北京", "東京 1-2", "القاهرة", "Paris Ж", "서울", "μ"])
@@ -183,7 +189,7 @@ LONG = {
 def test_what_fits_nowhere_is_an_error_that_names_the_field(
     carrier: str, changes: dict[str, str], field: str, path: str
 ) -> None:
-    party = {"sender" if path == "originAddress" else "recipient": {"company": ""} | changes}
+    party: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": {"company": ""} | changes}
     with pytest.raises(AddressRejected) as caught:
         alpha_fields(**party) if carrier == "alpha" else beta_letter(**party)
     assert caught.value.field == f"{path}.{field}"
@@ -220,8 +226,14 @@ def test_folding_loses_no_word(address1: str, address2: str) -> None:
 def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None, landline: str | None) -> None:
     alpha = alpha_fields(recipient={"phone": phone})
     assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
-    beta = beta_address(phone=phone)
+    beta = beta_address(phone=phone, country_code="BE")
     assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
+
+
+@pytest.mark.parametrize("phone", ["+4915112345678", "+12125550123", "+262692123456"])
+def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: str) -> None:
+    address = beta_address(phone=phone)
+    assert (address.get("mobileNumber"), address.get("phoneNumber")) == (None, phone)
 
 
 def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:

@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 import time
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,20 @@ from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.guard import Limits
 from carriers.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import LoopbackServer, Play, always, answer_file, http, once, serving
-from tests.carriers.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import BOTH, LABEL, PRODUCT, SLOW, silent
+from tests.carriers.servers import (
+    LABEL,
+    START,
+    LoopbackServer,
+    Play,
+    always,
+    answer_file,
+    dripping,
+    http,
+    once,
+    serving,
+    silent,
+)
+from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 HASTY = Limits(timeout_s=0.4)
 
@@ -149,9 +161,17 @@ def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None
     server.close()
 
 
-@pytest.mark.parametrize("fault", ["headers are dripped", "the body is dripped", "nothing is answered"])
-def test_a_slow_carrier_is_left_at_the_deadline_under_tls(certificate: Path, fault: str) -> None:
-    server = tls_serving(SLOW[fault], certificate)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        dripping(START, repeat(b"X-Drip: 1\r\n")),
+        dripping(START + b"Content-Length: 900000\r\n\r\n", repeat(b" ")),
+        silent,
+    ],
+    ids=["headers are dripped", "the body is dripped", "nothing is answered"],
+)
+def test_a_slow_carrier_is_left_at_the_deadline_under_tls(certificate: Path, fault: Play) -> None:
+    server = tls_serving(fault, certificate)
     started_s = time.monotonic()
     with pytest.raises(OutcomeUnknown):
         buy("alpha", server.url, HASTY, Transport(ca_file=str(certificate)))

@@ -1,5 +1,7 @@
 """The SOAP messages against a schema and a second implementation, both made from the protocol page."""
 
+import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -10,16 +12,19 @@ import zeep
 from lxml import etree
 
 from carriers import alpha_message
-from carriers.base import Package
+from carriers.base import Carrier, Package
 from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.buying import bought, order
 from tests.carriers.conftest import Serve
 from tests.carriers.servers import always, answer_file, body_of, http
 from tests.carriers.shipments import CREDENTIALS, CUSTOMS, client, shipment
 
 WIRE = Path(__file__).with_name("wire")
 ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
-SHIPPING = zeep.Client(str(WIRE / "alpha.wsdl"))
-TRACKING = zeep.Client(str(WIRE / "alpha_tracking.wsdl"))
+new_client: Any = zeep.Client  # it has no types
+SHIPPING = new_client(str(WIRE / "alpha.wsdl"))
+TRACKING = new_client(str(WIRE / "alpha_tracking.wsdl"))
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +112,40 @@ def test_a_second_implementation_reads_the_same_answer(serve: Serve) -> None:
     assert theirs.errorCode == 0
     assert [parcel.skybillNumber for parcel in theirs.resultMultiParcelValue] == list(ours.tracking_numbers)
     assert all(parcel.pdfEtiquette.startswith(b"%PDF-") for parcel in theirs.resultMultiParcelValue)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", ALPHA)
+def test_a_second_implementation_buys_from_the_sandbox(
+    sandbox: SandboxServer, schema: xmlschema.XMLSchema, code: str, count: int
+) -> None:
+    ours = operation(alpha_message.purchase(order(code, count), CREDENTIALS["alpha"]))
+    theirs = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.alpha_url)
+    with SHIPPING.settings(raw_response=True):
+        schema.validate(operation(theirs.shippingMultiParcelV4(**data(ours)).content))
+    label = theirs.shippingMultiParcelV4(**data(ours))
+    assert label.errorCode == 0
+    numbers = tuple(parcel.skybillNumber for parcel in label.resultMultiParcelValue)
+    assert numbers == bought(sandbox, "alpha")[count:]
+    assert all(parcel.pdfEtiquette.startswith(b"%PDF-") for parcel in label.resultMultiParcelValue)
+
+
+def test_a_second_implementation_finds_a_parcel_in_the_sandbox(
+    sandbox: SandboxServer, clients: Mapping[str, Carrier], schema: xmlschema.XMLSchema
+) -> None:
+    shipment = order("alpha-13", 2)
+    label = clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
+    contract = {"accountNumber": CREDENTIALS["alpha"].account_number, "password": CREDENTIALS["alpha"].password}
+    tracking = TRACKING.create_service("{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.alpha_tracking_url)
+    found = tracking.trackWithSenderRef(**contract, language="fr_FR", sendersRef=shipment.id)
+    assert tuple(parcel.skybillNumber for parcel in found.listParcel) == label.tracking_numbers
+    assert [event.code for event in found.listParcel[0].events] == ["DC"]
+    shipping = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.alpha_url)
+    question = {"numberSearch": label.tracking_numbers[0], "mode": "THE", **contract}
+    answer = shipping.getReservedSkybillWithTypeAndModeAuth(**question)
+    assert base64.b64decode(answer.skybill).startswith(b"%PDF-")
+    with SHIPPING.settings(raw_response=True):
+        schema.validate(operation(shipping.getReservedSkybillWithTypeAndModeAuth(**question).content))
 
 
 @pytest.mark.parametrize("file", ["alpha_1_parcels.xml", "alpha_3_parcels.xml", "alpha_fetched.xml"])

@@ -4,14 +4,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
+from labels.models import LabelState, ShippingLabel
 from shops import tokens
+from shops.models import Shop
 from tests.conftest import PARCELS, SEARCH, Caller, assert_error, client
 from tests.factories import AccessTokenFactory, import_parcel
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
 NUMBER = "6A18523767336"
 ORDER = "#1450"
+LABELS = "/public/v1/tracking/shipments"
+LABEL = "0RCR53LVC41HNO2"
 
 # A path of each route, and what the shop that owns the parcel, another shop, and a caller without a valid token get.
 ROUTES = {
@@ -21,6 +26,9 @@ ROUTES = {
         {"GET": (200, 200, 403), "HEAD": (200, 200, 403)},
         (405, 405, 403),
     ),
+    "labels": (LABELS, {"POST": (400, 400, 401)}, (405, 405, 401)),
+    "label": (LABELS + "/" + LABEL, {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
+    "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
     "unknown-path": ("/public/v1/unknown", {}, (404, 404, 404)),
 }
 
@@ -57,6 +65,23 @@ CASES = [
 ]
 
 
+def own_what_the_paths_name(shop: Shop) -> None:
+    import_parcel(shop, trackingId=NUMBER, orderNumber=ORDER)
+    ShippingLabel.objects.create(
+        id=LABEL,
+        shop=shop,
+        state=LabelState.GENERATED,
+        order_id="1",
+        carrier_code="alpha",
+        product_code="alpha-13",
+        sender={},
+        recipient={},
+        weights_kg=["1"],
+        tracking_numbers=[NUMBER],
+        leased_until=timezone.now(),
+    )
+
+
 def routes(resolver: URLResolver) -> Iterator[str]:
     """Name every route of the service but the admin's."""
     for entry in resolver.url_patterns:
@@ -76,7 +101,7 @@ def test_every_route_is_in_the_matrix() -> None:
 def test_the_status_of_each_method_on_each_route(
     method: str, path: str, own_status: int, other_status: int, refused_status: int, own: Caller, other: Caller
 ) -> None:
-    import_parcel(own.shop, trackingId=NUMBER, orderNumber=ORDER)
+    own_what_the_paths_name(own.shop)
     assert own.request(method, path).status_code == own_status
     assert other.request(method, path).status_code == other_status
 
@@ -86,14 +111,14 @@ def test_the_status_of_each_method_on_each_route(
 def test_nothing_is_answered_without_a_valid_token(
     method: str, path: str, own_status: int, other_status: int, refused_status: int, kind: str, own: Caller
 ) -> None:
-    import_parcel(own.shop, trackingId=NUMBER, orderNumber=ORDER)
+    own_what_the_paths_name(own.shop)
     authorization = REFUSED[kind]()
     headers = {} if authorization is None else {"Authorization": authorization}
     response = client().generic(method, path, headers=headers)
     assert response.status_code == refused_status
     assert NUMBER not in response.content.decode()
-    # A challenge would turn the 403 of the specification into the 401 of other endpoints.
-    assert "WWW-Authenticate" not in response.headers
+    # A challenge makes the difference between a 401 and a 403.
+    assert ("WWW-Authenticate" in response.headers) == (refused_status == 401)
     if method != "HEAD":
         assert_error(response, refused_status)
 

@@ -1,5 +1,6 @@
-"""Shows the service at work: makes a database with sample parcels, serves it, and prints what to paste."""
+"""Shows the service at work: sample parcels, both carriers' sandbox, the service itself, and what to paste."""
 
+import os
 import secrets
 import signal
 import socket
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -14,6 +16,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
+from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from labels.models import CarrierContract
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
 from shops import commands
@@ -23,6 +28,32 @@ HOST = "127.0.0.1"
 SHOP_ID = "demo"
 PARCELS = 400
 START_TIMEOUT_S = 30
+SENDER = {
+    "firstName": "Atelier",
+    "lastName": "Nord",
+    "address1": "12 rue du Port",
+    "city": "Lille",
+    "zip": "59000",
+    "countryCode": "FR",
+    "phone": "+33320123456",
+}
+ORDER = {
+    "orderId": "5400000002",
+    "carrierCode": "alpha",
+    "productCode": "alpha-13",
+    "reference": "ORDER 1001",
+    "destinationAddress": {
+        "firstName": "Zoë",
+        "lastName": "Lefèvre",
+        "address1": "18 impasse des Œillets",
+        "city": "Lyon",
+        "zip": "69007",
+        "countryCode": "FR",
+        "phone": "06 12 34 56 78",
+        "email": "zoe.lefevre@example.com",
+    },
+    "parcels": [{"weight": 1.2}],
+}
 
 
 class Command(commands.Command):
@@ -38,14 +69,16 @@ class Command(commands.Command):
         check_port(port)
         call_command("migrate", verbosity=0)
         parcel = seed_parcels()
+        seed_contracts()
         token = fresh_token()
         password = fresh_password()
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
-                server = stack.enter_context(serve(port))
+                sandbox = stack.enter_context(SandboxServer(HOST))
+                server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
-                self.stdout.write(guide(f"http://{HOST}:{port}", token, parcel, password))
+                self.stdout.write(guide(f"http://{HOST}:{port}", token, parcel, password, sandbox.url))
                 self.stdout.flush()
                 server.wait()
             except KeyboardInterrupt:
@@ -71,6 +104,20 @@ def seed_parcels() -> dict[str, Any]:
     return max(samples, key=lambda sample: len(sample["events"]))
 
 
+def seed_contracts() -> None:
+    """Give the shop an address to send from, and contracts that the sandbox accepts."""
+    Shop.objects.filter(id=SHOP_ID).update(sender_address=SENDER)
+    for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "sandbox")):
+        contract, _ = CarrierContract.objects.get_or_create(shop_id=SHOP_ID, carrier_code=carrier)
+        contract.account_number = account_number
+        contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
+        contract.commercial_name = "Atelier Nord"
+        contract.customs_description, contract.customs_hs_code = "Cosmetics", "330499"
+        contract.customs_value_eur = Decimal("24.90")
+        contract.set_secret(password=password)
+        contract.save()
+
+
 def fresh_token() -> str:
     """Replace the token of an earlier demonstration, which nobody can read any more."""
     AccessToken.objects.filter(shop=SHOP_ID, name="demo").revoke()
@@ -86,11 +133,17 @@ def fresh_password() -> str:
     return password
 
 
-def serve(port: int) -> "subprocess.Popen[bytes]":
+def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
     """Start the service as a process of its own, which a Ctrl-C in the terminal does not reach before us."""
+    environment = os.environ | {
+        "ALPHA_URL": sandbox.alpha_url,
+        "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
+        "BETA_URL": sandbox.beta_url,
+        "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
+    }
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)]
-    command += ["--workers", "1", "--blocking-threads", "4", "--log-level", "warning", "config.wsgi:application"]
-    return Process(command, start_new_session=True)
+    command += ["--workers", "1", "--blocking-threads", "8", "--log-level", "error", "config.wsgi:application"]
+    return Process(command, env=environment, start_new_session=True)
 
 
 class Process(subprocess.Popen[bytes]):
@@ -111,9 +164,10 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
     raise CommandError("the service did not start; the lines above say why")
 
 
-def guide(url: str, token: str, parcel: dict[str, Any], password: str) -> str:
+def guide(url: str, token: str, parcel: dict[str, Any], password: str, sandbox_url: str) -> str:
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
+    order = orjson.dumps(ORDER).decode().replace("'", "'\\''")
     return f"""
 The service is running at {url}. Paste these into another terminal:
 
@@ -129,6 +183,17 @@ The service is running at {url}. Paste these into another terminal:
   curl -si -H 'Authorization: Bearer {token}' \\
     '{url}/public/v1/tracking/search?email={email}'
 
+  # buy a label at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
+  LABEL=$(curl -s -X POST -H 'Authorization: Bearer {token}' \\
+    -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
+    -d '{order}' \\
+    '{url}/public/v1/tracking/shipments' | tee /dev/stderr | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+
+  # fetch it again, and its PDF from the signed URL
+  curl -s -H 'Authorization: Bearer {token}' "{url}/public/v1/tracking/shipments/$LABEL" |
+    tee /dev/stderr | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' | xargs curl -so label.pdf
+
+  # what the sandbox sold: {sandbox_url}/ledger
   # the staff's view: {url}/admin/ (user demo, password {password})
 
 Ctrl-C ends it.

@@ -1,0 +1,28 @@
+"""Runs a server that plays both carriers, so that labels can be bought without a contract."""
+
+import importlib
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+
+class Command(BaseCommand):
+    """``carrier_sandbox [--host H] [--port P]``."""
+
+    help = "Serve both carriers' protocols and make real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8100)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        try:
+            # Only the demonstration's requirements bring what draws the labels.
+            sandbox = importlib.import_module("carriers.sandbox.__main__")
+        except ModuleNotFoundError as error:
+            raise CommandError(f"the sandbox needs {error.name}, which requirements-demo.txt installs") from None
+        try:
+            sandbox.serve(host, port)
+        except (OSError, OverflowError, UnicodeError) as error:
+            raise CommandError(f"--host {host} --port {port} can't be used: {error}") from None

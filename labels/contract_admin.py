@@ -1,0 +1,83 @@
+"""The staff's pages for contracts with carriers."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+
+from carriers.products import PRODUCTS
+from labels.filters import CarrierFilter
+from labels.listing import ReadOnly
+from labels.models import CarrierContract
+
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
+
+    ContractModelAdmin = admin.ModelAdmin[CarrierContract]
+else:
+    from unfold.admin import ModelAdmin as ContractModelAdmin
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+NOTHING = "-"
+
+
+@admin.register(CarrierContract)
+class CarrierContractAdmin(ReadOnly, ContractModelAdmin):
+    """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
+
+    list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
+    list_display_links = ("carrier_code", "account_number")
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    search_fields = ("account_number", "shop__name", "id")
+    search_help_text = "Account number, shop or id"
+    show_facets = admin.ShowFacets.NEVER
+    actions = None
+    fields = readonly_fields = (
+        "id",
+        "shop",
+        "carrier_code",
+        "account_number",
+        "secret",
+        "activated",
+        "commercial_name",
+        "customs_description",
+        "customs_value_eur",
+        "customs_hs_code",
+        "updated_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
+        return super().get_queryset(request).defer("encrypted_credentials")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Refuse to filter by the credentials, encrypted as they are."""
+        return not lookup.startswith("encrypted") and super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="activated products")
+    def product_count(self, contract: CarrierContract) -> int:
+        return len(contract.products)
+
+    @admin.display(description="activated products")
+    def activated(self, contract: CarrierContract) -> str:
+        """List what the shop may order, with the carrier's own code where the contract has one."""
+        return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
+
+    @admin.display(description="password or API key")
+    def secret(self, contract: CarrierContract) -> str:
+        command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
+        return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
+
+    class Media:
+        css = {"all": ["labels/admin.css"]}
+
+
+def product_line(contract: CarrierContract, code: str) -> str:
+    product, own = PRODUCTS.get(code), contract.override(code)
+    meaning = product.meaning if product else ""
+    replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
+    text = f" (carrier's code {replaced})" if replaced else ""
+    return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)

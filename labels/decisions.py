@@ -1,0 +1,138 @@
+"""What a person decides about a purchase, where no process can find out how it ended.
+
+Nobody decides while a process is at work on the same purchase, and of two people one is first: a decision is an
+update of a row that is still open to it, and an adoption takes the purchase's lease for the time the carrier needs.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from carriers.errors import CarrierError
+from labels import purchase
+from labels.carrier_clients import client
+from labels.encryption import UnreadableSecretError
+from labels.errors import StorageUnavailableError
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+
+logger = logging.getLogger("labels.decisions")
+
+
+class DecisionError(Exception):
+    """The decision was not made; `str()` says why, for staff."""
+
+
+class NotOpenError(DecisionError):
+    """The purchase was decided or settled meanwhile, or a process is at work on it."""
+
+    def __init__(self) -> None:
+        super().__init__("Nothing was changed: the label was settled meanwhile, or is being worked on.")
+
+
+class NoPdfError(DecisionError):
+    """The carrier gave no PDF for the numbers."""
+
+
+def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
+    """Give the label's row if it is open to a decision, as a query, so that an update looks again.
+
+    A process that works on a purchase holds a lease no longer than `lease()`; a later end than that is the time
+    until the reconciliation asks again. It asks about what is unknown, and only a carrier that can be asked.
+    """
+    now = timezone.now()
+    is_unknown = Q(state=LabelState.UNKNOWN)
+    if client(label.carrier_code).can_be_asked:
+        is_unknown &= Q(leased_until__lt=now) | Q(leased_until__gt=lease())
+    is_open = is_unknown | Q(state=LabelState.INCOMPLETE) | Q(state=LabelState.PURCHASING, leased_until__lt=now)
+    rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_open, id=label.id)
+    return rows
+
+
+def adopt(
+    *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
+) -> ShippingLabel:
+    """The parcels were made: keep their numbers and their PDF, which the carrier is asked for where none is given.
+
+    Raise DecisionError. The label comes back as `received`, not generated, while the storage is down.
+    """
+    until = lease()
+    if not open_rows(label).update(leased_until=until):
+        raise NotOpenError
+    taken = ShippingLabel.objects.filter(id=label.id, leased_until=until)
+    try:
+        content = pdf or fetched(label, tracking_numbers)
+        keep(taken, tracking_numbers, content, decided_by)
+    except DecisionError:
+        taken.update(leased_until=timezone.now())
+        raise
+    adopted = ShippingLabel.objects.get(id=label.id)
+    with suppress(StorageUnavailableError):  # the reconciliation stores it later
+        purchase.finish(adopted)
+    return adopted
+
+
+def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
+    """Ask the carrier for the PDF, with no database connection held meanwhile; raise NoPdfError."""
+    contract = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).first()
+    if contract is None:
+        raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
+    try:
+        credentials = contract.credentials
+        connection.close()
+        return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
+    except CarrierError as error:
+        raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error
+    except UnreadableSecretError as error:
+        raise NoPdfError("The contract's credentials can't be read: see CREDENTIALS_KEYS.") from error
+
+
+def keep(
+    taken: QuerySet[ShippingLabel], tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser
+) -> None:
+    """Write the decision and the PDF down, before the storage can fail; raise NotOpenError."""
+    is_undecided = Q(state__in=[LabelState.PURCHASING, LabelState.UNKNOWN, LabelState.INCOMPLETE])
+    with transaction.atomic():
+        before = taken.filter(is_undecided).only("id", "state").select_for_update().first()
+        if before is None:
+            raise NotOpenError
+        taken.update(
+            state=LabelState.RECEIVED,
+            tracking_numbers=list(tracking_numbers),
+            pdf=pdf,
+            error_code="",
+            error_message="",
+            error_status=None,
+            decided_by=decided_by.get_username(),
+            decided_at=timezone.now(),
+        )
+        record(before, decided_by, f"Adopted {', '.join(tracking_numbers)}; it was {before.state}.")
+
+
+def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+    """No parcel was made, or none is left: the purchase has failed, and its key is free again. Raise DecisionError."""
+    now = timezone.now()
+    with transaction.atomic():
+        before = open_rows(label).only("id", "state").select_for_update().first()
+        if before is None:
+            raise NotOpenError
+        ShippingLabel.objects.filter(id=label.id).update(
+            state=LabelState.FAILED,
+            idempotency_key=None,
+            finished_at=Coalesce("finished_at", now),
+            decided_by=decided_by.get_username(),
+            decided_at=now,
+        )
+        record(before, decided_by, f"Marked as not made; it was {before.state}.")
+
+
+def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
+    """Leave a trace in the admin's history, in the decision's own transaction, and in the log."""
+    LogEntry.objects.log_actions(decided_by.pk, [label], CHANGE, message, single_object=True)
+    logger.info("label decided", extra={"label": label.id, "was": label.state, "user": decided_by.pk})

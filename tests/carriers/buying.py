@@ -1,0 +1,69 @@
+"""Orders for the sandbox, clients that are wired to it, and what it has seen of them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import requests
+
+from carriers import CARRIERS
+from carriers.base import Carrier, Endpoint, Shipment
+from carriers.guard import Limits
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.sandbox.orders import TIMEOUT_S, ledger, post
+from tests.carriers.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment
+
+POSTAL_CODES: Final = {
+    "AD": "AD500", "AT": "1010", "AU": "2000", "BE": "1000", "BG": "1000", "BL": "97133", "CH": "8001", "CY": "1010",
+    "CZ": "110 00", "DE": "10115", "DK": "1050", "EE": "10111", "ES": "28001", "FI": "00100", "FR": "75011",
+    "GB": "SW1A 1AA", "GF": "97300", "GP": "97100", "GR": "104 31", "HR": "10000", "HU": "1011", "IE": "D02 AF30",
+    "IT": "00184", "JP": "100-0001", "LT": "LT-01100", "LU": "L-1009", "LV": "LV-1010", "MC": "98000", "MQ": "97200",
+    "MT": "VLT 1117", "NC": "98800", "NL": "1012 AB", "NO": "0150", "PF": "98714", "PL": "00-950", "PM": "97500",
+    "PT": "1000-001", "RE": "97400", "RO": "010011", "SE": "111 22", "SI": "1000", "SK": "811 01", "TF": "98413",
+    "US": "10001", "WF": "98600", "YT": "97600",
+}  # fmt: skip
+CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLabel"}
+
+
+def sandbox_clients(sandbox: SandboxServer, limits: Limits = PATIENT) -> Mapping[str, Carrier]:
+    """A client of the sandbox for each carrier."""
+    endpoints = {
+        "alpha": Endpoint(sandbox.alpha_url, sandbox.alpha_tracking_url),
+        "beta": Endpoint(sandbox.beta_url),
+    }
+    return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
+
+
+def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
+    """A shipment of today that the product can carry, to a postal code of its country, with customs."""
+    recipient = changes.pop("recipient", {})
+    country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
+    recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
+    values = {"ship_at": datetime.now(UTC), "customs": CUSTOMS} | changes
+    return shipment(product_code, count, recipient=recipient, **values)
+
+
+def faulty(carrier: str, fault: str, count: int = 1) -> Shipment:
+    """An order that asks for a fault by its reference."""
+    return order(PRODUCT[carrier], count, reference=f"FAULT {fault}")
+
+
+def reset(sandbox: SandboxServer) -> None:
+    """Empty the ledger, disarm all faults, count from nothing."""
+    post(f"{sandbox.control_url}/reset").raise_for_status()
+
+
+def bought(sandbox: SandboxServer, carrier: str) -> tuple[str, ...]:
+    """The numbers of a carrier's parcels in the ledger, in the order in which they were made."""
+    return tuple(row["tracking_number"] for row in ledger(sandbox, carrier=carrier))
+
+
+def received(sandbox: SandboxServer) -> dict[str, int]:
+    """How many requests each path has received, but for the sandbox's own."""
+    counts: dict[str, int] = requests.get(f"{sandbox.control_url}/requests", timeout=TIMEOUT_S).json()
+    return {path: count for path, count in counts.items() if not path.startswith(("/control", "/ledger"))}
+
+
+def creates(sandbox: SandboxServer, carrier: str) -> int:
+    """How many requests have reached the path at which a carrier makes parcels."""
+    return received(sandbox).get(CREATE_PATHS[carrier], 0)

@@ -1,0 +1,48 @@
+"""A process that buys a label, then one more for each fault named, and prints what each took: URL CARRIER FAULT...
+
+Its memory is its own, so its growth is the client's; what is loaded only once is loaded by the first purchase.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import requests
+
+from carriers import CARRIERS
+from carriers.base import Endpoint
+from carriers.errors import CarrierError
+from carriers.guard import Limits
+from tests.carriers.buying import order
+from tests.carriers.shipments import CREDENTIALS, PRODUCT
+
+LIMITS = Limits(timeout_s=5, failures_before_rest=10**9)
+PATHS = {"alpha": "/alpha/shipping", "beta": "/beta/2.0"}
+UNARMED = "-"  # for a server that fails by itself
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has ever held; getrusage would count its parent's, too."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+def main(url: str, carrier: str, faults: list[str]) -> None:
+    client = CARRIERS[carrier](Endpoint(url + PATHS[carrier]), LIMITS)
+    client.create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier])
+    first_bytes = peak_bytes()
+    for fault in faults:
+        if fault != UNARMED:
+            requests.post(f"{url}/control/faults", json={"fault": fault, "count": 1}, timeout=10).raise_for_status()
+        started_s, end = time.monotonic(), "PurchasedLabel"
+        try:
+            client.create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier])
+        except CarrierError as error:
+            end = type(error).__name__
+        took_s = time.monotonic() - started_s
+        sys.stdout.write(json.dumps([fault, end, took_s, peak_bytes() - first_bytes]) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

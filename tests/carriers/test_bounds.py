@@ -1,0 +1,66 @@
+"""What a flood costs the service: seconds and memory, measured in a process that only buys."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.conftest import Serve
+from tests.carriers.measured_buyer import UNARMED
+from tests.carriers.servers import LABEL, always
+from tests.carriers.shipments import BOTH
+from tests.carriers.test_faults import ALPHA, QUICK
+from tests.carriers.test_sandbox_faults import END_OF, UNTIL_THE_DEADLINE
+
+ROOT = Path(__file__).parents[2]
+# Floods of 50 MB and of 300 MB unpacked are cut off at 20 MB.
+MOST_BYTES = 64 * 1024 * 1024
+MOST_S = 2.5
+
+
+def measured(url: str, carrier: str, faults: list[str]) -> list[list[Any]]:
+    """For each fault: its name, the end of the purchase, the seconds it took, the bytes of memory taken so far."""
+    command = [sys.executable, "-m", "tests.carriers.measured_buyer", url, carrier, *faults]
+    # With no setting of the service in its environment: the clients need none.
+    environment = {"PATH": os.defpath}
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+@BOTH
+def test_no_fault_takes_much_memory_or_time(sandbox: SandboxServer, carrier: str) -> None:
+    slow = {*UNTIL_THE_DEADLINE, "slow"}
+    faults = [fault.name for fault in FAULTS if carrier in fault.carriers and fault.name not in slow]
+    rows = measured(sandbox.url, carrier, faults)
+    assert [row[:2] for row in rows] == [[fault, END_OF[fault].__name__] for fault in faults]
+    assert max(took_s for _, _, took_s, _ in rows) < MOST_S
+    assert rows[-1][3] < MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("many tags", "many attributes", "depth without end"),
+        *("the answer has 50 MB", "the chunks have 50 MB", "a small answer unpacks to 300 MB"),
+        *("a header has no end", "there are a million headers"),
+    ],
+)
+def test_no_flood_takes_much_memory_or_time(serve: Serve, fault: str) -> None:
+    plays = iter((always(LABEL["alpha"]), (QUICK | ALPHA)[fault]))
+
+    def play(stream: socket.socket, request: bytes) -> bool:
+        return next(plays)(stream, request)
+
+    server = serve(play)
+    ((_, end, took_s, grown_bytes),) = measured(server.url, "alpha", [UNARMED])
+    assert end == "OutcomeUnknown"
+    assert took_s < MOST_S
+    assert grown_bytes < MOST_BYTES

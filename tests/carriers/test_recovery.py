@@ -1,0 +1,125 @@
+"""After an unknown outcome: alpha's parcels are found again by the shipment's id, and their labels fetched."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from carriers.base import Carrier
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
+from carriers.guard import Limits
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.buying import bought, order, received, sandbox_clients
+from tests.carriers.sandbox.orders import arm
+from tests.carriers.shipments import CREDENTIALS
+from tests.carriers.test_purchases import text_of
+
+Clients = Mapping[str, Carrier]
+ALPHA = CREDENTIALS["alpha"]
+SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
+NOT_FOUND_FOR_S = 0.6
+
+
+def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
+    """Buy parcels without an answer; return the shipment's id."""
+    shipment = order(code, count)
+    arm(sandbox, fault, carrier="alpha", count=1, delay_s=NOT_FOUND_FOR_S)
+    with pytest.raises(OutcomeUnknown):
+        client.create_label(shipment, ALPHA)
+    assert len(bought(sandbox, "alpha")) == count
+    return shipment.id
+
+
+@pytest.mark.parametrize("code", ["alpha-13", "relais"])
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("fault", ["closemade", "garbled", "nolabel"])
+def test_a_label_without_an_answer_is_recovered(
+    sandbox: SandboxServer, clients: Clients, fault: str, count: int, code: str
+) -> None:
+    shipment_id = bought_unseen(sandbox, clients["alpha"], fault, count, code)
+
+    numbers = clients["alpha"].find_by_reference(shipment_id, ALPHA)
+    pdf = clients["alpha"].fetch_label(numbers, ALPHA)
+
+    assert numbers == bought(sandbox, "alpha")
+    pages = text_of(pdf)
+    assert len(pages) == count
+    assert all(number in page.replace(" ", "") for number, page in zip(numbers, pages, strict=True))
+    assert received(sandbox) == {"/alpha/shipping": 1 + count, "/alpha/tracking": 1}
+
+
+def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, clients: Clients) -> None:
+    started_s = time.monotonic()
+    shipment_id = bought_unseen(sandbox, clients["alpha"], "late", 2)
+    assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == ()
+    while not (numbers := clients["alpha"].find_by_reference(shipment_id, ALPHA)):
+        assert time.monotonic() - started_s < NOT_FOUND_FOR_S + 5
+        time.sleep(0.05)
+    assert time.monotonic() - started_s > NOT_FOUND_FOR_S - 0.05
+    assert numbers == bought(sandbox, "alpha")
+
+
+def test_of_many_parcels_ten_are_found(sandbox: SandboxServer, clients: Clients) -> None:
+    shipment_id = bought_unseen(sandbox, clients["alpha"], "closemade", 12)
+    assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == bought(sandbox, "alpha")[:10]
+
+
+def test_what_was_never_bought_is_not_found(sandbox: SandboxServer, clients: Clients) -> None:
+    shipment = order("alpha-13")
+    arm(sandbox, "close", count=1)
+    with pytest.raises(OutcomeUnknown):
+        clients["alpha"].create_label(shipment, ALPHA)
+    assert clients["alpha"].find_by_reference(shipment.id, ALPHA) == ()
+    assert bought(sandbox, "alpha") == ()
+
+
+def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clients: Clients) -> None:
+    shipment_id = bought_unseen(sandbox, clients["alpha"], "closemade", 1)
+    other = replace(ALPHA, account_number="19869503")
+    assert clients["alpha"].find_by_reference(shipment_id, other) == ()
+    with pytest.raises(RequestRejected):
+        clients["alpha"].fetch_label(bought(sandbox, "alpha"), other)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        *(
+            (fault, CarrierUnavailable)
+            for fault in ("hang", "reset", "close", "html502", "empty", "garbled", "redirect")
+        ),
+        *((fault, CarrierUnavailable) for fault in ("truncated", "doctype", "deep", "huge", "gzipbomb", "soapfault")),
+        ("29", CarrierUnavailable),
+        ("30", CredentialsRejected),
+    ],
+)
+def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
+    sandbox: SandboxServer, fault: str, error: type[CarrierError]
+) -> None:
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.5 if fault == "hang" else 10, failures_before_rest=9))["alpha"]
+    label = alpha.create_label(order("alpha-13"), ALPHA)
+    for operation in (SEARCH, REPRINT):
+        arm(sandbox, fault, carrier="alpha", operation=operation)
+    with pytest.raises(CarrierError) as search:
+        alpha.find_by_reference(order("alpha-13").id, ALPHA)
+    with pytest.raises(CarrierError) as reprint:
+        alpha.fetch_label(label.tracking_numbers, ALPHA)
+    assert type(search.value) is type(reprint.value) is error
+    assert received(sandbox) == {"/alpha/shipping": 2, "/alpha/tracking": 1}
+
+
+@pytest.mark.parametrize("fault", ["nolabel", "notpdf"])
+def test_a_fetched_label_is_a_pdf_or_none(sandbox: SandboxServer, clients: Clients, fault: str) -> None:
+    label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
+    arm(sandbox, fault, operation=REPRINT)
+    with pytest.raises(CarrierUnavailable):
+        clients["alpha"].fetch_label(label.tracking_numbers, ALPHA)
+
+
+def test_beta_cannot_be_asked(sandbox: SandboxServer, clients: Clients) -> None:
+    assert clients["alpha"].can_be_asked
+    assert not clients["beta"].can_be_asked
+    with pytest.raises(CarrierUnavailable):
+        clients["beta"].find_by_reference(order("beta").id, CREDENTIALS["beta"])
+    assert received(sandbox) == {}

@@ -1,0 +1,71 @@
+"""The command that runs the carriers' sandbox."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import requests
+from django.core.management import CommandError, call_command
+
+from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from tests.config.test_settings import ROOT
+
+TIMEOUT_S = 20
+
+
+@contextmanager
+def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
+    """The command as an operator runs it."""
+    arguments = [sys.executable, "-W", "error", "manage.py", "carrier_sandbox", *options]
+    with subprocess.Popen(
+        arguments, cwd=ROOT, env=os.environ | {"DEBUG": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_both_carriers_until_it_is_told_to_end(signum: signal.Signals) -> None:
+    with command("--port", "0") as process:
+        assert process.stderr is not None
+        urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in range(5)]
+        paths = (ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, "/ledger", "/")
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 5
+        assert requests.get(urls[3], timeout=TIMEOUT_S).json() == []
+        process.send_signal(signum)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, out) == (0, "")
+
+
+def test_a_port_in_use_is_one_clear_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with command("--port", port) as process:
+            out, err = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode != 0
+    assert out == ""
+    assert re.fullmatch(rf"CommandError: --host 127\.0\.0\.1 --port {port} can't be used: .*in use\n", err)
+
+
+@pytest.mark.parametrize("options", [("--port", "99999"), ("--port", "-1"), ("--host", "a..b"), ("--port", "x")])
+def test_an_address_that_is_none_is_one_clear_line(options: tuple[str, str]) -> None:
+    with pytest.raises(CommandError, match=options[0]):
+        call_command("carrier_sandbox", *options)
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ["reportlab", *sys.modules]:
+        if name.startswith("reportlab"):
+            monkeypatch.setitem(sys.modules, name, None)
+        if name.startswith("carriers.sandbox"):
+            monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(CommandError, match=r"needs reportlab.*requirements-demo\.txt"):
+        call_command("carrier_sandbox", "--port", "0")

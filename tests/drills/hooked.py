@@ -1,0 +1,174 @@
+"""The service's own WSGI application, with places in a purchase at which a request can make its process die.
+
+The code under test stays as it is: its functions are wrapped from here. A request says in ``X-Drill-Kill`` where it
+ends: ``POINT``, or ``POINT*N`` to end the process when N such requests have come that far.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from carriers.alpha import AlphaClient
+from carriers.connections import Deadline, _BoundedConnection
+from carriers.messages import Answer, Request
+from carriers.transport import Transport
+from config.wsgi import application as service
+from labels import purchase, reconciling, storage
+from labels.models import LabelState, ShippingLabel
+
+HEADER = "X-Drill-Kill"
+RECONCILE_PATH = "/drill/reconcile"
+# How long those that came first wait for the others of their flight.
+FLIGHT_S = 2.0
+
+
+@dataclass
+class Kill:
+    """A request's order to die, and how far it has come."""
+
+    point: str
+    flight: int
+    is_reserving: bool = False
+    posts: int = 0
+    sends: int = 0
+
+
+current: ContextVar[Kill | None] = ContextVar("current", default=None)
+arrivals: list[float] = []
+lock = threading.Lock()
+
+
+def reach(point: str) -> None:
+    """End the process with SIGKILL here if this is what the request asked for."""
+    kill = current.get()
+    if not point or kill is None or kill.point != point:
+        return
+    with lock:
+        arrivals.append(time.monotonic())
+    while len(arrivals) < kill.flight and time.monotonic() < arrivals[0] + FLIGHT_S:
+        time.sleep(0.005)
+    if "DRILL_KILLS_GROUP" in os.environ:  # the server's master process with its workers
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def around(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
+    """Reach a point before, and one after, every call of a function."""
+    inner = getattr(owner, name)
+
+    @wraps(inner)
+    def outer(*args: Any, **kwargs: Any) -> Any:
+        reach(before)
+        result = inner(*args, **kwargs)
+        reach(after)
+        return result
+
+    setattr(owner, name, outer)
+
+
+def hook_reserve() -> None:
+    """The commit of the row, told apart from every other commit of the request."""
+    reserve, commit = purchase.reserve, BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
+
+    def reserving(label: Any) -> None:
+        kill = current.get() or Kill("", 0)
+        kill.is_reserving = True
+        reach("reserve-before")
+        reserve(label)
+        kill.is_reserving = False
+        reach("reserve-after")
+
+    def committing(self: Any) -> None:
+        kill = current.get()
+        if kill and kill.is_reserving:
+            reach("reserve-commit")
+        commit(self)
+
+    purchase.reserve = reserving
+    BaseDatabaseWrapper._commit = committing  # type: ignore[attr-defined]  # as above
+
+
+def hook_call() -> None:
+    """The exchange with the carrier: its parts on the wire, and the second of beta's linked calls."""
+    post, send = Transport.post, _BoundedConnection.send
+
+    def posting(self: Transport, carrier: str, request: Request, deadline: Deadline) -> Answer:
+        kill = current.get() or Kill("", 0)
+        kill.posts += 1
+        reach("call-before" if kill.posts == 1 else "call-second")
+        answer = post(self, carrier, request, deadline)
+        reach("call-answered")
+        return answer
+
+    def sending(self: Any, data: Any) -> None:
+        send(self, data)
+        kill = current.get() or Kill("", 0)
+        kill.sends += 1  # the headers are one, the body another
+        reach("call-half-sent" if kill.sends == 1 else "call-sent")
+
+    Transport.post = posting  # type: ignore[method-assign]
+    _BoundedConnection.send = sending  # type: ignore[method-assign]
+
+
+def hook_finish() -> None:
+    save_state = purchase.save_state
+
+    def saving(label: Any, *args: Any, **kwargs: Any) -> Any:
+        is_last = label.state == LabelState.GENERATED
+        reach("finish-before" if is_last else "")
+        result = save_state(label, *args, **kwargs)
+        reach("finish-after" if is_last else "")
+        return result
+
+    purchase.save_state = saving
+
+
+class HalvedFile(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
+    """A PDF that is written in two halves."""
+
+    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        content = self.read()
+        yield content[: len(content) // 2]
+        reach("store-half")
+        yield content[len(content) // 2 :]
+
+
+hook_reserve()
+hook_call()
+hook_finish()
+around(purchase, "keep", before="keep-before", after="keep-after")
+around(storage, "store", before="store-before", after="store-after")
+around(reconciling, "take", after="take-after")
+around(AlphaClient, "find_by_reference", after="find-after")
+around(AlphaClient, "fetch_label", after="fetch-after")
+storage.ContentFile = HalvedFile  # type: ignore[attr-defined]
+
+
+def reconcile_one(order_id: str) -> None:
+    """What `reconcile` does, for the label of one order."""
+    label = reconciling.take(ShippingLabel.objects.get(order_id=order_id).id)
+    if label is not None:
+        reconciling.settle(label)
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    point, _, flight = environ.get("HTTP_X_DRILL_KILL", "").partition("*")
+    token = current.set(Kill(point, int(flight or 1)))
+    try:
+        if environ["PATH_INFO"] == RECONCILE_PATH:
+            reconcile_one(environ["QUERY_STRING"])
+            start_response("200 OK", [("Content-Length", "0")])
+            return []
+        return service(environ, start_response)
+    finally:
+        current.reset(token)

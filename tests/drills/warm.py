@@ -1,0 +1,68 @@
+"""Serves `tests.drills.hooked` from a forked child, and forks the next one in the instant in which that one dies.
+
+A server that starts as in production needs a second or two; this one needs some milliseconds, because its parent has
+everything imported. The parent holds the listening socket and nothing else: no database connection, no thread.
+"""
+
+import os
+import socket
+import sys
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.util import setup_testing_defaults
+
+from django.conf import settings
+
+from labels.carrier_clients import client
+from tests.drills.hooked import application
+from tests.drills.stage import order
+
+
+class Handler(WSGIRequestHandler):
+    """A handler without a log."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the parent's name
+        """Stay silent."""
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    """A server on a socket that is listening already."""
+
+    daemon_threads = True
+
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__(("127.0.0.1", 0), Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.server_name, self.server_port = "127.0.0.1", listener.getsockname()[1]
+        self.setup_environ()
+        self.set_app(application)
+
+
+def warm_up() -> None:
+    """Load what a first request would, without opening a connection to anything."""
+    from labels.serializers import LabelOrderSerializer  # noqa: PLC0415 - Django is set up by what is served
+
+    environ: dict[str, Any] = {"PATH_INFO": "/public/v1/nothing", "HTTP_HOST": "127.0.0.1"}
+    setup_testing_defaults(environ)
+    application(environ, lambda *_: None)
+    for carrier in settings.CARRIER_ENDPOINTS:
+        client(carrier)
+        LabelOrderSerializer(data=order("warm", carrier)).is_valid(raise_exception=True)
+
+
+def main() -> None:
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    warm_up()
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        child = os.fork()
+        if child == 0:
+            Server(listener).serve_forever(poll_interval=60)
+        status = os.waitpid(child, 0)[1]
+        print(f"died of signal {os.WTERMSIG(status)}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
