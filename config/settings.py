@@ -333,8 +333,7 @@ LABELS_BUCKET = env.str("LABELS_BUCKET", "")
 def label_storage(bucket: str) -> dict[str, Any]:
     """Where the PDFs of labels are kept: a private bucket, or a folder that only the service's own account reads."""
     if not bucket:
-        modes = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
-        return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR, **modes}}
+        return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
     return {
         "BACKEND": "labels.storage.LabelBucket",

@@ -57,7 +57,7 @@ class LabelFolder(FileSystemStorage):
         Two processes may do it at once, and one of them may die half-way.
         """
         place = Path(self.path(name))
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folders(place.parent)
         descriptor, temporary = tempfile.mkstemp(dir=place.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -76,6 +76,13 @@ class LabelFolder(FileSystemStorage):
     def url(self, name: str | None, parameters: Any = None) -> str:
         """The path of a signed URL: the signature covers the file's name and the time of signing."""
         return FILES_PATH + quote(signer.sign(name or ""))
+
+
+def make_private_folders(folder: Path) -> None:
+    """Make a folder and those above it, for the service's own account only."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -220,10 +220,3 @@ def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(mon
     assert options["default_acl"] is None
     assert config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout) <= 15
     assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2
-
-
-def test_without_a_bucket_the_pdfs_are_in_a_folder_that_no_other_account_reads() -> None:
-    labels = load()["STORAGES"]["labels"]
-    assert labels["BACKEND"] == "labels.storage.LabelFolder"
-    modes = (labels["OPTIONS"]["file_permissions_mode"], labels["OPTIONS"]["directory_permissions_mode"])
-    assert modes == (0o600, 0o700)
