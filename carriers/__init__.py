@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha import AlphaClient
+from carriers.base import Carrier
 from carriers.beta import BetaClient
 
-CARRIERS: Final[Mapping[str, type[AlphaClient] | type[BetaClient]]] = MappingProxyType(
+CARRIERS: Final[Mapping[str, type[Carrier]]] = MappingProxyType(
     {
         AlphaClient.name: AlphaClient,
         BetaClient.name: BetaClient,

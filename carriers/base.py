@@ -9,6 +9,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
+from carriers.guard import Limits
+from carriers.transport import Transport
+
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 
 
@@ -155,6 +158,9 @@ class Carrier(Protocol):
     max_reference_length: int
     pickup_point_code: re.Pattern[str]
     credentials_shape: CredentialsShape
+
+    def __init__(self, endpoint: Endpoint, limits: Limits | None = None, transport: Transport | None = None) -> None:
+        """With default limits, and with connections of its own, unless others are given."""
 
     @property
     def can_be_asked(self) -> bool:

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from carriers import CARRIERS
-from carriers.alpha import AlphaClient
-from carriers.base import Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
-from carriers.beta import BetaClient
+from carriers.base import Carrier, Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
 from carriers.guard import Limits
 from carriers.products import PRODUCTS
 from carriers.transport import Transport
@@ -86,6 +84,6 @@ def client(
     limits: Limits = PATIENT,
     transport: Transport | None = None,
     tracking_url: str | None = None,
-) -> AlphaClient | BetaClient:
+) -> Carrier:
     """A client of a server under test."""
     return CARRIERS[carrier](Endpoint(url, tracking_url), limits, transport)
