@@ -9,7 +9,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
-test: .venv/.dev ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+test: .venv/.dev .venv-s3/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \
 	$(BIN)/python -m pytest --services sqlite $(ARGS) || status=1; \
 	$(BIN)/python -m pytest --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
@@ -28,9 +28,10 @@ lock: .venv/.dev ## pin every requirement again, with hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header --group pyproject.toml:s3 -o requirements-s3.txt
 
 clean: ## remove what make made
-	rm -rf .venv
+	rm -rf .venv .venv-s3
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
@@ -45,3 +46,9 @@ clean: ## remove what make made
 	@echo "Installing into .venv ..." >&2
 	@$(PIP_INSTALL) $<
 	@touch $@ .venv/.demo
+
+.venv-s3/.done: requirements-s3.txt | .venv/bin/python
+	@echo "Installing into .venv-s3 ..." >&2
+	@test -x .venv-s3/bin/python || $(PYTHON) -m venv .venv-s3
+	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@

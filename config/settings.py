@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 import django_stubs_ext
+from boto3.s3.transfer import TransferConfig
+from botocore.config import Config
 from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
@@ -326,30 +328,46 @@ else:
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=http_url_or_none)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"))
 LABELS_BUCKET = env.str("LABELS_BUCKET", "")
+
+
+def label_storage(bucket: str) -> dict[str, Any]:
+    """Where the PDFs of labels are kept: a private bucket, or a folder that only the service's own account reads."""
+    if not bucket:
+        return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
+    style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
+    return {
+        "BACKEND": "labels.storage.LabelBucket",
+        "OPTIONS": {
+            "bucket_name": bucket,
+            "access_key": env.str("AWS_ACCESS_KEY_ID", None),
+            "secret_key": env.str("AWS_SECRET_ACCESS_KEY", None),
+            "security_token": env.str("AWS_SESSION_TOKEN", None),
+            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
+            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=http_url_or_none) or None,
+            "client_config": Config(
+                signature_version="s3v4",
+                s3={"addressing_style": style},
+                # A request waits for a silent bucket 11 s at most; the PDF is in the database by then.
+                connect_timeout=2,
+                read_timeout=5,
+                retries={"mode": "standard", "total_max_attempts": 2},
+                # Some stores refuse the checksums that are sent by default.
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+            ),
+            "transfer_config": TransferConfig(use_threads=False),  # a label is one small request
+            "querystring_auth": True,
+            "querystring_expire": 900,
+            "default_acl": None,  # private: the bucket's own rule
+            "file_overwrite": True,  # a label's PDF is written again after an interruption
+        },
+    }
+
+
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},  # nothing is uploaded
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "labels": (
-        {
-            "BACKEND": "labels.storage.LabelBucket",
-            "OPTIONS": {
-                "bucket_name": LABELS_BUCKET,
-                "access_key": env.str("AWS_ACCESS_KEY_ID", None),
-                "secret_key": env.str("AWS_SECRET_ACCESS_KEY", None),
-                "security_token": env.str("AWS_SESSION_TOKEN", None),
-                "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
-                "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", None),
-                "addressing_style": env.str("AWS_S3_ADDRESSING_STYLE", "auto"),
-                "signature_version": "s3v4",
-                "querystring_auth": True,
-                "querystring_expire": 900,
-                "default_acl": None,  # private: the bucket's own rule
-                "file_overwrite": True,  # a label's PDF is written again after an interruption
-            },
-        }
-        if LABELS_BUCKET
-        else {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
-    ),
+    "labels": label_storage(LABELS_BUCKET),
 }
 
 # --- Logs ---

@@ -17,9 +17,10 @@ from labels.carrier_clients import client
 from labels.contract_admin import CarrierContractAdmin
 from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter
 from labels.forms import AdoptForm
-from labels.listing import LISTED_AT_MOST, CappedPaginator, LabelList, ReadOnly, found_by, refuse_nul
+from labels.listing import LabelList, found_by
 from labels.models import CarrierContract, LabelState, ShippingLabel
 from labels.states import state_label, state_meaning
+from shops.listing import LISTED_AT_MOST, CappedPaginator, ReadOnly, refuse_nul
 from shops.models import AccessToken
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look

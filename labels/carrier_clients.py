@@ -10,7 +10,7 @@ from carriers.base import Carrier, Endpoint
 from carriers.guard import Limits
 
 
-# With the condition the first requests of a process wait for one client; each would make one with limits of its own.
+# The condition lets the first requests of a process wait for one client, instead of each making its own.
 @cached({}, condition=Condition())
 def client(carrier_code: str) -> Carrier:
     endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])

@@ -9,8 +9,8 @@ from django.utils.html import format_html, format_html_join
 
 from carriers.products import PRODUCTS
 from labels.filters import CarrierFilter
-from labels.listing import ReadOnly
 from labels.models import CarrierContract
+from shops.listing import ReadOnly
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from django.db import DatabaseError, IntegrityError, InterfaceError, connection,
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from carriers.base import Credentials, CustomsArticle, Package, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from labels import storage
 from labels.carrier_clients import client
@@ -33,6 +32,7 @@ from labels.errors import (
 )
 from labels.idempotency import IdempotencyKey
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.shipments import shipment
 
 # A database that restarts is waited for this long, when what it has to keep was paid for.
 PATIENCE_S = 15.0
@@ -284,46 +284,3 @@ def persistently(write: Callable[[], T]) -> T:
                 raise
             connection.close()
             time.sleep(PAUSE_S)
-
-
-def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
-    """The order in the carriers' terms."""
-    code = label.pickup_point_code
-    return Shipment(
-        id=label.id,
-        product_code=label.product_code,
-        sender=party(label.sender),
-        recipient=party(label.recipient),
-        packages=tuple(Package(Decimal(weight)) for weight in label.weights_kg),
-        ship_at=timezone.now(),
-        reference=label.reference,
-        pickup_point=PickupPoint(code) if code else None,
-        commercial_name=contract.commercial_name,
-        customs=customs(contract),
-        override=contract.override(label.product_code),
-    )
-
-
-def party(address: dict[str, str]) -> Party:
-    return Party(
-        first_name=address["firstName"],
-        last_name=address["lastName"],
-        address1=address["address1"],
-        zip_code=address["zip"],
-        city=address["city"],
-        country_code=address["countryCode"],
-        phone=address["phone"],
-        email=address.get("email", ""),
-    )
-
-
-def customs(contract: CarrierContract) -> tuple[CustomsArticle, ...]:
-    if not contract.customs_description or contract.customs_value_eur is None:
-        return ()
-    return (
-        CustomsArticle(
-            description=contract.customs_description,
-            value_eur=contract.customs_value_eur,
-            hs_code=contract.customs_hs_code,
-        ),
-    )

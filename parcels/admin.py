@@ -1,32 +1,25 @@
 """The staff's view of parcels, which answers "where is this parcel": found, shown, never changed."""
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from parcels.filters import CarrierFilter, CreatedFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber
 from parcels.templatetags.parcel_page import NOTHING, status_label, time
+from shops.listing import CappedList, CappedPaginator, ReadOnly, refuse_nul
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
 
     ParcelModelAdmin = admin.ModelAdmin[Parcel]
-    ParcelPaginator = Paginator[Parcel]
 else:
     from unfold.admin import ModelAdmin as ParcelModelAdmin
     from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-    ParcelPaginator = Paginator
-
-LISTED_AT_MOST = 1000
-NOT_LISTED = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
 
 admin.site.index_template = "parcels/admin_index.html"
 
@@ -54,40 +47,14 @@ def found_by(text: str) -> QuerySet[Any, Any]:
     )
 
 
-class CappedPaginator(ParcelPaginator):
-    """Pages over the newest, up to a number: beyond it one searches, and nothing counts millions of rows."""
-
-    template_name = "parcels/pagination.html"
-
-    @cached_property
-    def found(self) -> int:
-        """How many there are, counted no further than to know that there are too many."""
-        parcels = cast("QuerySet[Parcel]", self.object_list)
-        return parcels.order_by()[: LISTED_AT_MOST + 1].count()
-
-    @cached_property
-    def count(self) -> int:
-        return min(self.found, LISTED_AT_MOST)
-
-    @property
-    def is_capped(self) -> bool:
-        return self.found > LISTED_AT_MOST
-
-
-class ParcelList(ChangeList):
+class ParcelList(CappedList):
     """The list reads what it shows; histories and items stay in the database."""
 
-    def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
-        return super().get_queryset(*args, **kwargs).defer(*NOT_LISTED)
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        if not self.query and not self.has_active_filters:
-            self.full_result_count = self.result_count  # offers "Show all" only where something is left out
+    not_listed = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
 
 
 @admin.register(Parcel)
-class ParcelAdmin(ParcelModelAdmin):
+class ParcelAdmin(ReadOnly, ParcelModelAdmin):
     """Parcels, to look at: what a shop's systems report is not for staff to change."""
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
@@ -121,15 +88,6 @@ class ParcelAdmin(ParcelModelAdmin):
         text = search_term.strip()
         return (queryset.filter(pk__in=found_by(text)) if text else queryset), False
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Parcel | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Parcel | None = None) -> bool:
-        return False
-
     @admin.display(description="number")
     def number(self, parcel: Parcel) -> str:
         others = len(set(parcel.tracking_numbers) - {parcel.tracking_id})
@@ -158,9 +116,3 @@ class ParcelAdmin(ParcelModelAdmin):
 
     class Media:
         css = {"all": ["parcels/admin.css"]}
-
-
-def refuse_nul(*texts: str) -> None:
-    """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
-    if any("\0" in text for text in texts):
-        raise BadRequest("A NUL character is no part of any text here.")

@@ -20,7 +20,13 @@ import redis
 
 START_TIMEOUT_S = 10
 # What a run on SQLite leaves at its default is not taken over from the developer's shell either.
-SETTINGS = ("DATABASE_URL", "DEBUG", "LOG_FORMAT", "RATE_LIMIT", "REDIS_URL", "TRUSTED_PROXIES")
+SETTINGS = (
+    *("DATABASE_URL", "DEBUG", "LOG_FORMAT", "RATE_LIMIT", "REDIS_URL", "TRUSTED_PROXIES"),
+    *("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL", "CARRIER_TIMEOUT", "CARRIER_CONCURRENCY"),
+    *("LEASE_MARGIN", "RECONCILE_WAIT", "PUBLIC_BASE_URL", "LABELS_DIR", "LABELS_BUCKET"),
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"),
+    *("AWS_DEFAULT_REGION", "AWS_S3_ENDPOINT_URL", "AWS_S3_ADDRESSING_STYLE"),
+)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",

@@ -64,6 +64,8 @@ def _read_request(stream: socket.socket) -> bytes:
             return b""
         request += piece
     head, _, body = request.partition(b"\r\n\r\n")
+    if b"expect: 100-continue" in head.lower():
+        stream.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")  # the client waits a second for it
     length = _LENGTH.search(head)
     while length and len(body) < int(length[1]):
         body += stream.recv(65536)

@@ -76,6 +76,17 @@ BAD: dict[str, list[str | None]] = {
     "HTTPS": ["", "maybe", "2"],
     "DEBUG": ["", "maybe", "2"],
     "LOG_FORMAT": ["", "xml", "JSON"],
+    "CREDENTIALS_KEYS": [None, "", "hunter2", f"{ENVIRONMENT['CREDENTIALS_KEYS']},hunter2", "x" * 44],
+    "ALPHA_URL": ["", "hunter2", "ftp://host/", "//host/"],
+    "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
+    "BETA_URL": ["", "hunter2", "ftp://host/"],
+    "PUBLIC_BASE_URL": ["hunter2", "ftp://host/"],
+    "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
+    "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
+    "LEASE_MARGIN": ["", "0", "-1", "nan"],
+    "RECONCILE_WAIT": ["", "0", "-1", "nan"],
+    "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
+    "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
 
 
@@ -111,6 +122,7 @@ def test_a_bad_value_stops_the_start_and_is_not_shown(
         monkeypatch.delenv(name)
     else:
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LABELS_BUCKET", "labels")  # with which the settings of a bucket count too
     with pytest.raises(EnvError) as caught:
         load()
     assert name in str(caught.value)
@@ -195,3 +207,16 @@ def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "DATABASE_URL is SQLite" in done.stderr
     assert "REDIS_URL is not set" in done.stderr
+
+
+def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LABELS_BUCKET", "labels")
+    labels = load()["STORAGES"]["labels"]
+    assert labels["BACKEND"] == "labels.storage.LabelBucket"
+    options = labels["OPTIONS"]
+    config = options["client_config"]
+    assert config.signature_version == "s3v4"
+    assert (options["querystring_auth"], options["querystring_expire"]) == (True, 900)
+    assert options["default_acl"] is None
+    assert config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout) <= 15
+    assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2

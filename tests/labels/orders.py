@@ -1,6 +1,7 @@
 """Bodies of label orders, one that each product takes."""
 
 import json
+import re
 from typing import Any
 
 from carriers.products import PRODUCTS
@@ -35,10 +36,15 @@ RECIPIENT: Json = {
 }
 # What must be in no answer and no line of a log; the tests that look for it use these two addresses.
 PERSONAL = (
-    *("zoé", "zoe", "lefèvre", "lefevre", "église", "eglise", "lyon", "69002", "472001122"),
-    *("søren", "soren", "grünwald", "grunwald", "œdipe", "oedipe", "villeneuve", "75011", "612345678", "mail.example"),
+    *("zoé", "zoe", "lefèvre", "lefevre", "église", "eglise", "lyon", "69002"),
+    *("søren", "soren", "grünwald", "grunwald", "œdipe", "oedipe", "villeneuve", "75011", "mail.example"),
+    *(start + number for number in ("472001122", "612345678") for start in ("", "0", "33")),
 )
 SECRETS = (*PASSWORD.values(), *ACCOUNT.values())
+# As words of their own: within an identifier or the fraction of a number they are there by chance.
+TO_HIDE = re.compile(
+    rf"(?<![0-9a-z.])({'|'.join(map(re.escape, map(str.lower, (*PERSONAL, *SECRETS))))})(?![0-9a-z])", re.IGNORECASE
+)
 
 
 def order(product_code: str = "alpha-13", **changes: Any) -> Json:
@@ -74,4 +80,4 @@ def post(caller: Caller, body: Any, key: str | None = None, **options: Any) -> R
 
 def personal_in(text: str) -> list[str]:
     """What of the two addresses and the contracts' secrets a text shows although it must not."""
-    return [value for value in (*PERSONAL, *SECRETS) if value in text.lower()]
+    return TO_HIDE.findall(text)

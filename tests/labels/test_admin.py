@@ -26,9 +26,10 @@ from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from labels import carrier_clients, decisions, forms, listing, states, storage
+from labels import carrier_clients, decisions, forms, states, storage
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease, new_label_id
 from labels.reconciling import reconcile
+from shops import listing
 from shops.models import Shop
 from tests.conftest import Caller, Response, client
 from tests.factories import AccessTokenFactory, ShopFactory

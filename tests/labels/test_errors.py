@@ -14,7 +14,7 @@ from labels import carrier_clients
 from labels.models import CarrierContract, LabelState, ShippingLabel
 from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, assert_coded
-from tests.labels.orders import PRODUCT, Json, order, personal_in, post, weighing
+from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, Json, order, personal_in, post, weighing
 
 BETA = PRODUCT["beta"]
 KEY = "k-1"
@@ -260,6 +260,11 @@ CODES = {
         )
     ),
 }
+
+
+def test_the_search_for_what_is_personal_finds_it() -> None:
+    for text in (*SENDER.values(), *RECIPIENT.values()):
+        assert personal_in(f"x {text} y") or text == "FR"
 
 
 def test_every_code_has_a_case() -> None:

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from parcels import admin
 from parcels.models import Parcel, TrackingStatus
+from shops import listing
 from shops.models import Shop
 from tests.conftest import client
 from tests.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
@@ -186,7 +186,7 @@ def test_the_list_reads_no_histories(staff: Client, shop: Shop) -> None:
 
 
 def test_the_list_counts_no_further_than_it_pages(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin, "LISTED_AT_MOST", 3)
+    monkeypatch.setattr(listing, "LISTED_AT_MOST", 3)
     for number in range(5):
         import_parcel(shop, id=f"P{number}")
     with CaptureQueriesContext(connection) as captured:

@@ -3,10 +3,12 @@
 import importlib
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
+
+from shops import commands
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``carrier_sandbox [--host H] [--port P]``."""
 
     help = "Serve both carriers' protocols and make real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."

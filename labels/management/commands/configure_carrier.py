@@ -10,7 +10,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from carriers import CARRIERS
+from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
+from carriers.text import Slot, fitting, to_latin
 from labels.models import CarrierContract
 from shops import commands
 from shops.models import Shop
@@ -73,22 +75,29 @@ def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
     for text in options["product"]:
         match = PRODUCT.fullmatch(text)
         if match is None or match["code"] not in own:
-            raise CommandError(f"--product {text}: needs CODE[=CARRIERCODE[:SERVICE]] with one of {', '.join(own)}")
+            raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]] with one of {', '.join(own)}")
         replaced = {"carrier_code": match["carrier_code"], "service": match["service"] or ""}
         products[match["code"]] = replaced if match["carrier_code"] else None
     return products
 
 
 def read_names(options: dict[str, Any]) -> dict[str, str]:
-    name: str = options["commercial_name"].strip()
-    if len(name) > CarrierContract._meta.get_field("commercial_name").max_length:  # type: ignore[operator]  # it has one
-        raise CommandError("--commercial-name: needs at most 35 characters")
-    return {"commercial_name": name}
+    return {"commercial_name": read_text(options, "commercial_name", 35)}
+
+
+def read_text(options: dict[str, Any], name: str, limit: int) -> str:
+    """Text that the carriers can print; raise CommandError."""
+    slot = Slot(options["carrier"], f"--{name.replace('_', '-')}", limit)
+    try:
+        return fitting(to_latin(options[name], slot), slot)
+    except CarrierError as error:
+        raise CommandError(str(error)) from None
 
 
 def read_customs(options: dict[str, Any]) -> dict[str, Any]:
     """The article that is declared to customs: all of it or nothing; raise CommandError."""
-    description, value, hs_code = (options[f"customs_{name}"] for name in ("description", "value", "hs_code"))
+    description = read_text(options, "customs_description", 64)
+    value, hs_code = options["customs_value"], options["customs_hs_code"]
     if not any((description, value, hs_code)):
         return {"customs_description": "", "customs_value_eur": None, "customs_hs_code": ""}
     if not all((description, value, hs_code)):
@@ -101,14 +110,15 @@ def read_customs(options: dict[str, Any]) -> dict[str, Any]:
         raise CommandError("--customs-value: needs euros above 0, with at most two decimals")
     if not re.fullmatch(r"[0-9]{4,10}", hs_code):
         raise CommandError("--customs-hs-code: needs 4 to 10 digits")
-    if len(description) > 64:  # noqa: PLR2004 - the carrier's limit
-        raise CommandError("--customs-description: needs at most 64 characters")
     return {"customs_description": description, "customs_value_eur": euros, "customs_hs_code": hs_code}
 
 
 def read_secret(options: dict[str, Any]) -> tuple[str, str]:
     """Password and API key, one of them empty; raise CommandError."""
-    secret = sys.stdin.readline().strip("\r\n")
+    try:
+        secret = sys.stdin.buffer.readline().decode().strip("\r\n")
+    except UnicodeDecodeError:
+        secret = ""
     if not secret.strip() or len(secret) > MAX_SECRET_LENGTH or not secret.isprintable():
         raise CommandError("standard input: needs the secret, in one line")
     return (secret, "") if options["password_stdin"] else ("", secret)

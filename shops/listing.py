@@ -1,0 +1,131 @@
+"""What the staff's lists of large tables share: counted no further than they page, narrowed by day."""
+
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+if TYPE_CHECKING:  # unfold ships no types; its filters are the admin's, with another look
+    from django.contrib.admin import SimpleListFilter as CheckboxFilter
+    from django.contrib.admin import SimpleListFilter as DropdownFilter
+
+    RowPaginator = Paginator[Any]
+else:
+    from unfold.contrib.filters.admin import CheckboxFilter, DropdownFilter
+
+    RowPaginator = Paginator
+
+__all__ = ["CappedList", "CappedPaginator", "CheckboxFilter", "DropdownFilter", "PeriodFilter", "refuse_nul"]
+
+LISTED_AT_MOST = 1000
+
+
+class CappedPaginator(RowPaginator):
+    """Pages over the newest, up to a number: beyond it one searches, and nothing counts millions of rows."""
+
+    template_name = "shops/pagination.html"
+
+    @cached_property
+    def found(self) -> int:
+        """How many there are, counted no further than to know that there are too many."""
+        rows = cast("QuerySet[Any]", self.object_list)
+        return rows.order_by()[: LISTED_AT_MOST + 1].count()
+
+    @cached_property
+    def count(self) -> int:
+        return min(self.found, LISTED_AT_MOST)
+
+    @property
+    def is_capped(self) -> bool:
+        return self.found > LISTED_AT_MOST
+
+
+class CappedList(ChangeList):
+    """A list that leaves in the database what it does not show."""
+
+    not_listed: tuple[str, ...] = ()
+
+    def get_queryset(self, *args: Any, **kwargs: Any) -> QuerySet[Any]:
+        return super().get_queryset(*args, **kwargs).defer(*self.not_listed)
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count  # offers "Show all" only where something is left out
+
+
+class ReadOnly:
+    """Rows that are looked at: they are not for the admin to make, edit or delete."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def day_field(label: str) -> forms.DateField:
+    """A day, entered with the browser's own calendar."""
+    return forms.DateField(
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "day"}, format="%Y-%m-%d"),
+    )
+
+
+class PeriodForm(forms.Form):
+    """The first and the last day of a period; either may be missing."""
+
+    created_from = day_field("from")
+    created_to = day_field("to")
+
+
+class PeriodFilter(admin.ListFilter):
+    """Rows created in a period of days in UTC."""
+
+    title = "day of creation (UTC)"
+    template = "unfold/filters/filters_date_range.html"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.used_parameters = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
+        self.form = PeriodForm(self.used_parameters)
+
+    def expected_parameters(self) -> list[str | None]:
+        return list(PeriodForm.base_fields)
+
+    def has_output(self) -> bool:
+        return True
+
+    def choices(self, changelist: ChangeList) -> Any:
+        yield {"form": self.form}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.form.is_valid():
+            return queryset.none()
+        first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
+        if first:
+            queryset = queryset.filter(created_at__gte=self.midnight(first))
+        if last and last < date.max:
+            queryset = queryset.filter(created_at__lt=self.midnight(date.fromordinal(last.toordinal() + 1)))
+        return queryset
+
+    @staticmethod
+    def midnight(day: date) -> Any:
+        """The first moment of a day in UTC, as the rows' `created_at` has it."""
+        raise NotImplementedError
+
+
+def refuse_nul(*texts: str) -> None:
+    """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
+    if any("\0" in text for text in texts):
+        raise BadRequest("A NUL character is no part of any text here.")

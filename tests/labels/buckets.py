@@ -1,0 +1,87 @@
+"""A real S3 server, which refuses altered and expired URLs: MiniStack, in a virtual environment of its own."""
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from tests.processes import ROOT, wait_for_port
+
+SERVER = ROOT / ".venv-s3" / "bin" / "python"
+KEY_ID = SECRET = "test"  # the only pair it knows
+REGION = "eu-west-3"
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A private bucket."""
+
+    endpoint_url: str
+    name: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What an operator sets."""
+        return {
+            "LABELS_BUCKET": self.name,
+            "AWS_S3_ENDPOINT_URL": self.endpoint_url,
+            "AWS_ACCESS_KEY_ID": KEY_ID,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": REGION,
+        }
+
+
+def client(endpoint_url: str, secret: str = SECRET) -> Any:
+    config = Config(signature_version="s3v4", s3={"addressing_style": "path"})
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint_url,
+        region_name=REGION,
+        aws_access_key_id=KEY_ID,
+        aws_secret_access_key=secret,
+        config=config,
+    )
+
+
+@contextmanager
+def s3_server(folder: Path) -> Iterator[Bucket]:
+    """Run the server with its files in `folder`; yield a bucket in it."""
+    if not SERVER.exists():
+        raise pytest.UsageError("the S3 server is missing: `make .venv-s3/.done` (or `make test`) installs it")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "AUTH": "true",
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "SERVICES": "s3",
+        "S3_DATA_DIR": str(folder / "s3"),
+    }
+    with (
+        (folder / "log").open("wb") as log,
+        # A session of its own: Ctrl-C in the terminal is for pytest, which then stops the server.
+        subprocess.Popen(
+            [SERVER, "-m", "ministack"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
+        ) as process,
+    ):
+        try:
+            wait_for_port(port, process)
+            bucket = Bucket(f"http://127.0.0.1:{port}", "labels")
+            made = client(bucket.endpoint_url)
+            made.create_bucket(Bucket=bucket.name, CreateBucketConfiguration={"LocationConstraint": REGION})
+            made.close()
+            yield bucket
+        finally:
+            process.terminate()

@@ -1,0 +1,93 @@
+"""Whatever happens to an order, its two addresses and the contracts' secrets are in no answer and no line of a log."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carriers.alpha import AlphaClient
+from config.logs import JsonFormatter, TextFormatter
+from labels.models import CarrierContract, ShippingLabel
+from labels.reconciling import reconcile
+from tests.conftest import Caller, Response
+from tests.labels.conftest import Sandbox, row
+from tests.labels.orders import PRODUCT, SENDER, SHIPMENTS, order, personal_in, post
+from tests.labels.test_reconciling import pass_time
+
+
+@pytest.fixture(autouse=True)
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """After the test, look at what it has logged, as the service would write it in either form."""
+    caplog.set_level(logging.DEBUG)
+    yield
+    records = caplog.get_records("call")
+    assert [record for record in records if record.name == "service.request"]
+    for formatter in (JsonFormatter(), TextFormatter()):
+        lines = [formatter.format(record) for record in records]
+        assert [line for line in lines if personal_in(line)] == []
+
+
+def assert_private(*responses: Response) -> None:
+    for response in responses:
+        whole = response.content.decode() + str(response.headers)
+        assert personal_in(whole) == []
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_of_a_label_that_is_bought_replayed_and_retrieved(product_code: str, buyer: Caller) -> None:
+    buyer.shop.sender_address = SENDER
+    buyer.shop.save()
+    body = order(product_code)
+    del body["originAddress"]
+    responses = [post(buyer, body, key="k"), post(buyer, body, key="k"), buyer.get(f"{SHIPMENTS}/{row().id}")]
+    assert [response.status_code for response in responses] == [201, 201, 200]
+    assert_private(*responses)
+
+
+def test_of_a_body_that_is_refused(asker: Caller) -> None:
+    broken = str(order()).encode()
+    bad = order(
+        origin={"phone": "Zoé"}, destination={"email": "soren", "zip": "75011" * 300, "countryCode": "Grünwald"}
+    )
+    responses = [post(asker, bad), post(asker, broken), post(asker, [order()]), post(asker, order(carrierCode="Lyon"))]
+    assert [response.status_code for response in responses] == [400] * 4
+    assert_private(*responses)
+
+
+@pytest.mark.parametrize("fault", ["closemade", "close", "nolabel"])
+def test_of_a_label_that_is_reconciled(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm(fault, count=1)
+    first = post(buyer, order(), key="k")
+    pass_time(2000)
+    reconcile()
+    assert_private(first, post(buyer, order(), key="k"))
+
+
+def test_of_a_label_that_the_storage_refuses(buyer: Caller, folder: Path) -> None:
+    folder.write_text("no folder")
+    response = post(buyer, order(), key="k")
+    reconcile()
+    assert response.status_code == 500
+    assert_private(response)
+
+
+def test_of_a_contract_that_cannot_be_opened(buyer: Caller) -> None:
+    CarrierContract.objects.update(encrypted_credentials="x")
+    response = post(buyer, order())
+    assert response.status_code == 500
+    assert_private(response)
+
+
+def test_of_a_purchase_that_a_fault_of_ours_breaks_off(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: AlphaClient, shipment: Any, credentials: Any) -> Any:
+        raise RuntimeError(f"{shipment.sender.person} {shipment.recipient.email} {credentials.password}")
+
+    monkeypatch.setattr(AlphaClient, "create_label", broken)
+    responses = [post(buyer, order(), key="k") for _ in range(2)]
+    assert [response.json()["code"] for response in responses] == ["ALPHA_OUTCOME_UNKNOWN"] * 2
+    assert ShippingLabel.objects.count() == 1
+    assert_private(*responses)
