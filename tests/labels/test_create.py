@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from carriers.products import PRODUCTS
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, assert_error, client, forget
+from tests.conftest import Caller, assert_error, client
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, order, post, weighing
 
@@ -325,9 +325,3 @@ def test_any_text_that_can_be_printed_is_kept_as_it_is(buyer: Caller) -> None:
     text = "  \u00e9 e\u0301 \U0001f600 \u202e \n'\"<&;--  "
     assert post(buyer, order(orderId=text)).json()["orderId"] == text
     assert row().order_id == text
-
-
-def test_a_token_of_the_shop_is_named_on_the_row_and_the_shop_is_read_afresh(buyer: Caller) -> None:
-    forget()
-    assert post(buyer, order()).status_code == 201
-    assert row().token_id == buyer.shop.tokens.get().id
