@@ -148,6 +148,17 @@ class Stage:
     def environment(self) -> dict[str, str]:
         return dict(os.environ)
 
+    @contextmanager
+    def setting(self, variables: dict[str, str]) -> Iterator[None]:
+        """Let processes that are started in the block see other settings."""
+        before = self.environment
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
     def ledger(self) -> list[dict[str, Any]]:
         """What the carriers made and will bill."""
         connection = HTTPConnection("127.0.0.1", self.sandbox_port, timeout=ANSWER_TIMEOUT_S)
