@@ -1,6 +1,5 @@
 """Purchases that were interrupted are finished or classified: by asking alpha, never by buying again."""
 
-import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -313,10 +312,8 @@ def test_a_retry_and_a_reconciler_at_once_finish_a_label_once(buyer: Caller, san
     folder.write_text("no folder")
     post(buyer, order(), key=KEY)
     folder.unlink()
-    done = threading.Barrier(2)
 
     def do(number: int) -> Any:
-        done.wait(10)
         return reconcile() if number else post(buyer, order(), key=KEY).status_code
 
     status = in_threads(2, do)[0]

@@ -1,7 +1,6 @@
 """What is no label order: every field at fault is named at once by its JSON path, and no carrier is called."""
 
 import copy
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from carriers.products import PRODUCTS
 from labels.models import ShippingLabel
 from tests.conftest import Caller, assert_error
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, Json, order, post, weighing
+from tests.labels.orders import PRODUCT, Json, order, post, weighing
 
 BETA = PRODUCT["beta"]
 REQUIRED = "is required."
@@ -364,8 +363,3 @@ def test_an_order_id_at_the_limit_is_taken(product_code: str, count: int, buyer:
 def test_a_pickup_point_where_none_is_needed_is_left_out(buyer: Caller, sandbox: Sandbox) -> None:
     assert post(buyer, order(pickupPointCode="1234A")).status_code == 201
     assert sandbox.printed(sandbox.made()[0]).pickup_point == ""
-
-
-def test_the_two_addresses_of_these_tests_are_right() -> None:
-    assert set(SENDER) | {"email"} == set(RECIPIENT)
-    assert json.loads(json.dumps(order())) == order()
