@@ -21,7 +21,7 @@ from carriers.base import Credentials, ProductOverride
 from carriers.products import PRODUCTS
 from labels import encryption
 from shops.fields import KeyField, NullableKeyField
-from shops.models import Shop
+from shops.models import Shop, new_id
 
 CARRIER_CHOICES = [(name, name) for name in CARRIERS]
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -31,7 +31,7 @@ EPOCH_MS = 1_735_689_600_000  # 2025-01-01
 
 
 def new_contract_id() -> str:
-    return f"ctr_{secrets.token_hex(8)}"
+    return new_id("ctr")
 
 
 def new_label_id() -> str:

@@ -21,12 +21,17 @@ identifier = RegexValidator(
 )
 
 
+def new_id(prefix: str) -> str:
+    """A new identifier. What follows the underscore is a letter: ``_23`` in a path is an escape to the admin."""
+    return f"{prefix}_{secrets.choice('abcdef')}{secrets.token_hex(8)[1:]}"
+
+
 def new_shop_id() -> str:
-    return f"shop_{secrets.token_hex(8)}"
+    return new_id("shop")
 
 
 def new_token_id() -> str:
-    return f"tok_{secrets.token_hex(8)}"
+    return new_id("tok")
 
 
 class Shop(models.Model):
