@@ -12,7 +12,7 @@ from botocore.config import Config
 from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
-from environs import Env, ValidationError, validate
+from environs import Env, EnvError, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -330,6 +330,16 @@ LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"))
 LABELS_BUCKET = env.str("LABELS_BUCKET", "")
 
 
+def aws_keys() -> dict[str, str | None]:
+    """Both keys of an account, or none: the machine's own role then."""
+    names = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY"}
+    keys = {option: env.str(name, "") or None for option, name in names.items()}
+    missing = [name for option, name in names.items() if keys[option] is None]
+    if len(missing) == 1:
+        raise EnvError(f'Environment variable "{missing[0]}" not set: the two AWS keys go together')
+    return keys
+
+
 def label_storage(bucket: str) -> dict[str, Any]:
     """Where the PDFs of labels are kept: a private bucket, or a folder that only the service's own account reads."""
     if not bucket:
@@ -339,8 +349,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
         "BACKEND": "labels.storage.LabelBucket",
         "OPTIONS": {
             "bucket_name": bucket,
-            "access_key": env.str("AWS_ACCESS_KEY_ID", None),
-            "secret_key": env.str("AWS_SECRET_ACCESS_KEY", None),
+            **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
             "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=http_url_or_none) or None,

@@ -1,5 +1,7 @@
 """The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
 
+All of it within a slot, which is taken first: what is too much at a time costs nothing, and nothing is written of it.
+
 A label is never lost and never bought twice: its row is there before the carrier is called, with the id that the
 carrier keeps as its reference; what the carrier gave is in the database before anything else is done with it; and
 whatever was interrupted stays visible, to `labels.reconciling` and to the staff.
@@ -27,16 +29,21 @@ from labels.errors import (
     ProductNotInContractError,
     PurchaseFailedError,
     StorageUnavailableError,
+    TooManyPurchasesError,
     message_of,
     status_of,
 )
 from labels.idempotency import IdempotencyKey
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.serializers import NO_SENDER
 from labels.shipments import shipment
+from labels.slots import NoSlotError, slots
 
 # A database that restarts is waited for this long, when what it has to keep was paid for.
 PATIENCE_S = 15.0
 PAUSE_S = 0.25
+# A repeated request that only has to store the PDF waits this long for a slot.
+SLOT_PATIENCE_S = 0.5
 DATABASE_ERRORS = (DatabaseError, InterfaceError)
 logger = logging.getLogger("labels.purchase")
 T = TypeVar("T")
@@ -63,14 +70,17 @@ def buy(
     # What can fail here without the carrier fails before there is a row, which would have to be explained.
     ordered, credentials = shipment(label, contract), contract.credentials
     try:
-        reserve(label)
+        with slots.hold(label.carrier_code, key=key and (shop_id, key.value)):
+            reserve(label)
+            purchased = call(label, ordered, credentials)
+            keep(label, purchased)
+            return finish(label), False
+    except NoSlotError as error:
+        return replay_at_work(label, key, error), True
     except IntegrityError:
         if key is None:
             raise
         return replay_faster(shop_id, key), True
-    purchased = call(label, ordered, credentials)
-    keep(label, purchased)
-    return finish(label), False
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
@@ -78,7 +88,7 @@ def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) ->
     if "originAddress" in order:
         return order
     if sender_address is None:
-        raise ValidationError({"originAddress": "is required, as the shop has no sender address of its own."})
+        raise ValidationError({"originAddress": NO_SENDER})
     return order | {"originAddress": sender_address}
 
 
@@ -104,7 +114,7 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.GENERATED:
             return label
         case LabelState.RECEIVED:
-            return finish(label)
+            return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:
             raise IdempotencyKeyInProgressError
         case LabelState.PURCHASING:
@@ -118,6 +128,25 @@ def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
     if earlier is None:  # it made nothing and has released the key since
         raise IdempotencyKeyInProgressError
     return replay(earlier, key)
+
+
+def replay_at_work(label: ShippingLabel, key: IdempotencyKey | None, no_slot: NoSlotError) -> ShippingLabel:
+    """Answer a request that found no slot, and has bought nothing: as the one does that is at work with its key."""
+    if key and (earlier := find_earlier(label.shop_id, key)):
+        return replay(earlier, key)
+    if no_slot.is_key_at_work:  # it has the slot, and no row yet
+        raise IdempotencyKeyInProgressError
+    raise TooManyPurchasesError(label.carrier_code)
+
+
+def finish_again(label: ShippingLabel) -> ShippingLabel:
+    """Finish a label that waits for the storage, within a slot; raise LabelError."""
+    try:
+        with slots.hold(label.carrier_code, wait_s=SLOT_PATIENCE_S):
+            latest = ShippingLabel.objects.get(id=label.id)  # stored by another meanwhile, maybe
+            return latest if latest.state == LabelState.GENERATED else finish(latest)
+    except NoSlotError:
+        raise IdempotencyKeyInProgressError from None
 
 
 def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:

@@ -62,10 +62,15 @@ def store(label: ShippingLabel) -> None:
 
 
 def hold(label: ShippingLabel) -> None:
-    """Leave it to a person: the carrier can't be asked, or did not know enough."""
+    """Leave it to a person: the carrier can't be asked, or did not know enough.
+
+    Unless it is this process's no more: one that was suspended may find it settled or decided, or taken by another.
+    """
+    mine = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
+    if not mine.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
+        return
     if label.state == LabelState.PURCHASING:
         purchase.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
-    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now() + ASK_AGAIN_AFTER)
 
 
 def ask(label: ShippingLabel) -> None:

@@ -13,9 +13,10 @@ from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import ShippingLabel
 from shops.addresses import AddressSerializer, EmailField, TextField
-from shops.strict import Fault, NumberField, ObjectSerializer, StringField
+from shops.strict import Fault, NumberField, ObjectSerializer, StringField, put
 
 MAX_WEIGHT_KG = 30
+NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
@@ -37,7 +38,11 @@ class DestinationSerializer(AddressSerializer):
 
 
 class LabelOrderSerializer(ObjectSerializer):
-    """The body of a label order; every fault in it is reported at once."""
+    """The body of a label order; every fault in it is reported at once.
+
+    The context has the shop's own `sender_address`. That there is none is a fault of a purchase, which a replay is not,
+    so it is only reported here along with others.
+    """
 
     orderId = TextField(max_length=255)
     carrierCode = StringField()
@@ -48,6 +53,15 @@ class LabelOrderSerializer(ObjectSerializer):
     destinationAddress = DestinationSerializer()
     # No more are looked at than any carrier takes: a body of 1 MiB has room for a hundred thousand.
     parcels = ParcelSerializer(many=True, min_length=1, max_length=MAX_PARCELS)  # type: ignore[call-arg]  # the array's
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            is_missing = isinstance(data, dict) and "originAddress" not in data
+            if is_missing and not self.context.get("sender_address"):
+                put(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+            raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         carrier_code, product_code = data.get("carrierCode"), data.get("productCode")

@@ -98,6 +98,25 @@ def test_a_contract_set_up_since_can_not_tell_that_nothing_was_made(contract: Ca
     assert state(label) == LabelState.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"state": LabelState.FAILED, "idempotency_key": None, "leased_until": timezone.now() + timedelta(days=1)},
+        {"state": LabelState.INCOMPLETE},
+        {"leased_until": timezone.now() + timedelta(days=1)},
+    ],
+)
+def test_a_reconciler_that_was_suspended_holds_nothing_that_was_changed_meanwhile(
+    contract: CarrierContract, meanwhile: dict[str, Any]
+) -> None:
+    label = reconciling.take(interrupted().id)
+    assert label
+    ShippingLabel.objects.filter(id=label.id).update(**meanwhile)
+    before = ShippingLabel.objects.filter(id=label.id).values().get()
+    reconciling.hold(label)
+    assert ShippingLabel.objects.filter(id=label.id).values().get() == before
+
+
 def test_an_answer_counts_from_when_the_carrier_was_asked(
     contract: CarrierContract, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
