@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from statistics import quantiles
 
 from tests.benchmarks.drive import get, read_answer
-from tests.benchmarks.load import numbers
 from tests.drills.stage import SHIPMENTS, Answer, call, new_key, order
 
 PARCELS_PATH = "/public/v1/tracking/parcels/"
@@ -36,9 +35,9 @@ class Crowd:
     seconds: float
     pace_s: float
 
-    def look_ups(self, parcels: int) -> list[Seen]:
-        """Look up parcels that were loaded by the benchmark's loader."""
-        return self._all(lambda client: Visitor(self, parcels, client))
+    def look_ups(self, numbers: list[str]) -> list[Seen]:
+        """Look up parcels by any of these tracking numbers."""
+        return self._all(lambda client: Visitor(self, numbers, client))
 
     def labels(self) -> dict[str, list[Answer]]:
         """Order labels, from both carriers in turns; return all answers by key."""
@@ -67,14 +66,14 @@ class Crowd:
 class Visitor:
     """Looks up one parcel after another over a connection that it keeps."""
 
-    def __init__(self, crowd: Crowd, parcels: int, seed: int) -> None:
+    def __init__(self, crowd: Crowd, numbers: list[str], seed: int) -> None:
         self._crowd = crowd
-        self._parcels = parcels
+        self._numbers = numbers
         self._random = random.Random(seed)
         self._connection: socket.socket | None = None
 
     def ask(self) -> str:
-        number = self._random.choice(numbers(self._random.randrange(self._parcels)))
+        number = self._random.choice(self._numbers)
         try:
             connection = self._connected()
             connection.sendall(get(PARCELS_PATH + number, self._crowd.token))

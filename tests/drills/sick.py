@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from tests.benchmarks.drive import cpu_s
@@ -30,7 +30,7 @@ LEAD_S = 1.0  # until the label clients have taken what they get
 WHAT = {"alpha": "alpha hangs", "beta": "beta hangs", "both": "both carriers hang", "storage": "the storage hangs"}
 MATRIX_THREADS, MATRIX_CONCURRENCY = (1, 2, 4, 6, 8, 10), (1, 2, 3, 4)
 # What an excess label request may cost its client on a busy machine, a purchase at work left out.
-QUICK_S = 1.0
+QUICK_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,21 @@ class LookUps:
     def answered(self) -> float:
         return sum(each.outcome == "200" for each in self.seen) / len(self.seen)
 
+    @property
+    def rate(self) -> float:
+        return len(self.seen) / self.seconds
+
+    @property
+    def cpu_ms(self) -> float:
+        """Of the whole service, a look-up: while labels are ordered too, with what they cost."""
+        return 1000 * self.cpu_s / len(self.seen)
+
     def __str__(self) -> str:
         p50, p95, p99 = (1000 * value for value in percentiles([each.duration_s for each in self.seen]))
         slowest = 1000 * max(each.duration_s for each in self.seen)
         return (
-            f"{self.answered:8.2%} {len(self.seen) / self.seconds:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
-            f"{slowest:8.1f} ms {1000 * self.cpu_s / len(self.seen):7.2f} ms"
+            f"{self.answered:8.2%} {self.rate:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
+            f"{slowest:8.1f} ms {self.cpu_ms:7.2f} ms"
         )
 
 
@@ -85,7 +94,18 @@ class Run:
     def answers(self) -> list[Answer]:
         return [answer for seen in self.labels.values() for answer in seen]
 
+    def show_line(self) -> None:
+        """Print one line of the matrix."""
+        during, flat_out = self.phases["during"], self.phases["flat out"]
+        p50, p95, p99 = (1000 * value for value in percentiles([each.duration_s for each in during.seen]))
+        print(
+            f"{self.threads:7} {self.concurrency:11}  {during.answered:8.2%} {p50:8.1f} {p95:8.1f} {p99:8.1f} ms "
+            f"{flat_out.rate:7.0f}/s {flat_out.cpu_ms:6.2f} ms  {self.what}",
+            flush=True,
+        )
+
     def show(self) -> None:
+        """Print what happened, phase by phase."""
         print(
             f"\n{self.what}: {WORKERS} workers x {self.threads} threads, CARRIER_CONCURRENCY {self.concurrency}; "
             f"{LOOK_UP_CLIENTS} look-up clients, {LABEL_CLIENTS} label clients"
@@ -120,11 +140,13 @@ def main() -> None:
         pairs = [(threads, calls) for threads in MATRIX_THREADS for calls in MATRIX_CONCURRENCY]
     faults = []
     with stage("postgresql", {}, redis=True) as world:
-        fill()
+        numbers = fill()
+        if options.matrix:
+            print("threads CONCURRENCY  during:    p50      p95      p99     flat out:  CPU each")
         for threads, concurrency in pairs:
             for what in options.what or list(WHAT):
-                run = drill(world, what, threads, concurrency, options.seconds)
-                run.show()
+                run = drill(world, numbers, what, threads, concurrency, options.seconds)
+                run.show_line() if options.matrix else run.show()
                 faults += run.faults
     if options.matrix:  # where threads are too few, look-ups fail: this is what it shows
         return
@@ -134,42 +156,44 @@ def main() -> None:
     sys.exit(1 if faults else 0)
 
 
-def fill() -> None:
-    """Load the parcels that are looked up."""
+def fill() -> list[str]:
+    """Load the parcels that are looked up; return their numbers."""
     from django.db import connection  # noqa: PLC0415 - after the stage's set-up
 
-    from tests.benchmarks.load import load  # noqa: PLC0415
+    from tests.benchmarks.load import load, numbers  # noqa: PLC0415
 
     load(SHOP, PARCELS)
     connection.close()
+    return [number for index in range(PARCELS) for number in numbers(index)]
 
 
-def drill(world: Stage, what: str, threads: int, concurrency: int, seconds: float) -> Run:
+def drill(world: Stage, numbers: list[str], what: str, threads: int, concurrency: int, seconds: float) -> Run:
     run = Run(WHAT[what], threads, concurrency)
-    environment = {"CARRIER_CONCURRENCY": str(concurrency)}
+    storage: AbstractContextManager[dict[str, str]] = silent_bucket() if what == "storage" else nullcontext({})
     rows_before = rows()
-    with silent_bucket() if what == "storage" else nullcontext({}) as bucket, world.setting(environment | bucket):
-        with (
-            world.granian(workers=WORKERS, blocking_threads=threads) as (port, process),
-            ProcessPoolExecutor(2) as pool,
-        ):
-            visitors = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
+    with (
+        storage as bucket,
+        world.setting({"CARRIER_CONCURRENCY": str(concurrency)} | bucket),
+        world.granian(workers=WORKERS, blocking_threads=threads) as (port, process),
+        ProcessPoolExecutor(2) as pool,
+    ):
+        visitors = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
 
-            def look_up(crowd: Crowd) -> LookUps:
-                before_s, started_s = cpu_s(process.popen.pid), time.monotonic()
-                seen = pool.submit(crowd.look_ups, PARCELS).result()
-                return LookUps(seen, time.monotonic() - started_s, cpu_s(process.popen.pid) - before_s)
+        def look_up(crowd: Crowd) -> LookUps:
+            before_s, started_s = cpu_s(process.popen.pid), time.monotonic()
+            seen = pool.submit(crowd.look_ups, numbers).result()
+            return LookUps(seen, time.monotonic() - started_s, cpu_s(process.popen.pid) - before_s)
 
-            look_up(replace(visitors, seconds=LEAD_S))  # each thread has a connection to the database
-            run.phases["flat out"] = look_up(replace(visitors, clients=FLAT_OUT_CLIENTS, pace_s=0))
-            run.phases["before"] = look_up(visitors)
-            with sick(world, what):
-                buyers = Crowd(port, world.token, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
-                labels = pool.submit(buyers.labels)
-                time.sleep(LEAD_S)
-                run.phases["during"] = look_up(visitors)
-            run.labels = labels.result()
-            run.phases["after"] = look_up(visitors)
+        look_up(replace(visitors, seconds=LEAD_S))  # each thread has a connection to the database
+        run.phases["flat out"] = look_up(replace(visitors, clients=FLAT_OUT_CLIENTS, pace_s=0))
+        run.phases["before"] = look_up(visitors)
+        with sick(world, what, seconds + 2 * LEAD_S):
+            buyers = Crowd(port, world.token, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
+            labels = pool.submit(buyers.labels)
+            time.sleep(LEAD_S)
+            run.phases["during"] = look_up(visitors)
+        run.labels = labels.result()
+        run.phases["after"] = look_up(visitors)
     run.rows = rows() - rows_before
     run.bought_twice = Judge(world).keys(run.labels).bought_twice
     return run
@@ -186,10 +210,10 @@ def rows() -> int:
 
 
 @contextmanager
-def sick(world: Stage, what: str) -> Iterator[None]:
-    """Let carriers take requests and stay silent for as long as the block runs."""
+def sick(world: Stage, what: str, seconds: float) -> Iterator[None]:
+    """Let carriers take requests and stay silent, each request for so long, while the block runs."""
     for carrier in {"alpha": ["alpha"], "beta": ["beta"], "both": ["alpha", "beta"]}.get(what, []):
-        world.arm(fault="hang", carrier=carrier, delay_s=600)
+        world.arm(fault="hang", carrier=carrier, delay_s=seconds)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from labels import purchase, reconciling, storage
+from labels import ordering, persistence, purchase, reconciling, storage
 from labels.carrier_clients import client
 from labels.errors import LabelError, PurchaseFailedError
 from labels.idempotency import IdempotencyKey
@@ -63,7 +63,7 @@ def made(sandbox: SandboxServer) -> int:
 
 def interrupted(**fields: Any) -> ShippingLabel:
     """A purchase from half an hour ago, which never came to an end."""
-    label = purchase.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
+    label = ordering.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
     label.created_at = timezone.now() - timedelta(minutes=30)
     label.leased_until = timezone.now() - timedelta(minutes=20)
     for name, value in fields.items():
@@ -218,7 +218,7 @@ def test_a_database_that_stays_away_is_answered_with_what_is_known(
         save_state(label)
 
     monkeypatch.setattr(purchase, "save_state", saving)
-    monkeypatch.setattr(purchase, "PATIENCE_S", 0)
+    monkeypatch.setattr(persistence, "PATIENCE_S", 0)
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
