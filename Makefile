@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint bench drill lock clean
 
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
@@ -23,6 +23,16 @@ lint: .venv/.dev ## style, types, import contracts
 
 bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
+
+drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+	@status=0; \
+	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
+	for database in sqlite postgresql; do \
+		$(BIN)/python -m tests.drills.rush --database $$database || status=1; \
+		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
+	done; \
+	$(BIN)/python -m tests.drills.sick || status=1; \
+	exit $$status
 
 lock: .venv/.dev ## pin every requirement again, with hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt

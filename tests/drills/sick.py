@@ -1,9 +1,8 @@
-"""The sick-carrier drill: ``python -m tests.drills.sick [--seconds N] [--threads T] [--concurrency N] [--matrix]``.
+"""The sick-carrier drill: ``python -m tests.drills.sick [--seconds N] [--threads T] [--concurrency N] [--what W]``.
 
 The service as in production (granian, 2 workers, PostgreSQL, Redis), clients that look parcels up, and 32 clients that
 order labels while a carrier, or the storage, accepts connections and is silent. It prints how the look-ups fared
-before, during and after, and what the label clients were answered; ``--matrix`` does so for every number of threads
-and of calls a carrier may have.
+before, during and after, and what the label clients were answered. `tests.drills.threads` does so for many numbers.
 """
 
 import argparse
@@ -12,9 +11,10 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tests.benchmarks.drive import cpu_s
 from tests.drills.crowd import Crowd, Seen, percentiles
@@ -28,7 +28,6 @@ FLAT_OUT_CLIENTS = 16
 LABEL_CLIENTS, LABEL_PACE_S = 32, 0.25
 LEAD_S = 1.0  # until the label clients have taken what they get
 WHAT = {"alpha": "alpha hangs", "beta": "beta hangs", "both": "both carriers hang", "storage": "the storage hangs"}
-MATRIX_THREADS, MATRIX_CONCURRENCY = (1, 2, 4, 6, 8, 10), (1, 2, 3, 4)
 # What an excess label request may cost its client on a busy machine, a purchase at work left out.
 QUICK_S = 2.0
 
@@ -94,16 +93,6 @@ class Run:
     def answers(self) -> list[Answer]:
         return [answer for seen in self.labels.values() for answer in seen]
 
-    def show_line(self) -> None:
-        """Print one line of the matrix."""
-        during, flat_out = self.phases["during"], self.phases["flat out"]
-        p50, p95, p99 = (1000 * value for value in percentiles([each.duration_s for each in during.seen]))
-        print(
-            f"{self.threads:7} {self.concurrency:11}  {during.answered:8.2%} {p50:8.1f} {p95:8.1f} {p99:8.1f} ms "
-            f"{flat_out.rate:7.0f}/s {flat_out.cpu_ms:6.2f} ms  {self.what}",
-            flush=True,
-        )
-
     def show(self) -> None:
         """Print what happened, phase by phase."""
         print(
@@ -133,23 +122,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=10, help="granian's --blocking-threads")
     parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
     parser.add_argument("--what", choices=WHAT, action="append", help="what hangs; all in turns without it")
-    parser.add_argument("--matrix", action="store_true", help="every number of threads and of calls")
     options = parser.parse_args()
-    pairs = [(options.threads, options.concurrency)]
-    if options.matrix:
-        pairs = [(threads, calls) for threads in MATRIX_THREADS for calls in MATRIX_CONCURRENCY]
     faults = []
     with stage("postgresql", {}, redis=True) as world:
         numbers = fill()
-        if options.matrix:
-            print("threads CONCURRENCY  during:    p50      p95      p99     flat out:  CPU each")
-        for threads, concurrency in pairs:
-            for what in options.what or list(WHAT):
-                run = drill(world, numbers, what, threads, concurrency, options.seconds)
-                run.show_line() if options.matrix else run.show()
-                faults += run.faults
-    if options.matrix:  # where threads are too few, look-ups fail: this is what it shows
-        return
+        for what in options.what or list(WHAT):
+            run = drill(world, numbers, what, options.threads, options.concurrency, options.seconds)
+            run.show()
+            faults += run.faults
     print(f"\n{len(faults)} faults")
     for fault in faults:
         print(f"  FAULT {fault}")
@@ -178,14 +158,9 @@ def drill(world: Stage, numbers: list[str], what: str, threads: int, concurrency
         ProcessPoolExecutor(2) as pool,
     ):
         visitors = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
-
-        def look_up(crowd: Crowd) -> LookUps:
-            before_s, started_s = cpu_s(process.popen.pid), time.monotonic()
-            seen = pool.submit(crowd.look_ups, numbers).result()
-            return LookUps(seen, time.monotonic() - started_s, cpu_s(process.popen.pid) - before_s)
-
-        look_up(replace(visitors, seconds=LEAD_S))  # each thread has a connection to the database
-        run.phases["flat out"] = look_up(replace(visitors, clients=FLAT_OUT_CLIENTS, pace_s=0))
+        look_up = partial(looked_up, pool, numbers, process.popen.pid)
+        look_up(flat_out(visitors, LEAD_S))  # each thread has a connection to the database
+        run.phases["flat out"] = look_up(flat_out(visitors, seconds))
         run.phases["before"] = look_up(visitors)
         with sick(world, what, seconds + 2 * LEAD_S):
             buyers = Crowd(port, world.token, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
@@ -197,6 +172,17 @@ def drill(world: Stage, numbers: list[str], what: str, threads: int, concurrency
     run.rows = rows() - rows_before
     run.bought_twice = Judge(world).keys(run.labels).bought_twice
     return run
+
+
+def looked_up(pool: Executor, numbers: list[str], server: int, crowd: Crowd) -> LookUps:
+    """Let a crowd look parcels up in a process of its own; `server` is the id of the service's process."""
+    before_s, started_s = cpu_s(server), time.monotonic()
+    seen = pool.submit(crowd.look_ups, numbers).result()
+    return LookUps(seen, time.monotonic() - started_s, cpu_s(server) - before_s)
+
+
+def flat_out(crowd: Crowd, seconds: float) -> Crowd:
+    return replace(crowd, clients=FLAT_OUT_CLIENTS, pace_s=0, seconds=seconds)
 
 
 def rows() -> int:
