@@ -55,10 +55,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
     folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True)))
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
-    if early_config.known_args_namespace.services == "postgresql":
+    if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
         os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
         os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
     yield
+
+
+def runs_tests(config: pytest.Config) -> bool:
+    """Tell whether tests run in this process; with ``-n`` they run in workers, each with services of its own."""
+    return "PYTEST_XDIST_WORKER" in os.environ or not getattr(config.known_args_namespace, "numprocesses", None)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
