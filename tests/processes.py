@@ -27,11 +27,12 @@ def environment() -> dict[str, str]:
     return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
 
 
-def start_command(*arguments: str | bytes | Path) -> "subprocess.Popen[bytes]":
+def start_command(*arguments: str | bytes | Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """Start a command, with these settings changed."""
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=environment(),
+        env=environment() | settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
