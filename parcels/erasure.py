@@ -29,26 +29,37 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
     """Find a customer's parcels by their e-mail or an earlier one, in any case of ASCII letters.
 
     Return the order's id by the parcel's id. Neither search reads the shop's parcels: the one goes through the
-    index of e-mails, the other through the few parcels that have earlier ones.
+    index of e-mails, which has all it asks for, the other through the few parcels that have earlier ones.
     """
-    own = Parcel.objects.for_shop(shop_id)
-    found = dict(own.filter(customer_email__iexact=email).order_by().values_list("id", "order_id"))
-    earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
-    return found | dict(earlier.order_by().values_list("id", "order_id"))
+    own = Parcel.objects.for_shop(shop_id).order_by()
+    by_email = own.filter(customer_email__iexact=email)
+    by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
+    ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
+    return {
+        parcel_id: order_id
+        for batch in batches(ids)
+        for parcel_id, order_id in own.filter(id__in=batch).values_list("id", "order_id")
+    }
 
 
 def erase(parcel_ids: Iterable[str]) -> int:
     """Take the customer out of these parcels, within the caller's transaction; return how many were there."""
-    ids = sorted(parcel_ids)  # imports take their locks in this order too
     erased = 0
-    for start in range(0, len(ids), BATCH_SIZE):
-        batch = Parcel.objects.filter(id__in=ids[start : start + BATCH_SIZE]).only("id", *CHANGED)
-        parcels = list(batch.order_by("id").select_for_update(of=("self",)))
+    for batch in batches(parcel_ids):
+        rows = Parcel.objects.filter(id__in=batch).only("id", *CHANGED).order_by("id")
+        parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
             anonymise(parcel)
         Parcel.objects.bulk_update(parcels, CHANGED)
         erased += len(parcels)
     return erased
+
+
+def batches(parcel_ids: Iterable[str]) -> Iterator[list[str]]:
+    """In the order of ids, in which imports take their locks too."""
+    ids = sorted(parcel_ids)
+    for start in range(0, len(ids), BATCH_SIZE):
+        yield ids[start : start + BATCH_SIZE]
 
 
 def anonymise(parcel: Parcel) -> None:

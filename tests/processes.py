@@ -39,12 +39,12 @@ def start_command(*arguments: str | bytes | Path, **settings: str) -> "subproces
     )
 
 
-def run_command(*arguments: str | bytes | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
     """Run a command as an operator does; return its exit code, standard output and standard error.
 
     What every start on SQLite warns of is left out of the latter.
     """
-    with start_command(*arguments) as process:
+    with start_command(*arguments, **settings) as process:
         out, err = process.communicate(stdin)
     lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
     return process.returncode, out.decode(), "".join(lines)

@@ -1,6 +1,5 @@
 """What labels hold beyond the purchase is removed by age; the purchase stays, and so does every key still needed."""
 
-import os
 import time
 from datetime import timedelta
 from io import StringIO
@@ -139,7 +138,7 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}
     with start_command("apply_retention", "--batch", "10", **how) as process:
         deadline = time.monotonic() + 30
-        while len(os.listdir(month)) > 250 and time.monotonic() < deadline:
+        while len(list(month.iterdir())) > 250 and time.monotonic() < deadline:
             pass
         process.kill()
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
