@@ -84,8 +84,10 @@ def without_label(name: str) -> Iterator[Finding]:
         return
     if label is None or label.pdf_key != name:
         yield Finding(NO_ROW, name)
+    elif label.pdf_removed_at:
+        yield Finding(NOT_REMOVED, name)
     else:
-        yield Finding(NOT_REMOVED if label.pdf_removed_at else NOT_FINISHED, described(label))
+        yield Finding(NOT_FINISHED, described(label))
 
 
 def described(label: ShippingLabel) -> str:

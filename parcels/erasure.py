@@ -50,7 +50,7 @@ def erase(parcel_ids: Iterable[str]) -> int:
         parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
             anonymise(parcel)
-        Parcel.objects.bulk_update(parcels, CHANGED)
+            parcel.save(update_fields=CHANGED)
         erased += len(parcels)
     return erased
 

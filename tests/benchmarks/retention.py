@@ -1,7 +1,8 @@
-"""``python -m tests.benchmarks.retention``: what removing parcels by age costs, and what look-ups notice of it.
+"""``python -m tests.benchmarks.retention``: what removing things by age costs, and what look-ups notice of it.
 
-A PostgreSQL and a Redis of its own, full of parcels of up to 20 days; those older than 10 are removed while look-ups
-go on, one after the other, in another process's place: this one. fsync is off, as in the tests' servers.
+A PostgreSQL of its own, full of parcels of up to 20 days; those older than 10 are removed by a process of their own
+while look-ups go on in this one, one after the other. Then half as many labels lose keys and addresses. fsync is
+off, as in the tests' servers.
 """
 
 import argparse
@@ -12,11 +13,16 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
+from typing import TYPE_CHECKING
 
 from tests.benchmarks.__main__ import SHOP, environment, prepare
 from tests.services import postgresql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KEEP_DAYS = "10"
 BASELINE = 5_000
@@ -38,6 +44,40 @@ def main() -> None:
         process = timed("apply_retention", "--batch", options.batch)
         print(f"look-ups beside the removal:  {latencies(options.parcels, until=process)}")
         timed("apply_retention").wait()
+        age_labels(options.parcels // 2)
+
+
+def age_labels(count: int) -> None:
+    """Fill the labels' table, a half with old labels; time each thing that is done to them."""
+    from django.utils import timezone  # noqa: PLC0415 - after the set-up
+
+    from labels import erasure, retention  # noqa: PLC0415
+    from labels.models import ShippingLabel  # noqa: PLC0415
+
+    now = timezone.now()
+    address = {"firstName": "Zoé", "lastName": "Lefèvre", "address1": "3 rue de l'Église", "city": "Lyon"}
+    address |= {"zip": "69002", "countryCode": "FR", "phone": "+33472001122", "email": "zoe@example.com"}
+    ShippingLabel.objects.bulk_create(
+        (
+            ShippingLabel(
+                shop_id=SHOP, state="label_generated", leased_until=now, order_id=f"o{number}", sender=address,
+                recipient=address, weights_kg=["1"], idempotency_key=f"k{number}",
+                finished_at=now - timedelta(days=number % 20),
+            )
+            for number in range(count)
+        ),
+        batch_size=1000,
+    )  # fmt: skip
+    before = now - timedelta(days=10)
+    steps: dict[str, Callable[[], int]] = {
+        "a customer looked for": lambda: len(erasure.labels_of(SHOP, "nobody@example.com", [])),
+        "keys released": lambda: retention.release_keys(before=before, batch_size=500, is_dry_run=False),
+        "addresses removed": lambda: retention.remove_addresses(before=before, batch_size=500, is_dry_run=False),
+    }
+    for name, do in steps.items():
+        started_at = time.monotonic()
+        done = do()
+        print(f"{count} labels: {name}: {done} in {time.monotonic() - started_at:.2f} s")
 
 
 def timed(*arguments: str) -> "subprocess.Popen[bytes]":
@@ -55,7 +95,8 @@ def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
     from parcels.reading import find  # noqa: PLC0415 - after the set-up
     from tests.benchmarks.load import numbers  # noqa: PLC0415
 
-    rng, taken_ms = random.Random(1), []
+    rng = random.Random(1)
+    taken_ms: list[float] = []
     while until.poll() is None if until else len(taken_ms) < BASELINE:
         number = numbers(rng.randrange(parcels))[0]
         started_at = time.perf_counter()

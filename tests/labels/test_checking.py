@@ -64,7 +64,7 @@ def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
     assert lines[0] == f"no PDF: {lost.id} of shop own, label_generated"
     assert sorted(lines[1:]) == sorted(
         [
-            f"not removed: {unknown.id} of shop own, label_generated",
+            f"not removed: {unknown.pdf_key}",
             f"not finished: {late.id} of shop own, unknown",
             f"no row: {restored.pdf_key}",
             f"no row: {elsewhere}",

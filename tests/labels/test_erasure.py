@@ -228,7 +228,7 @@ def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("labels.erasure.take_out_people", broken)
+        patch.setattr("labels.erasure.remainder", broken)
         with pytest.raises(KeyboardInterrupt):
             run("own", EMAIL)
     assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all
