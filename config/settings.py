@@ -106,6 +106,11 @@ def count(value: int) -> None:
         raise ValidationError("needs 0 or more")
 
 
+def whole_days(value: int | None) -> None:
+    if value is not None and not 1 <= value <= 36_500:  # noqa: PLR2004 - a hundred years
+        raise ValidationError("needs whole days, 1 to 36500")
+
+
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
@@ -385,6 +390,14 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     "labels": label_storage(LABELS_BUCKET),
 }
+
+# --- How many days things are kept, for `apply_retention`; None is for ever ---
+
+KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=whole_days)
+KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=whole_days)
+KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=whole_days)
+KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=whole_days)
+KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=whole_days)
 
 # --- Logs ---
 

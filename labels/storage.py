@@ -3,6 +3,8 @@
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +21,7 @@ from labels.models import ShippingLabel
 
 URL_LIFETIME_S = 900
 FILES_PATH = "/files/"
+ROOT = "labels"  # what every PDF's name starts with
 CACHE_CONTROL = "private, no-store"
 signer = signing.TimestampSigner(salt="labels.storage")
 # A store that is silent is given up soon: the label is safe in the database. (Of its own, boto3 waits five minutes.)
@@ -57,6 +60,10 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
             "CacheControl": CACHE_CONTROL,
         }
 
+    def names(self, folder: str) -> Iterator[str]:
+        """Give the names of all objects below a folder, a request for every thousand."""
+        return (item.key for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
+
 
 class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
@@ -87,6 +94,28 @@ class LabelFolder(FileSystemStorage):
             sync_folder(folder)
         return name
 
+    def delete(self, name: str) -> None:
+        """Remove a label's file, what interrupted attempts to store it left beside it, and the label's folder."""
+        folder = Path(self.path(name)).parent
+        with suppress(FileNotFoundError):  # removed before, or by another process now
+            for path in list(folder.iterdir()):
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+            sync_folder(folder.parent)
+
+    def names(self, folder: str) -> Iterator[str]:
+        """Give the names of all files below a folder."""
+        root = self.path("")
+        for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
+            yield from (Path(place, file).relative_to(root).as_posix() for file in files)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        """List folders and files; none where there is no such folder, as in a bucket."""
+        try:
+            return super().listdir(path)
+        except FileNotFoundError:
+            return [], []
+
     def url(self, name: str | None, parameters: Any = None) -> str:
         """The path of a signed URL: the signature covers the file's name and the time of signing."""
         return FILES_PATH + quote(signer.sign(name or ""))
@@ -108,6 +137,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def raise_unless_gone(error: OSError) -> None:
+    """A folder that cannot be listed is an error; one that was removed meanwhile is empty."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
 def pdfs() -> Storage:
     return storages["labels"]
 
@@ -118,6 +153,40 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
         pdfs().save(label.pdf_key, ContentFile(pdf))
     except FAILURES as error:
         logger.warning("label not stored", extra={"label": label.id, "reason": type(error).__name__})
+        raise StorageError from error
+
+
+def remove(label: ShippingLabel) -> None:
+    """Remove a label's PDF; where there is none it is done already. Raise StorageError."""
+    try:
+        pdfs().delete(label.pdf_key)
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def is_stored(name: str) -> bool:
+    """Whether there is a PDF of this name. Raise StorageError."""
+    try:
+        return pdfs().exists(name)
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def months() -> list[str]:
+    """Give the months there are PDFs of, such as ``2026/11``, in their order. Raise StorageError."""
+    try:
+        years = pdfs().listdir(ROOT)[0]
+        return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def names(month: str) -> set[str]:
+    """Give the names of all that is kept for a month. Raise StorageError."""
+    place: Any = pdfs()  # both kinds can
+    try:
+        return set(place.names(f"{ROOT}/{month}"))
+    except FAILURES as error:
         raise StorageError from error
 
 

@@ -27,23 +27,24 @@ def environment() -> dict[str, str]:
     return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
 
 
-def start_command(*arguments: str | bytes | Path) -> "subprocess.Popen[bytes]":
+def start_command(*arguments: str | bytes | Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """Start a command, with these settings changed."""
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=environment(),
+        env=environment() | settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
 
 
-def run_command(*arguments: str | bytes | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
     """Run a command as an operator does; return its exit code, standard output and standard error.
 
     What every start on SQLite warns of is left out of the latter.
     """
-    with start_command(*arguments) as process:
+    with start_command(*arguments, **settings) as process:
         out, err = process.communicate(stdin)
     lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
     return process.returncode, out.decode(), "".join(lines)

@@ -86,6 +86,10 @@ BAD: dict[str, list[str | None]] = {
     "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
+    **{
+        f"KEEP_{what}_DAYS": ["", "0", "-1", "1.5", "36501", "30d"]
+        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
+    },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
