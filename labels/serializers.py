@@ -56,7 +56,7 @@ class LabelOrderSerializer(ObjectSerializer):
         if isinstance(carrier_code, str) and carrier is None:
             yield ["carrierCode"], f"must be one of {', '.join(CARRIERS)}."
         if isinstance(product_code, str) and product is None:
-            yield ["productCode"], "is not a known product."
+            yield ["productCode"], f"must be one of {', '.join(product_codes(carrier))}."
         if product and carrier and product.carrier != carrier.name:
             yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}."
             return
@@ -65,6 +65,11 @@ class LabelOrderSerializer(ObjectSerializer):
             carrier = CARRIERS[product.carrier]
         if carrier:
             yield from carrier_faults(carrier, data)
+
+
+def product_codes(carrier: type[Carrier] | None) -> list[str]:
+    """The carrier's products, or all where it is at fault itself."""
+    return [product.code for product in PRODUCTS.values() if carrier is None or product.carrier == carrier.name]
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
@@ -80,7 +85,8 @@ def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."
     elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
-        yield ["pickupPointCode"], f"is not a pickup point code of {product.carrier}."
+        carrier = CARRIERS[product.carrier]
+        yield ["pickupPointCode"], f"must be a pickup point code of {carrier.name}: {carrier.pickup_point_form}."
     if product.needs_pickup_point:
         yield from contact_faults(product, data)
     parcels = data.get("parcels")

@@ -114,9 +114,14 @@ class ObjectSerializer(serializers.Serializer[Any]):
     class Meta:
         list_serializer_class = StrictListSerializer
 
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """DRF says of a body that is null that there is none."""
+        return self.to_internal_value(data) if data is None and self.parent is None else super().run_validation(data)
+
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if type(data) is not dict:
-            raise serializers.ValidationError({WHOLE: [f"must be an object, not {type_name(data)}."]})
+            whole = "" if self.parent else "The JSON as a whole "
+            raise serializers.ValidationError({WHOLE: [f"{whole}must be an object, not {type_name(data)}."]})
         errors: dict[Any, Any] = {}
         values: dict[str, Any] = {}
         try:
