@@ -30,9 +30,8 @@ def main() -> None:
         world.write_text(json.dumps(seed(made)))
         with made.granian() as (port, _):
             started_s = time.monotonic()
-            status = run(
-                made, port, "--max-examples", arguments.examples, "--seed", arguments.seed, "--phases", arguments.phases
-            )
+            options = {"max-examples": arguments.examples, "seed": arguments.seed, "phases": arguments.phases}
+            status = run(made, port, options)
         print(f"{arguments.database}, {time.monotonic() - started_s:.0f} s, seed {arguments.seed}", flush=True)
         print(summary(json.loads((made.folder / "tally.json").read_text())))
     sys.exit(status)
@@ -59,12 +58,12 @@ def seed(made: Stage) -> dict[str, Any]:
     }
 
 
-def run(made: Stage, port: int, *options: object) -> int:
+def run(made: Stage, port: int, options: dict[str, Any]) -> int:
     """Let schemathesis loose; its report goes to standard output."""
-    command = [
-        *(Path(sys.executable).with_name("schemathesis"), "--config-file", ROOT / "tests/contract/schemathesis.toml"),
-        *("run", f"http://127.0.0.1:{port}/openapi.json", *map(str, options)),
-    ]
+    settings = ROOT / "tests/contract/schemathesis.toml"
+    command: list[str | Path] = [Path(sys.executable).with_name("schemathesis"), "--config-file", settings]
+    command += ["run", f"http://127.0.0.1:{port}/openapi.json"]
+    command += [f"--{name}={value}" for name, value in options.items()]
     facts = {"TOKEN": made.token, "WORLD": made.folder / "world.json", "TALLY": made.folder / "tally.json"}
     environment = os.environ | {f"CONTRACT_{name}": str(value) for name, value in facts.items()}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -40,13 +40,13 @@ RULES = re.compile(
 SEARCH_NEEDS_ONE = "One of the query parameters orderName and email must be provided."
 
 
-def draw(case: Case) -> random.Random:
+def draw(case: Case[Any]) -> random.Random:
     """Choices that follow from what was generated, so that a run can be repeated."""
     return random.Random(repr((case.path_parameters, case.query, case.body)))
 
 
 @schemathesis.hook
-def map_case(context: HookContext, case: Case) -> Case:
+def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     """Put what exists into half of the valid cases, but for those that try each bound of the description."""
     if case.meta is None or case.meta.generation.mode.is_negative:
         return case
@@ -58,7 +58,7 @@ def map_case(context: HookContext, case: Case) -> Case:
     return case
 
 
-def fill(case: Case, choice: random.Random) -> None:
+def fill(case: Case[Any], choice: random.Random) -> None:
     match case.operation.path.rpartition("/")[2]:
         case "{trackingNumber}":
             case.path_parameters["trackingNumber"] = choice.choice(WORLD["numbers"])
@@ -77,7 +77,7 @@ def fill(case: Case, choice: random.Random) -> None:
 
 
 @schemathesis.hook
-def after_call(context: HookContext, case: Case, response: Response) -> None:
+def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
     """Count the answer, and remember what it makes."""
     tally[f"{case.method} {case.operation.path} {response.status_code}"] += 1
     if response.status_code == 201:
@@ -88,7 +88,7 @@ def after_call(context: HookContext, case: Case, response: Response) -> None:
 
 
 @schemathesis.hook
-def filter_failure(context: HookContext, failure: Failure, case: Case, response: Response) -> bool:
+def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Let pass what is right all the same.
 
     A valid request may break a rule that the description states in words only. Where the Authorization header is
@@ -110,7 +110,7 @@ def is_rule(response: Response) -> bool:
 
 
 @schemathesis.check
-def every_code_is_described(ctx: CheckContext, response: Response, case: Case) -> None:
+def every_code_is_described(ctx: CheckContext, response: Response, case: Case[Any]) -> None:
     """An error's code must be among the examples of its status, which name them all."""
     if response.status_code < 400 or case.method == "HEAD":
         return
