@@ -64,6 +64,7 @@ class AlphaClient:
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
+    pickup_point_form = "4 digits and a letter"
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
     )

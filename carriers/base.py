@@ -157,6 +157,7 @@ class Carrier(Protocol):
     max_parcels: int
     max_reference_length: int
     pickup_point_code: re.Pattern[str]
+    pickup_point_form: str
     credentials_shape: CredentialsShape
 
     def __init__(self, endpoint: Endpoint, limits: Limits | None = None, transport: Transport | None = None) -> None:

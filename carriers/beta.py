@@ -78,6 +78,7 @@ class BetaClient:
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
+    pickup_point_form = "6 digits"
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),

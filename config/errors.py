@@ -12,13 +12,17 @@ from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from shops.strict import describe_faults
 
 logger = logging.getLogger("service.errors")
 
 API_PREFIXES = ("/public/", "/files/")
-UNKNOWN_PATH = "There is nothing at this path."
+UNKNOWN_PATH = (
+    "There is nothing at this path. Paths are case-sensitive and have no slash at the end; see /openapi.json."
+)
+UNREADABLE = "The request can't be read. Send at most 1000 query parameters, percent-encoded as UTF-8."
 UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
 
 
@@ -39,7 +43,8 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     """Turn every exception of an API view into the error shape; an unexpected one tells the client nothing."""
     error = as_api_exception(exc)
     code = getattr(error, "public_code", None)
-    response = Response(error_body(error.status_code, message_of(error), code), status=error.status_code)
+    message = message_of(error, context["view"])
+    response = Response(error_body(error.status_code, message, code), status=error.status_code)
     if getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
     if getattr(error, "wait", None):
@@ -56,15 +61,20 @@ def as_api_exception(exc: Exception) -> exceptions.APIException:
         case PermissionDenied():
             return exceptions.PermissionDenied()
         case SuspiciousOperation():
-            return exceptions.ParseError("The request is malformed.")
+            return exceptions.ParseError(UNREADABLE)
     logger.error("unhandled exception", exc_info=exc)
     return exceptions.APIException(UNEXPECTED)
 
 
-def message_of(error: exceptions.APIException) -> str:
+def message_of(error: exceptions.APIException, view: APIView) -> str:
     """One line; a validation error names every field at fault by its JSON path."""
-    if isinstance(error, exceptions.ValidationError):
-        return describe_faults(error.detail)
+    match error:
+        case exceptions.ValidationError():
+            return describe_faults(error.detail)
+        case exceptions.MethodNotAllowed():
+            return f"This path does not take this method, only {', '.join(view.allowed_methods)}."
+        case exceptions.UnsupportedMediaType():
+            return "The body must be JSON. Send it with the header Content-Type: application/json."
     return str(error.detail)
 
 

@@ -22,6 +22,7 @@ from config.errors import API_PREFIXES, error_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
+HOST_UNKNOWN = "The Host header names no host served here. Call the service by the name you were given."
 
 
 class RequestMiddleware:
@@ -44,9 +45,7 @@ class RequestMiddleware:
         try:
             request.get_host()
         except DisallowedHost:
-            response: HttpResponse = error_response(
-                HTTPStatus.BAD_REQUEST, "The Host header names no host served here."
-            )
+            response: HttpResponse = error_response(HTTPStatus.BAD_REQUEST, HOST_UNKNOWN)
         else:
             response = self.get_response(request)
         headers = response.headers

@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from config.errors import unknown_path
+from config.openapi.views import openapi_json, openapi_yaml
 from labels.views import LabelFileView
 
 handler500 = "config.errors.server_error"
@@ -14,6 +15,8 @@ urlpatterns = [
     re_path(r"^public/", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
+    path("openapi.json", openapi_json, name="openapi-json"),
+    path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

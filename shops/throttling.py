@@ -41,10 +41,17 @@ class Usage:
         }
 
     def check(self) -> None:
-        """Raise DRF's ``Throttled`` (429) when the window is used up."""
+        """Raise LimitExceeded (429) when the window is used up."""
         if self.is_exceeded:
             text = f"The limit of {self.limit} requests per {self.window_s} seconds is used up."
-            raise Throttled(wait=self.reset_s, detail=text)
+            raise LimitExceeded(wait=self.reset_s, detail=text)
+
+
+class LimitExceeded(Throttled):
+    """DRF's answer 429, saying what to do."""
+
+    extra_detail_singular = "Retry in {wait} second."
+    extra_detail_plural = "Retry in {wait} seconds."
 
 
 class ShopThrottle(BaseThrottle):
@@ -58,7 +65,7 @@ class ShopThrottle(BaseThrottle):
 
 
 def count_refusal(request: Request) -> None:
-    """Count a request without a valid token against its address; raise DRF's ``Throttled`` beyond the limit."""
+    """Count a request without a valid token against its address; raise LimitExceeded beyond the limit."""
     count(request._request, group="address", key=client_address(request._request)).check()
 
 
