@@ -4,7 +4,7 @@ PORT ?= 8000
 BIN := .venv/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint openapi bench lock clean
 
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
@@ -20,6 +20,9 @@ lint: .venv/.dev ## style, types, import contracts
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
+
+openapi: .venv/.dev ## write config/openapi/openapi.yaml, the API's description, from the code
+	DEBUG=1 $(BIN)/python manage.py openapi
 
 bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)

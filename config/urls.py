@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from config.docs import views as docs
 from config.errors import unknown_path
+from config.openapi.views import openapi_json, openapi_yaml
 from labels.views import LabelFileView
 
 handler500 = "config.errors.server_error"
@@ -19,6 +20,8 @@ urlpatterns = [
     path("docs", docs.show_guide, name="guide"),
     path("docs/reference", docs.show_reference, name="reference"),
     path("docs/parcels.http", docs.download_collection, name="collection"),
+    path("openapi.json", openapi_json, name="openapi-json"),
+    path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

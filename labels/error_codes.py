@@ -44,8 +44,8 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
         AddressRejected,
         HTTPStatus.BAD_REQUEST,
         (
-            "An address is one that {carrier} cannot print or does not deliver to; the message names the field, or quotes "
-            "the carrier."
+            "An address is one that {carrier} can't print or does not deliver to; the message names the field, or "
+            "quotes the carrier."
         ),
         "Correct the address and order again.",
     ),
@@ -81,8 +81,8 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
         HTTPStatus.BAD_GATEWAY,
         "{carrier} gave no answer in time, or none that can be read. It may have made a parcel.",
         (
-            "Retry only with the same Idempotency-Key: it never buys a second label, and answers with the label once it "
-            "is found. An order without a key must not be repeated before we have told you what became of it."
+            "Retry only with the same Idempotency-Key: it never buys a second label, and answers with the label once "
+            "it is found. An order without a key must not be repeated before we have told you what became of it."
         ),
     ),
 )

@@ -95,6 +95,8 @@ def message_of(error: CarrierError) -> str:
         return f"{text} Some of its parcels were made before: do not order them again until we have settled it."
     if isinstance(error, CarrierUnavailable):
         return f"{text} Nothing was made; a retry is safe."
+    if isinstance(error, ProductNotInContract):
+        return f"{text} Have it activated, or order another product."
     if isinstance(error, CredentialsRejected):
         return f"{text} The order is not at fault: have the contract's credentials corrected."
     return text

@@ -84,9 +84,9 @@ def own_what_the_paths_name(shop: Shop) -> None:
 
 
 def routes(resolver: URLResolver) -> Iterator[str]:
-    """Name every route of the service but those of pages: the admin's, the documentation's, and the root."""
+    """Name every route of the service but the admin's and the pages that anyone may read."""
     for entry in resolver.url_patterns:
-        if re.match(r"admin|docs|$", str(entry.pattern)):
+        if re.match(r"admin|docs|openapi\.|$", str(entry.pattern)):
             continue
         if isinstance(entry, URLPattern):
             yield entry.name or str(entry.pattern)
