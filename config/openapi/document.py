@@ -8,7 +8,8 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
 from config.openapi import fields, operations
-from config.openapi.failures import add_failures, bound_search
+from config.openapi.failures import add_failures
+from config.openapi.successes import add_success
 
 __all__ = ["as_yaml", "fields", "generate", "operations"]  # the two modules register what they describe
 
@@ -47,7 +48,7 @@ def generate() -> dict[str, Any]:
     """The OpenAPI document of all routes that are views of the API."""
     with patched_settings(SETTINGS):
         document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
-    bound_search(document)
+    add_success(document)
     add_failures(document)
     return document
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 from carriers import CARRIERS
 from config.error_catalogue import CODES, PLAIN_ERRORS
 from config.openapi.examples import error_body
-from parcels.reading import SEARCH_LIMIT
 
 Json = dict[str, Any]
 
@@ -171,12 +170,6 @@ ERROR_CODE: Final[Json] = {
     "description": "\n".join(f"* `{entry.code}`: {entry.cause} {entry.remedy}" for entry in CODES.values()),
     "examples": ["ALPHA_ADDRESS_REJECTED"],
 }
-
-
-def bound_search(document: Json) -> None:
-    """State how many parcels a search finds at most, which no serializer declares."""
-    content = document["paths"]["/public/v1/tracking/search"]["get"]["responses"]["200"]["content"]
-    content["application/json"]["schema"]["maxItems"] = SEARCH_LIMIT
 
 
 def add_failures(document: Json) -> None:

@@ -155,12 +155,12 @@ class ObjectSchema(OpenApiSerializerExtension):
 
 
 def property_of(schema: Json, field: serializers.Field[Any, Any, Any, Any], component: Component) -> Json:
-    """A field in its object, with its example and its details, without drf-spectacular's defaults for imports."""
+    """A field in its object, with its example and its details."""
     name = str(field.field_name)
     if isinstance(field, strict.AnyField):
         schema = {"description": schema["description"]}
-    without = {"readOnly": None, "title": None} | ({"default": None} if field.allow_null else {})
-    schema = schema | without | DETAILS.get((component.name, name), {})
+    # A default would make a field of an order required in the types that some generators write.
+    schema = schema | dict.fromkeys(("readOnly", "title", "default")) | DETAILS.get((component.name, name), {})
     return {key: value for key, value in schema.items() if value is not None} | {"examples": [component.example[name]]}
 
 

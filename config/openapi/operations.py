@@ -75,7 +75,7 @@ SEARCH = extend_schema(
         ),
     ],
     responses={
-        200: OpenApiResponse(ParcelSerializer(many=True), "The parcels.", [OpenApiExample("found", [PARCEL])]),
+        200: OpenApiResponse(ParcelSerializer(many=True), "The parcels.", [OpenApiExample("found", PARCEL)]),
     },
 )
 BUY = extend_schema(
