@@ -144,6 +144,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular_sidecar",  # the assets of the reference page
     "config",
     "shops",
     "parcels",
