@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from carriers.errors import CarrierError
+from carriers.observing import calls_for
 from labels import purchase
 from labels.carrier_clients import client
 from labels.encryption import UnreadableSecretError
@@ -86,7 +87,8 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     try:
         credentials = contract.credentials
         connection.close()
-        return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
+        with calls_for(label.id):
+            return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
     except CarrierError as error:
         raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error
     except UnreadableSecretError as error:

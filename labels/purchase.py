@@ -19,7 +19,8 @@ from rest_framework.exceptions import ValidationError
 
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from labels import storage
+from carriers.observing import calls_for
+from labels import metrics, storage
 from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
@@ -68,9 +69,12 @@ def buy(
         if key is None:
             raise
         return replay_faster(shop_id, key), True
-    purchased = call(label, ordered, credentials)
-    keep(label, purchased)
-    return finish(label), False
+    try:
+        purchased = call(label, ordered, credentials)
+        keep(label, purchased)
+        return finish(label), False
+    finally:
+        metrics.count_purchase(label)
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
@@ -158,7 +162,8 @@ def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> Pur
     connection.close()
     try:
         check_time_left(label)
-        return client(label.carrier_code).create_label(order, credentials)
+        with calls_for(label.id):
+            return client(label.carrier_code).create_label(order, credentials)
     except CarrierError as error:
         raise failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked

@@ -83,9 +83,9 @@ def own_what_the_paths_name(shop: Shop) -> None:
 
 
 def routes(resolver: URLResolver) -> Iterator[str]:
-    """Name every route of the service but the admin's."""
+    """Name every route of the API: not the admin's, nor those for probes."""
     for entry in resolver.url_patterns:
-        if str(entry.pattern).startswith("admin"):
+        if str(entry.pattern).startswith("admin") or str(entry.pattern) in ("livez", "readyz"):
             continue
         if isinstance(entry, URLPattern):
             yield entry.name or str(entry.pattern)
