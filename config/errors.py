@@ -1,6 +1,7 @@
 """The API's one error shape: ``message``, ``statusCode``, ``timestamp`` and, on some errors, ``code``."""
 
 import logging
+import sys
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,11 @@ logger = logging.getLogger("service.errors")
 
 API_PREFIXES = ("/public/", "/files/")
 UNKNOWN_PATH = "There is nothing at this path."
+# DRF would repeat what the client wrote.
+OWN_WORDS: dict[type[exceptions.APIException], str] = {
+    exceptions.MethodNotAllowed: "This method is not allowed here.",
+    exceptions.UnsupportedMediaType: "The body must be application/json.",
+}
 UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
 
 
@@ -63,9 +69,17 @@ def as_api_exception(exc: Exception) -> exceptions.APIException:
 
 def message_of(error: exceptions.APIException) -> str:
     """One line; a validation error names every field at fault by its JSON path."""
-    if isinstance(error, exceptions.ValidationError):
-        return describe_faults(error.detail)
+    match error:
+        case exceptions.ValidationError():
+            return describe_faults(error.detail)
+        case exceptions.MethodNotAllowed() | exceptions.UnsupportedMediaType():
+            return OWN_WORDS[type(error)]
     return str(error.detail)
+
+
+def log_unhandled(sender: Any, **kwargs: Any) -> None:
+    """Log a page's failure as the API logs its own; Django's line for it would show the path."""
+    logger.error("unhandled exception", exc_info=sys.exception())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

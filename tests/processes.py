@@ -68,13 +68,18 @@ class Server:
 
 @contextmanager
 def served(
-    log: Path, *, workers: int = 1, threads: int = 2, with_metrics: bool = False, **settings: str
+    log: Path,
+    settings: dict[str, str] | None = None,
+    *,
+    workers: int = 1,
+    threads: int = 2,
+    with_metrics: bool = False,
 ) -> Iterator[Server]:
     """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""
     port, metrics_port = free_port(), free_port() if with_metrics else 0
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     command += ["--workers", str(workers), "--threads", str(threads)]
-    variables = environment() | {"METRICS_PORT": str(metrics_port)} | settings
+    variables = environment() | {"METRICS_PORT": str(metrics_port)} | (settings or {})
     with (
         log.open("wb") as output,
         subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output) as process,

@@ -101,7 +101,7 @@ def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_b
     sandbox.arm("slow", count=1, delay_s=1.5)
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
     with (
-        served(tmp_path / "log", LABELS_DIR=str(tmp_path / "labels"), **carrier_settings(sandbox)) as server,
+        served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
         ThreadPoolExecutor(1) as pool,
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
@@ -168,7 +168,7 @@ def statuses_of(server: Server, requests: list[list[tuple[str, str]]]) -> list[i
 
 
 def test_without_a_proxy_no_header_gains_a_window_of_its_own(transactional_db: None, tmp_path: Path) -> None:
-    with served(tmp_path / "log", **ONE_A_DAY) as server:
+    with served(tmp_path / "log", ONE_A_DAY) as server:
         assert statuses_of(server, [[], *FORGERIES]) == [403] + [429] * len(FORGERIES)
 
 
@@ -178,7 +178,7 @@ def test_behind_a_proxy_what_a_client_forges_before_the_proxys_own_entry_gains_n
     proxys = ("X-Forwarded-For", "192.0.2.50")  # what the proxy adds, in a line of its own or in the client's
     appended = [[*forgery, proxys] for forgery in FORGERIES]
     joined = [[("X-Forwarded-For", ", ".join([*dict(forgery).values(), proxys[1]]))] for forgery in FORGERIES]
-    with served(tmp_path / "log", TRUSTED_PROXIES="1", **ONE_A_DAY) as server:
+    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "1"}) as server:
         assert statuses_of(server, [[proxys], *appended, *joined]) == [403] + [429] * 2 * len(FORGERIES)
         # Others behind the same proxy have windows of their own; an IPv6 client's is its whole network's.
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.99, 192.0.2.51")]]) == [403]
@@ -191,7 +191,7 @@ def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None
         return [("X-Forwarded-For", f"{forged}, {client}"), ("X-Forwarded-For", "10.0.0.2")]
 
     requests = [chain("203.0.113.1", "192.0.2.1"), chain("203.0.113.2", "192.0.2.1"), chain("192.0.2.1", "192.0.2.2")]
-    with served(tmp_path / "log", TRUSTED_PROXIES="2", **ONE_A_DAY) as server:
+    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "2"}) as server:
         assert statuses_of(server, requests) == [403, 429, 403]
         # Fewer entries than proxies: whoever reached past them shares the window of the address it came from.
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
@@ -199,11 +199,11 @@ def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None
 
 def test_https_is_asked_for_and_only_a_trusted_proxy_can_vouch_for_it(transactional_db: None, tmp_path: Path) -> None:
     forwarded = [("X-Forwarded-Proto", "https")]
-    with served(tmp_path / "direct", HTTPS="1") as server:
+    with served(tmp_path / "direct", {"HTTPS": "1"}) as server:
         for headers in ([], forwarded):
             status, found, _ = ask(server.port, "GET", PARCELS + "1", headers)
             assert (status, found["location"]) == (301, f"https://127.0.0.1:{server.port}{PARCELS}1")
-    with served(tmp_path / "proxied", HTTPS="1", TRUSTED_PROXIES="1") as server:
+    with served(tmp_path / "proxied", {"HTTPS": "1", "TRUSTED_PROXIES": "1"}) as server:
         assert ask(server.port, "GET", PARCELS + "1")[0] == 301
         status, found, _ = ask(server.port, "GET", PARCELS + "1", forwarded)
         assert status == 403
@@ -212,7 +212,7 @@ def test_https_is_asked_for_and_only_a_trusted_proxy_can_vouch_for_it(transactio
 
 def test_probes_need_no_https_no_known_host_and_no_token(transactional_db: None, tmp_path: Path) -> None:
     pod = [("Host", "10.1.2.3:8000"), ("User-Agent", "kube-probe/1.33")]
-    with served(tmp_path / "log", HTTPS="1", ALLOWED_HOSTS="api.example.com", **ONE_A_DAY) as server:
+    with served(tmp_path / "log", ONE_A_DAY | {"HTTPS": "1", "ALLOWED_HOSTS": "api.example.com"}) as server:
         for path in ("/livez", "/readyz"):
             assert [ask(server.port, "GET", path, pod)[0] for _ in range(3)] == [200] * 3
         assert ask(server.port, "GET", PARCELS + "1", pod)[0] == 400
