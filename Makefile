@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+# Four at a time on any machine, each with services of its own: much of what is tested is waiting.
+PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
 .PHONY: demo test lint bench lock clean
@@ -11,8 +13,8 @@ demo: .venv/.demo ## set everything up, start the service with sample data, prin
 
 test: .venv/.dev .venv-s3/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \
-	$(BIN)/python -m pytest --services sqlite $(ARGS) || status=1; \
-	$(BIN)/python -m pytest --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
+	$(PYTEST) --services sqlite $(ARGS) || status=1; \
+	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # the carriers know no database: once is enough for them
 
 lint: .venv/.dev ## style, types, import contracts

@@ -32,6 +32,11 @@ def secret(value: str) -> None:
         raise ValidationError("needs 50 or more random characters")
 
 
+def secrets(values: list[str]) -> None:
+    for value in values:
+        secret(value)
+
+
 def host_names(values: list[str]) -> None:
     if not values or not all(re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value) for value in values):
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
@@ -120,6 +125,8 @@ if DEBUG:  # fixed values for a first look on one's own machine; otherwise there
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=secret)
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
+# What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [], validate=secrets)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 

@@ -25,6 +25,7 @@ PRODUCTION = {
 }
 BAD: dict[str, list[str | None]] = {
     "SECRET_KEY": [None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60],
+    "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
     "ALLOWED_HOSTS": [
         None,
         "",
@@ -228,3 +229,13 @@ def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(mon
     assert options["default_acl"] is None
     assert config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout) <= 15
     assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2
+
+
+def test_what_an_earlier_key_signed_is_valid_while_the_key_is_listed() -> None:
+    rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1]}
+    signed = manage(
+        "shell", "-v", "0", "-c", "from labels import storage; print(storage.signer.sign('a'))", **PRODUCTION
+    )
+    check = f"from labels import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
+    assert manage("shell", "-v", "0", "-c", check, **rotated, SECRET_KEY_FALLBACKS=SECRET_KEY).stdout == "a\n"
+    assert "LinkError" in manage("shell", "-v", "0", "-c", check, **rotated).stderr
