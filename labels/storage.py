@@ -1,5 +1,6 @@
 """Where the PDFs of labels are kept, and the signed URLs they are fetched by."""
 
+import errno
 import logging
 import os
 import tempfile
@@ -52,6 +53,10 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         super().__init__(**options)
         self.client_config: Config = self.client_config.merge(PATIENCE)
 
+    def check(self) -> None:
+        """Raise BotoCoreError or ClientError unless the bucket is there, and ours to look into."""
+        self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
+
     def get_object_parameters(self, name: str) -> dict[str, Any]:
         return {
             **super().get_object_parameters(name),
@@ -67,6 +72,13 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
 
 class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
+
+    def check(self) -> None:
+        """Raise OSError unless files can be kept here; before the first one there is no folder."""
+        folder = Path(self.location)
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, "not a folder to write to")
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Every label has a place of its own, whatever lies there from an interrupted attempt."""
@@ -145,6 +157,14 @@ def raise_unless_gone(error: OSError) -> None:
 
 def pdfs() -> Storage:
     return storages["labels"]
+
+
+def check() -> None:
+    """Raise StorageError unless the PDFs' storage answers."""
+    try:
+        pdfs().check()  # type: ignore[attr-defined]  # ours have it
+    except FAILURES as error:
+        raise StorageError from error
 
 
 def store(label: ShippingLabel, pdf: bytes) -> None:

@@ -242,6 +242,21 @@ def test_a_pdf_that_is_no_longer_kept_is_404(buyer: Caller, folder: Path) -> Non
     assert_error(client().get(url), 404, "This label's PDF is no longer kept.")
 
 
+def test_a_pdf_that_can_not_be_read_now_is_an_error_to_try_again_after(buyer: Caller, folder: Path) -> None:
+    url = bought(buyer)
+    pdf = folder / row().pdf_key
+    content = pdf.read_bytes()
+    pdf.unlink()
+    pdf.mkdir()
+    response = client().get(url)
+    said = "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later."
+    assert assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE") == said
+    assert int(response["Retry-After"]) > 0
+    pdf.rmdir()
+    pdf.write_bytes(content)
+    assert client().get(url).content == content
+
+
 def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: Path) -> None:
     bought(buyer)
     paths = list(folder.rglob("*"))
