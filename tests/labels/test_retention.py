@@ -252,7 +252,7 @@ def test_runs_at_once_do_everything_once(own: Caller, transactional_db: None) ->
 
 @pytest.mark.real_services
 @pytest.mark.parametrize(("app", "migration"), [("labels", "0003"), ("parcels", "0002")])
-def test_the_indexes_are_made_while_the_service_runs(app: str, migration: str, db: None) -> None:
+def test_the_indexes_are_made_while_the_service_runs(app: str, migration: str, transactional_db: None) -> None:
     sql = StringIO()
     call_command("sqlmigrate", app, migration, stdout=sql)
     made = [line for line in sql.getvalue().splitlines() if line.startswith("CREATE")]
