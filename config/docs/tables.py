@@ -50,17 +50,21 @@ def statuses() -> str:
 
 
 def products() -> str:
+    return "\n\n".join(f"**Of {carrier}**\n\n{products_of(carrier)}" for carrier in CARRIERS)
+
+
+def products_of(carrier: str) -> str:
     rows = (
         (
             code(product.code),
-            code(product.carrier),
             product.meaning,
             "yes" if product.needs_pickup_point else "no",
             f"{product.max_weight_kg} kg",
         )
         for product in PRODUCTS.values()
+        if product.carrier == carrier
     )
-    return table(("product code", "carrier", "what it is", "pickup point", "a parcel up to"), rows)
+    return table(("product code", "what it is", "pickup point", "a parcel up to"), rows)
 
 
 def codes() -> str:

@@ -4,12 +4,15 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from django.core.management import CommandError
 
 from config.docs.collection import SOURCE, collection
+from config.management.commands.demo import write_collection
 from tests.docs.conftest import Demo
 
 TIMEOUT_S = 30
@@ -109,6 +112,17 @@ def test_the_file_differs_from_the_repositorys_in_address_and_token_only(demo: D
 def test_a_variable_that_the_file_does_not_have_is_refused() -> None:
     with pytest.raises(AssertionError, match="shop"):
         collection(shop="own")
+
+
+def test_the_demonstration_names_the_guide(demo: Demo) -> None:
+    assert f"{demo.url}/docs\n" in demo.printed
+    assert requests.get(f"{demo.url}/docs", timeout=TIMEOUT_S).status_code == 200
+
+
+def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match=r"^--collection .*parcels\.http can't be written: .*Not a directory"):
+        write_collection(tmp_path / "file" / "parcels.http", "http://127.0.0.1:8000", "token")
 
 
 def test_the_page_hands_it_out_with_the_services_own_address(demo: Demo) -> None:

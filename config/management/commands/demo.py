@@ -76,14 +76,14 @@ class Command(commands.Command):
         seed_contracts()
         token = fresh_token()
         password = fresh_password()
+        url = f"http://{HOST}:{port}"
+        write_collection(options["collection"], url, token)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
                 sandbox = stack.enter_context(SandboxServer(HOST))
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
-                url = f"http://{HOST}:{port}"
-                write_collection(options["collection"], url, token)
                 self.stdout.write(guide(url, token, parcel))
                 self.stdout.write(addresses(url, password, sandbox.url, options["collection"]))
                 self.stdout.flush()
@@ -173,9 +173,13 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
 
 def write_collection(path: Path, url: str, token: str) -> None:
     """Write the collection of requests, ready to send; it holds the token, so only its owner reads it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(collection(url=url, token=token), encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(collection(url=url, token=token), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--collection {path} can't be written: {error}") from None
 
 
 def guide(url: str, token: str, parcel: dict[str, Any]) -> str:
