@@ -151,7 +151,7 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         *CODES,
         *CARRIERS,
         *TrackingStatus.values,
-        *(fault.name for fault in FAULTS),
+        *(fault.name.upper() for fault in FAULTS),
     }
     errors: list[ErrorCode | PlainError] = [*CODES.values(), *PLAIN_ERRORS.values()]
     for error in errors:
