@@ -158,6 +158,8 @@ class Carrier(Protocol):
     max_parcels: int
     max_reference_length: int
     pickup_point_code: re.Pattern[str]
+    product_code: re.Pattern[str]
+    max_goods_length: int
     pickup_point_form: str
     credentials_shape: CredentialsShape
 

@@ -80,6 +80,8 @@ class BetaClient:
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
+    product_code = re.compile(r"[A-Za-z0-9]{1,8}")
+    max_goods_length = beta_message.DESCRIPTION_LENGTH
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),
