@@ -2,17 +2,19 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+# Four at a time on any machine, each with services of its own: much of what is tested is waiting.
+PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: demo test lint contract openapi bench lock clean
+.PHONY: demo test lint contract openapi bench load drill lock clean
 
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
 test: .venv/.dev .venv-s3/.done .venv-clients/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \
-	$(BIN)/python -m pytest --services sqlite $(ARGS) || status=1; \
-	$(BIN)/python -m pytest --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
+	$(PYTEST) --services sqlite $(ARGS) || status=1; \
+	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # the carriers know no database: once is enough for them
 
 lint: .venv/.dev ## style, types, import contracts
@@ -30,6 +32,19 @@ openapi: .venv/.dev ## write config/openapi/openapi.yaml, the API's description,
 
 bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
+
+load: .venv/.dev ## the mixed load that two cores hold with the 99th percentile below 50 ms
+	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
+
+drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+	@status=0; \
+	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
+	for database in sqlite postgresql; do \
+		$(BIN)/python -m tests.drills.rush --database $$database || status=1; \
+		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
+	done; \
+	$(BIN)/python -m tests.drills.sick || status=1; \
+	exit $$status
 
 lock: .venv/.dev ## pin every requirement again, with hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt

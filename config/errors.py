@@ -1,9 +1,10 @@
 """The API's one error shape: ``message``, ``statusCode``, ``timestamp`` and, on some errors, ``code``."""
 
 import logging
+import sys
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -12,9 +13,11 @@ from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from shops.strict import describe_faults
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # it loads the models, and this module is there before them
 
 logger = logging.getLogger("service.errors")
 
@@ -66,7 +69,7 @@ def as_api_exception(exc: Exception) -> exceptions.APIException:
     return exceptions.APIException(UNEXPECTED)
 
 
-def message_of(error: exceptions.APIException, view: APIView) -> str:
+def message_of(error: exceptions.APIException, view: "APIView") -> str:
     """One line; a validation error names every field at fault by its JSON path."""
     match error:
         case exceptions.ValidationError():
@@ -76,6 +79,11 @@ def message_of(error: exceptions.APIException, view: APIView) -> str:
         case exceptions.UnsupportedMediaType():
             return "The body must be JSON. Send it with the header Content-Type: application/json."
     return str(error.detail)
+
+
+def log_unhandled(sender: Any, **kwargs: Any) -> None:
+    """Log a page's failure as the API logs its own; Django's line for it would show the path."""
+    logger.error("unhandled exception", exc_info=sys.exception())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from config.docs import views as docs
 from config.errors import unknown_path
+from config.health import livez, readyz
 from config.openapi.views import openapi_json, openapi_yaml
 from labels.views import LabelFileView
 
@@ -22,6 +23,8 @@ urlpatterns = [
     path("docs/parcels.http", docs.download_collection, name="collection"),
     path("openapi.json", openapi_json, name="openapi-json"),
     path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
+    path("livez", livez, name="livez"),
+    path("readyz", readyz, name="readyz"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

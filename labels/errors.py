@@ -43,6 +43,14 @@ class PurchaseFailedError(LabelError):
         )
 
 
+class TooManyPurchasesError(LabelError):
+    """This process has as many purchases at work as it may have; nothing was asked and nothing written."""
+
+    def __init__(self, carrier_code: str) -> None:
+        error = CarrierUnavailable(carrier_code, "too many purchases at a time")
+        super().__init__(message_of(error), code=error.code, status=status_of(error))
+
+
 class StorageUnavailableError(LabelError):
     """The label is bought and safe, but its PDF can't be stored or signed now."""
 
@@ -51,6 +59,19 @@ class StorageUnavailableError(LabelError):
             f"The label {label.id} is bought and safe, but its PDF can't be delivered now."
             " Retry with the same Idempotency-Key, or retrieve it later.",
             code="LABEL_STORAGE_UNAVAILABLE",
+        )
+
+
+class PdfUnavailableError(LabelError):
+    """A PDF that is stored can't be read now."""
+
+    wait = RETRY_AFTER_S
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later.",
+            code="LABEL_STORAGE_UNAVAILABLE",
+            status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
 
 

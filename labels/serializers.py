@@ -13,11 +13,12 @@ from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import AddressSerializer, EmailField, TextField
-from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField
+from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, put
 
 MAX_WEIGHT_KG = 30
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
+NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
@@ -44,7 +45,11 @@ class RecipientSerializer(AddressSerializer):
 
 
 class LabelOrderSerializer(ObjectSerializer):
-    """The body of a label order; every fault in it is reported at once."""
+    """The body of a label order; every fault in it is reported at once.
+
+    The context has the shop's own `sender_address`. That there is none is a fault of a purchase, which a replay is not,
+    so it is only reported here along with others.
+    """
 
     orderId = TextField(max_length=255, help_text="The order that the label is for.")
     carrierCode = ChoiceField(CARRIER_CODES, help_text="The carrier.")
@@ -71,6 +76,15 @@ class LabelOrderSerializer(ObjectSerializer):
         max_length=MAX_PARCELS,
         help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
     )
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            is_missing = isinstance(data, dict) and "originAddress" not in data
+            if is_missing and not self.context.get("sender_address"):
+                put(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+            raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         carrier_code, product_code = data.get("carrierCode"), data.get("productCode")

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from labels import purchase, storage
-from labels.errors import StorageUnavailableError
+from labels.errors import PdfUnavailableError, StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
@@ -32,9 +32,9 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         check_length(request)
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
-        serializer = LabelOrderSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})
+        serializer.is_valid(raise_exception=True)
         label, is_replay = purchase.buy(
             shop_id=shop.id,
             order=serializer.validated_data,
@@ -86,7 +86,10 @@ class LabelFileView(APIView):
             name = storage.name_in_link(signed_name)
         except storage.LinkError:
             raise PermissionDenied("This link is altered or has expired. Retrieve the label for a new one.") from None
-        content = storage.read(name)
+        try:
+            content = storage.read(name)
+        except storage.StorageError as error:
+            raise PdfUnavailableError from error
         if content is None:
             raise NotFound("This label's PDF is no longer kept.")
         response = HttpResponse(content, content_type="application/pdf")

@@ -14,6 +14,8 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from shops import metrics
+
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
 
@@ -75,14 +77,19 @@ def count(request: HttpRequest, *, group: str, key: str) -> Usage:
     uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
     if pause.is_on:
         pause.let_through += 1
+        metrics.LET_THROUGH.labels(group).inc()
         return uncounted
     try:
         usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
         pause.begin()
+        metrics.FAILURES.labels(group).inc()
+        metrics.LET_THROUGH.labels(group).inc()
         let_through = {"let_through": pause.let_through}
         logger.warning("rate limit not counted: the counter store did not answer", extra=let_through, exc_info=True)
         return uncounted
+    if usage["should_limit"]:
+        metrics.REFUSALS.labels(group).inc()
     return Usage(
         limit=limit,
         window_s=window_s,

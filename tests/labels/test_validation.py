@@ -109,8 +109,10 @@ def test_a_body_that_is_null_is_refused(asker: Caller, sandbox: Sandbox) -> None
 
 def test_an_empty_object_lacks_all_that_is_required(asker: Caller, sandbox: Sandbox) -> None:
     names = ("orderId", "carrierCode", "productCode", "destinationAddress", "parcels")
-    assert_refused(asker, sandbox, {}, " ".join(f"{name}: is required." for name in names))
-    assert_refused(asker, sandbox, b"", " ".join(f"{name}: is required." for name in names))
+    faults = " ".join(f"{name}: is required." for name in names)
+    faults += " originAddress: is required, as the shop has no sender address of its own."
+    assert_refused(asker, sandbox, {}, faults)
+    assert_refused(asker, sandbox, b"", faults)
 
 
 ADDRESS_FIELDS = ("firstName", "lastName", "address1", "city", "zip", "countryCode")

@@ -23,6 +23,7 @@ from django.core.management.base import CommandError, CommandParser
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
+from config.serving import ServingError, check_port
 from labels.models import CarrierContract
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
@@ -72,7 +73,10 @@ class Command(commands.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         port: int = options["port"]
-        check_port(port)
+        try:
+            check_port(HOST, port)
+        except ServingError as error:
+            raise CommandError(str(error)) from None
         call_command("migrate", verbosity=0)
         parcel = seed_parcels()
         seed_contracts()
@@ -92,16 +96,6 @@ class Command(commands.Command):
                 server.wait()
             except KeyboardInterrupt:
                 self.stdout.write("\nThe demonstration has ended.")
-
-
-def check_port(port: int) -> None:
-    """Raise CommandError unless the port is free."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            raise CommandError(f"--port {port} can't be used: {error}") from None
 
 
 def seed_parcels() -> dict[str, Any]:
@@ -150,9 +144,8 @@ def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
         "BETA_URL": sandbox.beta_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
     }
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)]
-    command += ["--workers", "1", "--blocking-threads", "8", "--log-level", "error", "config.wsgi:application"]
-    return Process(command, env=environment, start_new_session=True)
+    command = [sys.executable, "manage.py", "serve", "--host", HOST, "--port", str(port), "--workers", "1"]
+    return Process(command, cwd=settings.BASE_DIR, env=environment, start_new_session=True)
 
 
 class Process(subprocess.Popen[bytes]):
