@@ -9,6 +9,8 @@ from labels.error_codes import CODES
 from labels.models import ShippingLabel
 
 RETRY_AFTER_S = 2
+RETRY_WITH_KEY = "Retry only with the same Idempotency-Key: it never buys a second label."
+WAIT_FOR_US = "It had no Idempotency-Key: do not order it again before we have told you what became of it."
 
 
 class LabelError(APIException):
@@ -107,20 +109,24 @@ class IdempotencyKeyReusedError(LabelError):
         )
 
 
-def message_of(error: CarrierError) -> str:
-    """What happened, and what the shop can do about it."""
-    text = str(error).rstrip(".") + "."
+def message_of(error: CarrierError, *, has_key: bool = True) -> str:
+    """What happened, and what the shop can do about it, which depends on whether its order has an Idempotency-Key."""
+    return f"{str(error).rstrip('.')}. {remedy_of(error, has_key=has_key)}".rstrip()
+
+
+def remedy_of(error: CarrierError, *, has_key: bool) -> str:
+    """What to do, where the carrier's own words do not say it."""
     if isinstance(error, OutcomeUnknown):
-        return f"{text} Retry only with the same Idempotency-Key: it never buys a second label."
+        return RETRY_WITH_KEY if has_key else WAIT_FOR_US
     if not error.is_nothing_made:
-        return f"{text} Some of its parcels were made before: do not order them again until we have settled it."
+        return "Some of its parcels were made before: do not order them again until we have settled it."
     if isinstance(error, CarrierUnavailable):
-        return f"{text} Nothing was made; a retry is safe."
+        return "Nothing was made; a retry is safe."
     if isinstance(error, ProductNotInContract):
-        return f"{text} Have it activated, or order another product."
+        return "Have it activated, or order another product."
     if isinstance(error, CredentialsRejected):
-        return f"{text} The order is not at fault: have the contract's credentials corrected."
-    return text
+        return "The order is not at fault: have the contract's credentials corrected."
+    return ""
 
 
 def status_of(error: CarrierError) -> int:

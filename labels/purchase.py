@@ -194,7 +194,7 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
     label.error_code = error.code
-    label.error_message = message_of(error)
+    label.error_message = message_of(error, has_key=label.idempotency_key is not None)
     label.error_status = status_of(error)
 
 

@@ -327,3 +327,16 @@ def test_a_refusal_from_here_names_the_field(buyer: Caller, sandbox: Sandbox) ->
     message = assert_coded(post(buyer, body), 400, "BETA_ADDRESS_REJECTED")
     assert message.startswith("destinationAddress.address1: ")
     assert sandbox.calls() == 0
+
+
+def test_an_order_without_a_key_is_not_told_to_retry_with_it(buyer: Caller) -> None:
+    message = assert_coded(post(buyer, magic(A, "CLOSE")), 502, "ALPHA_OUTCOME_UNKNOWN")
+    assert message.endswith(
+        "It had no Idempotency-Key: do not order it again before we have told you what became of it."
+    )
+
+
+def test_a_product_that_does_not_go_there_is_named_with_the_country(buyer: Caller) -> None:
+    body = order("relais", destination={"countryCode": "DE", "zip": "10115"})
+    message = assert_coded(post(buyer, body), 400, "ALPHA_REQUEST_REJECTED")
+    assert message == "destinationAddress.countryCode: relais does not go to DE; order a product that does."
