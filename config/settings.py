@@ -116,7 +116,7 @@ else:
     SECRET_KEY = env.str("SECRET_KEY", validate=secret)
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
 # What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", [], validate=secrets)
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], validate=secrets)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
