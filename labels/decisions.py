@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from carriers.errors import CarrierError
+from carriers.observing import calls_for
 from labels import purchase
 from labels.carrier_clients import client
 from labels.encryption import UnreadableSecretError
@@ -87,7 +88,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     try:
         credentials = contract.credentials
         connection.close()
-        with slots.hold(label.carrier_code):
+        with slots.hold(label.carrier_code), calls_for(label.id):
             return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
     except NoSlotError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error

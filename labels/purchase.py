@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from labels import storage
+from carriers.observing import calls_for
+from labels import metrics, storage
 from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
@@ -66,9 +67,7 @@ def buy(
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
             ordered, credentials = shipment(label, contract), contract.credentials
             reserve(label)
-            purchased = call(label, ordered, credentials)
-            keep(label, purchased)
-            return finish(label), False
+            return purchase(label, ordered, credentials), False
     except NoSlotError as error:
         refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
         return replay_at_work(shop_id, key, refusal, is_at_work=error.is_key_at_work), True
@@ -78,6 +77,15 @@ def buy(
         if key is None:
             raise
         return replay_faster(shop_id, key), True
+
+
+def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+    """Call the carrier, keep and store what it gives, and count how that ended."""
+    try:
+        keep(label, call(label, ordered, credentials))
+        return finish(label)
+    finally:
+        metrics.count_purchase(label)
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
@@ -150,7 +158,8 @@ def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> Pur
     connection.close()
     try:
         check_time_left(label)
-        return client(label.carrier_code).create_label(order, credentials)
+        with calls_for(label.id):
+            return client(label.carrier_code).create_label(order, credentials)
     except CarrierError as error:
         raise failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.observing import calls_for
 from labels import purchase
 from labels.carrier_clients import client
 from labels.encryption import UnreadableSecretError
@@ -29,7 +30,8 @@ def reconcile() -> Counter[str]:
         if label is None:
             continue
         try:
-            settle(label)
+            with calls_for(label.id):
+                settle(label)
         except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
             logger.exception("label not reconciled", extra={"label": label.id})
         else:

@@ -84,8 +84,20 @@ BAD: dict[str, list[str | None]] = {
     "PUBLIC_BASE_URL": ["hunter2", "ftp://host/"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
     "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
+    "SERVE_PORT": ["", "0", "65536", "http"],
+    "SERVE_WORKERS": ["", "0", "-1", "1.5"],
+    "SERVE_THREADS": ["", "0", "-1"],
+    "SERVE_CONNECTIONS": ["", "0"],
+    "KEEP_ALIVE": ["", "0"],
+    "GRACEFUL_TIMEOUT": ["", "0", "60s"],
+    "STOP_TIMEOUT": ["", "0"],
+    "METRICS_PORT": ["", "-1", "65536", "tcp://10.0.0.1:9090"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
+    **{
+        f"KEEP_{what}_DAYS": ["", "0", "-1", "1.5", "36501", "30d"]
+        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
+    },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
