@@ -47,7 +47,7 @@ class NotAskedError(LabelError):
     """The carrier was not asked, as it is given a rest or too many purchases are at work; nothing was written."""
 
     def __init__(self, error: CarrierUnavailable) -> None:
-        super().__init__(message_of(error), code=error.code, status=status_of(error))
+        super().__init__(message_of(error), code=error.code)
 
 
 class StorageUnavailableError(LabelError):
@@ -70,7 +70,6 @@ class PdfUnavailableError(LabelError):
         super().__init__(
             "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later.",
             code="LABEL_STORAGE_UNAVAILABLE",
-            status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
 
 
