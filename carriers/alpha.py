@@ -128,6 +128,10 @@ class AlphaClient:
             ]
             return self._line.joined(pdfs, tracking_numbers, deadline, unsure=CarrierUnavailable)
 
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable while alpha is given a rest."""
+        self._line.refuse_at_rest()
+
     def _fetch(self, tracking_number: str, credentials: Credentials) -> Request:
         fields = (
             ("numberSearch", tracking_number),

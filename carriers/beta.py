@@ -126,6 +126,10 @@ class BetaClient:
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         return PurchasedLabel(_numbers(made), joined, tuple(warnings))
 
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable while beta is given a rest."""
+        self._line.refuse_at_rest()
+
     def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
         try:
             return self._line.exchange(request, deadline, read)
