@@ -1,9 +1,10 @@
 """Request bodies of unknown length, which Django takes for empty."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
+from django.http.response import HttpResponseBase
 
 from config.api import MAX_BODY_BYTES
 
@@ -18,7 +19,7 @@ class Handler(WSGIHandler):
     is a limit: the body ends where the server's stream does, and it is read where any other body is.
     """
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         if "HTTP_TRANSFER_ENCODING" in environ:
             environ["CONTENT_LENGTH"] = UP_TO
         return super().__call__(environ, start_response)
