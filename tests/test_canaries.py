@@ -38,6 +38,7 @@ NATIONAL = re.compile(rb"69[0-9]{7}")
 PHONES: set[bytes] = set()  # those that were sent: a parcel's number may look like one
 THREADS = 4
 # Every way to answer that there is, but for the 409 of two requests at once.
+PAGES = ("/livez", "/readyz", "/docs", "/docs/reference", "/docs/parcels.http", "/openapi.json", "/openapi.yaml", "/")
 EXPECTED = {200, 201, 302, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 502}
 QUIET_FAULTS = [
     *("reset", "resetmade", "close", "closemade", "cutoff", "empty", "html200", "html502", "html503", "made502"),
@@ -321,11 +322,11 @@ def test_what_clients_write_and_what_is_secret_is_nowhere(shop: Shop, sandbox: d
     settings = sandbox | {"LABELS_DIR": str(tmp_path / "labels"), "RATE_LIMIT": "300/d", "TRUSTED_PROXIES": "1"}
     answers: list[Answered] = []
     with served(tmp_path / "log", settings, threads=20, with_metrics=True) as server:
+        answers += [failing_insert(server.port, token)]  # while no carrier is given a rest
         answers += ask_all(server.port, [*orders(token), *bad_orders(token)])
         answers += ask_all(server.port, [*reads(reading, known), *strangers(), *staffs(staff)])
         answers += ask_all(server.port, rests(token))
-        answers += [failing_insert(server.port, token)]
-        answers += ask_all(server.port, [Asked("GET", path, everywhere()) for path in ("/livez", "/readyz")])
+        answers += ask_all(server.port, [Asked("GET", path, everywhere()) for path in PAGES])
         numbers = figures(server)
     _, out, errors = run_command("reconcile_labels")
     written, kept = server.log.read_bytes() + out.encode() + errors.encode(), stored()
