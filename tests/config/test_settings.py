@@ -84,8 +84,20 @@ BAD: dict[str, list[str | None]] = {
     "PUBLIC_BASE_URL": ["hunter2", "ftp://host/"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
     "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
+    "SERVE_PORT": ["", "0", "65536", "http"],
+    "SERVE_WORKERS": ["", "0", "-1", "1.5"],
+    "SERVE_THREADS": ["", "0", "-1"],
+    "SERVE_CONNECTIONS": ["", "0"],
+    "KEEP_ALIVE": ["", "0"],
+    "GRACEFUL_TIMEOUT": ["", "0", "60s"],
+    "STOP_TIMEOUT": ["", "0"],
+    "METRICS_PORT": ["", "-1", "65536", "tcp://10.0.0.1:9090"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
+    **{
+        f"KEEP_{what}_DAYS": ["", "0", "-1", "1.5", "36501", "30d"]
+        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
+    },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
@@ -208,6 +220,34 @@ def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "DATABASE_URL is SQLite" in done.stderr
     assert "REDIS_URL is not set" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")],
+)
+@pytest.mark.parametrize("other", [None, ""])
+def test_one_key_of_a_bucket_without_the_other_stops_the_start(
+    given: str, missing: str, other: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABELS_BUCKET", "labels")
+    monkeypatch.setenv(given, "hunter2")
+    if other is not None:
+        monkeypatch.setenv(missing, other)
+    with pytest.raises(EnvError) as caught:
+        load()
+    assert missing in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_bucket_takes_both_keys_or_the_machines_own_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LABELS_BUCKET", "labels")
+    options = load()["STORAGES"]["labels"]["OPTIONS"]
+    assert (options["access_key"], options["secret_key"]) == (None, None)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "an-id")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    options = load()["STORAGES"]["labels"]["OPTIONS"]
+    assert (options["access_key"], options["secret_key"]) == ("an-id", "a-secret")
 
 
 def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
