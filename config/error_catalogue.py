@@ -33,7 +33,7 @@ _ALL: Final = (
     PlainError(
         "body_invalid",
         (HTTPStatus.BAD_REQUEST,),
-        "parcels[0].weight: must be above 0 and at most 30 kilograms. destinationAddress.city: is required.",
+        "destinationAddress.city: is required. parcels[0].weight: must be above 0 and at most 30 kilograms.",
         "The body is JSON, but not an order that can be bought.",
         "Correct every field that the message names, by its JSON path, and send the order again.",
     ),

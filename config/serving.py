@@ -1,7 +1,6 @@
 """How the service is served: one granian, its workers forked from a process in which everything is loaded."""
 
 import copy
-import gc
 import importlib
 import logging
 import os
@@ -96,10 +95,8 @@ def prepare_metrics() -> None:
 
 def preload() -> None:
     """Load what a worker needs before it is forked: it shares the memory, and one that died is soon replaced."""
-    importlib.import_module(APPLICATION)
     importlib.import_module(settings.ROOT_URLCONF)
-    gc.collect()
-    gc.freeze()  # the collector would write to shared memory
+    importlib.import_module(APPLICATION)  # last: it takes what is there out of the garbage collector's way
 
 
 def load() -> "WSGIHandler":

@@ -22,7 +22,8 @@ def relieve_garbage_collector() -> None:
     """Keep the collector off what lives as long as the process, and from running several times a request.
 
     A search for 50 parcels makes thousands of objects, none of them in a cycle; with Python's own settings the
-    collector takes a quarter of its CPU time, and a tenth of a look-up's.
+    collector takes a quarter of its CPU time, and a tenth of a look-up's. And it would write to all of the memory that
+    workers share with the process they are forked from.
     """
     gc.collect()
     gc.freeze()

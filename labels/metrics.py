@@ -1,9 +1,13 @@
 """What purchases and carriers tell Prometheus."""
 
+from typing import TYPE_CHECKING
+
 from prometheus_client import Counter, Gauge, Histogram
 
 from carriers.observing import Call
-from labels.models import ShippingLabel
+
+if TYPE_CHECKING:
+    from labels.models import ShippingLabel
 
 # A carrier answers within a second or so, and is given up after CARRIER_TIMEOUT (20 s).
 CALL_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 20, 30)
@@ -35,5 +39,5 @@ class CarrierMetrics:
         RESTING.labels(carrier).set(is_resting)
 
 
-def count_purchase(label: ShippingLabel) -> None:
+def count_purchase(label: "ShippingLabel") -> None:
     PURCHASES.labels(label.carrier_code, label.state).inc()

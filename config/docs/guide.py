@@ -56,6 +56,7 @@ def guide() -> Guide:
     source = SOURCE.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
     tokens = parser.parse(PLACEHOLDER.sub(lambda match: TABLES[match[1]](), source))
     headings = tuple(name_headings(tokens))
+    label_cells(tokens)
     body = parser.renderer.render(list(folded(tokens)), parser.options, {})
     return Guide(body, headings)
 
@@ -67,6 +68,22 @@ def name_headings(tokens: list[Token]) -> Iterator[Heading]:
             slug = re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-")
             opening.attrSet("id", slug)
             yield Heading(int(opening.tag[1]), slug, inline.content)
+
+
+def label_cells(tokens: list[Token]) -> None:
+    """Tell each cell of a table its column, which stands beside it where the screen is too narrow for columns."""
+    columns: list[str] = []
+    column = 0
+    for token, following in pairwise(tokens):
+        if token.type == "table_open":
+            columns = []
+        elif token.type == "th_open":
+            columns.append(following.content)
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "td_open":
+            token.attrSet("data-column", columns[column])
+            column += 1
 
 
 def folded(tokens: list[Token]) -> Iterator[Token]:

@@ -8,9 +8,11 @@ from django.utils.html import format_html, format_html_join
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
-from carriers.sandbox.faults import fault_table
+from carriers.sandbox.faults import FAULTS
 from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode
 from parcels.models import TrackingStatus
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -50,17 +52,21 @@ def statuses() -> str:
 
 
 def products() -> str:
+    return "\n\n".join(f"**Of {carrier}**\n\n{products_of(carrier)}" for carrier in CARRIERS)
+
+
+def products_of(carrier: str) -> str:
     rows = (
         (
             code(product.code),
-            code(product.carrier),
             product.meaning,
             "yes" if product.needs_pickup_point else "no",
             f"{product.max_weight_kg} kg",
         )
         for product in PRODUCTS.values()
+        if product.carrier == carrier
     )
-    return table(("product code", "carrier", "what it is", "pickup point", "a parcel up to"), rows)
+    return table(("product code", "what it is", "pickup point", "a parcel up to"), rows)
 
 
 def codes() -> str:
@@ -116,11 +122,19 @@ def provoked() -> str:
     return table(("code", *(f"reference with {carrier}" for carrier in CARRIERS)), rows)
 
 
+def faults() -> str:
+    rows = (
+        (code(fault.name.upper()), NO_BREAK.join(fault.carriers), "yes" if fault.is_made else "no", fault.does)
+        for fault in FAULTS
+    )
+    return table(("name", "carrier", "bought", "what happens"), rows)
+
+
 TABLES = {
     "statuses": statuses,
     "products": products,
     "codes": codes,
     "plain-errors": plain_errors,
     "provoked": provoked,
-    "faults": fault_table,
+    "faults": faults,
 }

@@ -19,9 +19,8 @@ from tests.conftest import Nobody
 
 Json = dict[str, Any]
 # What is no part of the API: pages for people, and for machines that operate the service.
-NOT_THE_API = {"admin/", "admin", "^public/", "openapi.json", "openapi.yaml"}
+NOT_THE_API = {"admin/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
 NOT_THE_API |= {"", "docs", "docs/reference", "docs/parcels.http"}
-METHODS = {"get", "post"}
 
 
 @pytest.fixture(scope="module")

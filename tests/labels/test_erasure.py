@@ -244,22 +244,13 @@ def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own
     assert run("own", EMAIL) == ["1 parcels", "0 labels", "0 PDFs"]
 
 
-def test_many_parcels_and_labels_are_erased_in_one_transaction(own: Caller) -> None:
-    for number in range(450):
+def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("parcels", "labels"):
+        monkeypatch.setattr(f"{module}.erasure.BATCH_SIZE", 4)
+    for number in range(10):
         import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
-    ShippingLabel.objects.bulk_create(
-        ShippingLabel(
-            shop=own.shop,
-            order_id=f"order-{number}",
-            state="failed",
-            leased_until=timezone.now(),
-            sender=SENDER,
-            recipient=RECIPIENT,
-            weights_kg=[],
-        )
-        for number in range(450)
-    )
-    assert run("own", EMAIL) == ["450 parcels", "450 labels", "0 PDFs"]
+        bought_label(own.shop, order_id=f"order-{number}", state="failed")
+    assert run("own", EMAIL) == ["10 parcels", "10 labels", "0 PDFs"]
     assert not Parcel.objects.exclude(customer_email=None).exists()
     assert not ShippingLabel.objects.filter(addresses_removed_at=None).exists()
 

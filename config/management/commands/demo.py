@@ -9,10 +9,12 @@ import sys
 import time
 from contextlib import ExitStack
 from decimal import Decimal
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import orjson
+import requests
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
@@ -80,14 +82,14 @@ class Command(commands.Command):
         seed_contracts()
         token = fresh_token()
         password = fresh_password()
+        url = f"http://{HOST}:{port}"
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
                 sandbox = stack.enter_context(SandboxServer(HOST))
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
-                url = f"http://{HOST}:{port}"
-                write_collection(options["collection"], url, token)
+                write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
                 self.stdout.write(guide(url, token, parcel))
                 self.stdout.write(addresses(url, password, sandbox.url, options["collection"]))
                 self.stdout.flush()
@@ -164,11 +166,25 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
     raise CommandError("the service did not start; the lines above say why")
 
 
-def write_collection(path: Path, url: str, token: str) -> None:
+def buy_label(url: str, token: str) -> str:
+    """Buy a label that is there to be fetched; return its id."""
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = requests.post(f"{url}/public/v1/tracking/shipments", json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
+    label = answer.json()
+    if answer.status_code != HTTPStatus.CREATED:
+        raise CommandError(f"the sample label was not bought: {label['message']}")
+    return str(label["id"])
+
+
+def write_collection(path: Path, **variables: str) -> None:
     """Write the collection of requests, ready to send; it holds the token, so only its owner reads it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(collection(url=url, token=token), encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(collection(**variables), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--collection {path} can't be written: {error}") from None
 
 
 def guide(url: str, token: str, parcel: dict[str, Any]) -> str:
