@@ -3,8 +3,8 @@
 #
 #   deploy/build.sh [--base-from-debootstrap] [--tag TAG] [buildah's options, such as --build-arg BASE=...]
 #
-# --base-from-debootstrap makes the base as well, from the Debian mirror that apt uses here: for where no registry can be
-# reached. It needs root and debootstrap. buildah reads BUILDAH_ISOLATION, STORAGE_DRIVER and CONTAINERS_STORAGE_CONF.
+# --base-from-debootstrap makes the base as well, from the Debian mirror that apt uses here, where no registry can be
+# reached; it needs root and debootstrap. buildah reads BUILDAH_ISOLATION, STORAGE_DRIVER and CONTAINERS_STORAGE_CONF.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,7 +48,7 @@ in_base() {
     cp "$WORK/sources.list" "$WORK/base/etc/apt/"
     for command in update "$*"; do
         # shellcheck disable=SC2086 # the command's words
-        DEBIAN_FRONTEND=noninteractive chroot "$WORK/base" apt-get --quiet=2 $command </dev/null >>"$WORK/apt.log" 2>&1 ||
+        DEBIAN_FRONTEND=noninteractive chroot "$WORK/base" apt-get -qq $command </dev/null >>"$WORK/apt.log" 2>&1 ||
             { tail "$WORK/apt.log" >&2; exit 1; }
     done
 }

@@ -16,11 +16,11 @@ from django.core.management import get_commands
 from tests.deployment import COMPOSE, KUBERNETES, ROOT, VARIABLE, compose_services, manifests, settings_in
 
 DEPLOY = COMPOSE.parent
-# Read by the settings, and by the service's libraries.
+# The variables that the settings read.
 NAMES = {
     name
     for file in (ROOT / "config").glob("*.py")
-    for name in re.findall(r"env\.\w+\(\s*\"([A-Z0-9_]+)\"", file.read_text())
+    for name in re.findall(r"\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\"", file.read_text())
 }
 REQUIRED = {"SECRET_KEY", "ALLOWED_HOSTS", "CREDENTIALS_KEYS", "DATABASE_URL", "REDIS_URL", "LABELS_BUCKET"}
 OBJECTS = list(manifests())
