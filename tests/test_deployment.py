@@ -2,9 +2,11 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -72,11 +74,23 @@ def test_new_secrets_writes_what_compose_asks_for_and_no_secret_twice(env_file: 
     assert len(set(env_file.values())) == len(env_file)
 
 
-def test_the_service_accepts_what_compose_gives_it(env_file: dict[str, str]) -> None:
+def test_the_image_has_all_it_needs_to_accept_what_compose_gives_it(env_file: dict[str, str], tmp_path: Path) -> None:
+    copy_build_context(tmp_path)
+    (tmp_path / "reportlab.py").write_text("raise ImportError('the demonstration has it, the image does not')")
     service = compose_services(env_file, {})["service"]
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    done = subprocess.run(command, cwd=ROOT, env=service.environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=service.environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def copy_build_context(folder: Path) -> None:
+    """Copy what ``.dockerignore`` lets a build see."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    for name in (line for line in lines if "/" in line and "*" not in line):
+        (folder / name).unlink()
 
 
 def test_compose_names_settings_and_commands_that_exist(env_file: dict[str, str]) -> None:

@@ -109,15 +109,7 @@ def environment(folder: Path, stack: ExitStack) -> tuple[dict[str, str], list[st
     (folder / "pg").chmod(0o711)  # another account may pass through to the socket, and see nothing else
     redis_port, sandbox_port = free_port(), free_port()
     redis = [redis_executable(), "--port", str(redis_port), "--bind", HOST, "--save", ""]
-    sandbox = [
-        sys.executable,
-        "-m",
-        "carriers.sandbox",
-        "--port",
-        str(sandbox_port),
-        "--ledger",
-        str(folder / "ledger"),
-    ]
+    sandbox = [sys.executable, "-m", "carriers.sandbox", "--port", str(sandbox_port)]
     for port, command in ((redis_port, redis), (sandbox_port, sandbox)):
         wait_for(port, stack.enter_context(Process(command, dict(os.environ), folder / f"{port}.log")))
     (folder / "s3").mkdir()
