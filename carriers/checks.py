@@ -57,7 +57,8 @@ def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
     country_code = shipment.recipient.country_code
     route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
     if route is None:
-        raise RequestRejected(product.carrier, "the product does not go there", field=f"{RECIPIENT}.countryCode")
+        problem = f"{product.code} does not go to {country_code}; order a product that does"
+        raise RequestRejected(product.carrier, problem, field=f"{RECIPIENT}.countryCode")
     return route
 
 

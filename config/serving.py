@@ -75,6 +75,8 @@ def check_threads(threads: int) -> None:
 
 def check_port(host: str, port: int) -> None:
     """Raise ServingError unless the port is free: workers share it, so a second server would not notice the first."""
+    if not 0 < port < 65_536:  # noqa: PLR2004 - TCP's; 0 would be any
+        raise ServingError(f"port {port} can't be used: needs 1 to 65535")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:

@@ -9,6 +9,8 @@ from labels.error_codes import CODES
 from labels.models import ShippingLabel
 
 RETRY_AFTER_S = 2
+RETRY_WITH_KEY = "Retry only with the same Idempotency-Key: it never buys a second label."
+WAIT_FOR_US = "It had no Idempotency-Key: do not order it again before we have told you what became of it."
 
 
 class LabelError(APIException):
@@ -43,12 +45,11 @@ class PurchaseFailedError(LabelError):
         )
 
 
-class TooManyPurchasesError(LabelError):
-    """This process has as many purchases at work as it may have; nothing was asked and nothing written."""
+class NotAskedError(LabelError):
+    """The carrier was not asked, as it is given a rest or too many purchases are at work; nothing was written."""
 
-    def __init__(self, carrier_code: str) -> None:
-        error = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        super().__init__(message_of(error), code=error.code, status=status_of(error))
+    def __init__(self, error: CarrierUnavailable) -> None:
+        super().__init__(message_of(error), code=error.code)
 
 
 class StorageUnavailableError(LabelError):
@@ -71,7 +72,6 @@ class PdfUnavailableError(LabelError):
         super().__init__(
             "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later.",
             code="LABEL_STORAGE_UNAVAILABLE",
-            status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
 
 
@@ -107,20 +107,24 @@ class IdempotencyKeyReusedError(LabelError):
         )
 
 
-def message_of(error: CarrierError) -> str:
-    """What happened, and what the shop can do about it."""
-    text = str(error).rstrip(".") + "."
+def message_of(error: CarrierError, *, has_key: bool = True) -> str:
+    """What happened, and what the shop can do about it, which depends on whether its order has an Idempotency-Key."""
+    return f"{str(error).rstrip('.')}. {remedy_of(error, has_key=has_key)}".rstrip()
+
+
+def remedy_of(error: CarrierError, *, has_key: bool) -> str:
+    """What to do, where the carrier's own words do not say it."""
     if isinstance(error, OutcomeUnknown):
-        return f"{text} Retry only with the same Idempotency-Key: it never buys a second label."
+        return RETRY_WITH_KEY if has_key else WAIT_FOR_US
     if not error.is_nothing_made:
-        return f"{text} Some of its parcels were made before: do not order them again until we have settled it."
+        return "Some of its parcels were made before: do not order them again until we have settled it."
     if isinstance(error, CarrierUnavailable):
-        return f"{text} Nothing was made; a retry is safe."
+        return "Nothing was made; a retry is safe."
     if isinstance(error, ProductNotInContract):
-        return f"{text} Have it activated, or order another product."
+        return "Have it activated, or order another product."
     if isinstance(error, CredentialsRejected):
-        return f"{text} The order is not at fault: have the contract's credentials corrected."
-    return text
+        return "The order is not at fault: have the contract's credentials corrected."
+    return ""
 
 
 def status_of(error: CarrierError) -> int:

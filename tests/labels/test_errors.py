@@ -169,10 +169,10 @@ CASES: dict[str, Case] = {
     # Unavailable.
     **{
         f"{product_code}, {change.__name__}": Case(
-            order(product_code), change, 502, f"{carrier.upper()}_UNAVAILABLE", FAILED
+            order(product_code), change, 502, f"{carrier.upper()}_UNAVAILABLE", state
         )
         for carrier, product_code in PRODUCT.items()
-        for change in (unreachable, resting)
+        for change, state in ((unreachable, FAILED), (resting, None))
     },
     **{
         f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_UNAVAILABLE", FAILED)
@@ -309,7 +309,7 @@ def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
 
     if case.status == 502 and case.code.endswith("UNKNOWN"):
         assert "Retry only with the same Idempotency-Key" in message
-    if case.code.endswith("_UNAVAILABLE") and case.state == FAILED:
+    if case.code.endswith("_UNAVAILABLE") and case.state in {FAILED, None}:
         assert "a retry is safe" in message
     assert personal_in(message) == []
     assert personal_in("".join(f"{name}: {value}" for name, value in response.headers.items())) == []
@@ -327,3 +327,16 @@ def test_a_refusal_from_here_names_the_field(buyer: Caller, sandbox: Sandbox) ->
     message = assert_coded(post(buyer, body), 400, "BETA_ADDRESS_REJECTED")
     assert message.startswith("destinationAddress.address1: ")
     assert sandbox.calls() == 0
+
+
+def test_an_order_without_a_key_is_not_told_to_retry_with_it(buyer: Caller) -> None:
+    message = assert_coded(post(buyer, magic(A, "CLOSE")), 502, "ALPHA_OUTCOME_UNKNOWN")
+    assert message.endswith(
+        "It had no Idempotency-Key: do not order it again before we have told you what became of it."
+    )
+
+
+def test_a_product_that_does_not_go_there_is_named_with_the_country(buyer: Caller) -> None:
+    body = order("relais", destination={"countryCode": "DE", "zip": "10115"})
+    message = assert_coded(post(buyer, body), 400, "ALPHA_REQUEST_REJECTED")
+    assert message == "destinationAddress.countryCode: relais does not go to DE; order a product that does."
