@@ -17,11 +17,13 @@ test: .venv/.dev .venv-s3/.done .venv-clients/.done ## set everything up and run
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # the carriers know no database: once is enough for them
 
-lint: .venv/.dev ## style, types, import contracts
+lint: .venv/.dev ## style, types, import contracts, what deploy/ is made of
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
+	$(BIN)/hadolint deploy/Containerfile
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 
 contract: .venv/.dev ## hold the service against its description with schemathesis, 20,000 requests on each database
 	$(BIN)/python -m tests.contract --database sqlite

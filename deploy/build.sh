@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Builds the service's image with buildah.
+#
+#   deploy/build.sh [--base-from-debootstrap] [--tag TAG] [buildah's options, such as --build-arg BASE=...]
+#
+# --base-from-debootstrap makes the base as well, from the Debian mirror that apt uses here, where no registry can be
+# reached; it needs root and debootstrap. buildah reads BUILDAH_ISOLATION, STORAGE_DRIVER and CONTAINERS_STORAGE_CONF.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+SUITE=bookworm
+TAG=parcel-service:latest
+BASE=localhost/parcel-service-base:$SUITE
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+# apt's own archives of a suite and its updates, as lines of a sources.list.
+archives() {
+    # shellcheck disable=SC2016 # apt-get fills them in
+    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+        grep -E " $SUITE(-updates|-security)? main\$" | sort -u
+}
+
+# Commit a folder as an image.
+commit() {
+    local container
+    container=$(buildah from scratch)
+    buildah add --quiet "$container" "$1" / >/dev/null
+    buildah commit --quiet --rm "$container" "$2" >/dev/null
+}
+
+# Debian with Python as BASE; the same with Python's venv module as BASE-build.
+make_bases() {
+    local root=$WORK/base
+    archives >"$WORK/sources.list"
+    debootstrap --variant=minbase --include=python3-minimal,python3,ca-certificates "$SUITE" "$root" \
+        "$(awk -v suite="$SUITE" '$3 == suite { print $2; exit }' "$WORK/sources.list")" >"$WORK/debootstrap.log" ||
+        { tail "$WORK/debootstrap.log" >&2; exit 1; }
+    in_base upgrade
+    strip_base "$root"
+    commit "$root" "$BASE"
+    in_base install --no-install-recommends python3-venv
+    commit "$root" "$BASE-build"
+}
+
+# Run an apt-get command in the base, with fresh package lists.
+in_base() {
+    cp "$WORK/sources.list" "$WORK/base/etc/apt/"
+    for command in update "$*"; do
+        # shellcheck disable=SC2086 # the command's words
+        DEBIAN_FRONTEND=noninteractive chroot "$WORK/base" apt-get -qq $command </dev/null >>"$WORK/apt.log" 2>&1 ||
+            { tail "$WORK/apt.log" >&2; exit 1; }
+    done
+}
+
+# Leave out what nobody reads in a container: package lists, downloads, manuals, translations.
+strip_base() {
+    rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/etc/apt/sources.list \
+        "$1"/usr/share/{doc,man,info,locale,lintian}/*
+}
+
+# This machine's package index and certificates reach the build as secrets, which leave no trace in the image.
+pip_secrets() {
+    local certificates=${PIP_CERT:-${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}}
+    {
+        echo '[global]'
+        python3 -m pip config get global.index-url 2>/dev/null | sed 's/^/index-url = /' || true
+        [ ! -f "$certificates" ] || echo 'cert = /run/secrets/certificates'
+    } >"$WORK/pip.conf"
+    [ -f "$certificates" ] || certificates=/dev/null
+    echo "--secret=id=pip,src=$WORK/pip.conf" "--secret=id=certificates,src=$certificates"
+}
+
+options=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --base-from-debootstrap)
+            make_bases
+            options+=(--build-arg "BASE=$BASE" --build-arg "BUILD_BASE=$BASE-build")
+            ;;
+        --tag) TAG=$2 && shift ;;
+        *) options+=("$1") ;;
+    esac
+    shift
+done
+
+read -ra secrets <<<"$(pip_secrets)"
+# The commit's time in every file and in the image: the same commit on the same base gives the same image.
+buildah build --file deploy/Containerfile --tag "$TAG" --timestamp "$(git log -1 --format=%ct)" \
+    "${secrets[@]}" "${options[@]}" .

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Prints an .env for compose.yaml with fresh secrets: deploy/new-secrets.sh SERVICE_HOST LABELS_HOST > deploy/.env
+set -euo pipefail
+umask 077
+[ $# -eq 2 ] || { echo "usage: $0 SERVICE_HOST LABELS_HOST" >&2; exit 2; }
+cat <<END
+SERVICE_HOST=$1
+LABELS_HOST=$2
+SECRET_KEY=$(openssl rand -hex 32)
+CREDENTIALS_KEYS=$(openssl rand -base64 32 | tr '+/' '-_')
+POSTGRES_PASSWORD=$(openssl rand -hex 24)
+STORE_ACCESS_KEY=GK$(openssl rand -hex 12)
+STORE_SECRET_KEY=$(openssl rand -hex 32)
+STORE_RPC_SECRET=$(openssl rand -hex 32)
+END

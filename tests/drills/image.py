@@ -1,0 +1,230 @@
+"""Runs the image as deploy/ says, on real servers, and judges what it does.
+
+    python -m tests.drills.image [--image NAME] [--engine "podman --runtime runc"] [--options FLAGS]
+
+The containers use the host's network and the tests' servers (PostgreSQL, Redis, S3, the carriers' sandbox). Everything
+else, from the command to the last restriction, is taken from compose.yaml, and then from the Deployment, which has no
+init process. docker will do as well as podman.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from tests.deployment import ROOT, Service, compose_services, deployed
+from tests.drills.containers import Engine
+from tests.drills.stage import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, free_port, order, wait_for
+from tests.services import ENVIRONMENT, postgresql, redis_executable
+
+HOST = "127.0.0.1"
+SHOP = "drill"
+SLOW_S = 4
+READY_S = 60
+SAMPLES = ROOT / "tests" / "data" / "parcels.ndjson"
+BUILDERS = "for name in pip pip3 gcc cc g++ make ld as curl wget git; do command -v $name && exit 1; done; \
+python -m pip --version && exit 1; python -m ensurepip --version && exit 1; exit 0"
+# A compiled file that is compared with its source (PEP 552: flags other than 1) would be compiled again at every start.
+STALE = """python -c 'from pathlib import Path
+files = [file for folder in ("/app", "/venv/lib") for file in Path(folder).rglob("*.pyc")]
+print(sum(file.read_bytes()[4:8] != bytes([1, 0, 0, 0]) for file in files), "of", len(files) // 1000, "thousand")'"""
+
+
+class Report:
+    """Prints what was seen; a judgement that fails ends the drill."""
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        started_s = time.monotonic()
+        yield
+        self(what, f"{time.monotonic() - started_s:.1f} s")
+
+    def __call__(self, what: str, seen: object) -> None:
+        print(f"{what:<48} {seen}", flush=True)
+
+    def equal(self, what: str, seen: object, expected: object) -> None:
+        self(what, seen)
+        assert seen == expected, f"{what}: {expected} was expected"
+
+
+def environment(folder: Path, stack: ExitStack) -> tuple[dict[str, str], list[str]]:
+    """Start the servers; return what differs from compose.yaml, and the flags that let a container reach them."""
+    os.environ.update(ENVIRONMENT | {"XDG_RUNTIME_DIR": str(folder)})
+    from tests.labels.buckets import s3_server  # noqa: PLC0415 - it reads the settings
+
+    stack.enter_context(postgresql(folder / "pg"))
+    (folder / "pg").chmod(0o711)  # another account may pass through to the socket, and see nothing else
+    redis_port, sandbox_port = free_port(), free_port()
+    redis = [redis_executable(), "--port", str(redis_port), "--bind", HOST, "--save", ""]
+    sandbox = [sys.executable, "-m", "carriers.sandbox", "--port", str(sandbox_port)]
+    for port, command in ((redis_port, redis), (sandbox_port, sandbox)):
+        wait_for(port, stack.enter_context(Process(command, dict(os.environ), folder / f"{port}.log")))
+    (folder / "s3").mkdir()
+    bucket = stack.enter_context(s3_server(folder / "s3"))
+    carriers = f"http://{HOST}:{sandbox_port}"
+    found = {
+        "DATABASE_URL": "postgresql://postgres@%2Frun%2Fpostgresql/postgres",
+        "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
+        "SERVE_PORT": str(free_port()),
+        "METRICS_PORT": str(free_port()),
+        "ALPHA_URL": f"{carriers}/alpha/shipping",
+        "ALPHA_TRACKING_URL": f"{carriers}/alpha/tracking",
+        "BETA_URL": f"{carriers}/beta/2.0",
+    }
+    return found | bucket.environment, ["--volume", f"{folder / 'pg'}:/run/postgresql"]
+
+
+def secrets() -> dict[str, str]:
+    """What deploy/new-secrets.sh writes."""
+    made = subprocess.run(
+        [ROOT / "deploy" / "new-secrets.sh", HOST, HOST], capture_output=True, text=True, check=True
+    ).stdout
+    return dict(line.split("=", 1) for line in made.splitlines())
+
+
+def judge_image(engine: Engine, service: Service, report: Report) -> None:
+    size = int(engine.show("image", "inspect", "--format", "{{.Size}}", engine.image))
+    report("image", f"{size / 1e6:.0f} MB")
+    shell = Service("shell", service.definition | {"entrypoint": ["sh", "-c"], "command": []})
+    run = partial(in_shell, engine, shell)
+    report.equal("account", run("id -u; id -g").split(), ["10001", "10001"])
+    run(BUILDERS)
+    report("pip, compilers, downloaders", "none")
+    compared = run(STALE)
+    report("compiled files compared with their sources", compared)
+    assert compared.startswith("0 of")
+    assert not compared.endswith(" 0 thousand")
+    writable = run("for folder in / /app /venv /labels /var/tmp /run /tmp; do test -w $folder && echo $folder; done; :")
+    report.equal("may be written to", writable, "/tmp")
+
+
+def in_shell(engine: Engine, shell: Service, script: str) -> str:
+    entrypoint, _ = shell.command()
+    done = engine.ask("run", "--rm", *engine.flags(shell), *entrypoint, engine.image, "-c", script)
+    assert not done.returncode, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def open_shop(run: Callable[..., str], report: Report) -> str:
+    """Let the commands of the image make a shop that buys; return its token."""
+    report.equal("create_shop", run("create_shop", "Drill", "--id", SHOP), SHOP)
+    run("set_sender_address", SHOP, "-", stdin=json.dumps(SENDER))
+    for carrier, (account, password) in ACCOUNTS.items():
+        contract = ["--account-number", account, "--password-stdin", "--all-products"]
+        run("configure_carrier", SHOP, carrier, *contract, stdin=password)
+    report("import_parcels", run("import_parcels", SHOP, "-", stdin=SAMPLES.read_text()))
+    return run("create_token", SHOP)
+
+
+def wait_until_healthy(engine: Engine, service: Service, name: str) -> None:
+    """Ask as the file's health check does."""
+    deadline = time.monotonic() + READY_S
+    while engine.ask("exec", name, *service.health_command()).returncode:
+        assert time.monotonic() < deadline, engine.ask("logs", name).stderr
+        time.sleep(0.2)
+
+
+def judge_service(engine: Engine, service: Service, token: str, report: Report) -> None:
+    """Look up, buy, and end it in the middle of a purchase."""
+    port = int(service.environment["SERVE_PORT"])
+    client = {"Authorization": f"Bearer {token}", "X-Forwarded-Proto": "https"}
+    number = json.loads(SAMPLES.read_text().splitlines()[0])["trackingId"]
+    with ExitStack() as stack:
+        with report.timed("start until healthy"):
+            name = stack.enter_context(engine.started(service))
+            wait_until_healthy(engine, service, name)
+        look_up = call(port, "GET", f"/public/v1/tracking/parcels/{number}", headers=client)
+        report.equal("look-up", look_up.status, 200)
+        report.equal("the admin without TLS", call(port, "GET", "/admin/").status, 301)
+        with urlopen(f"http://{HOST}:{service.environment['METRICS_PORT']}/metrics", timeout=5) as metrics:
+            report.equal("look-ups counted", b'status="200"' in metrics.read(), expected=True)
+        label = buy(port, client, f"{service.name} 1")
+        report.equal("label", label.outcome, "201")
+        with urlopen(label.body["labelUrl"], timeout=5) as pdf:
+            report.equal("its PDF, from the bucket", pdf.read(5), b"%PDF-")
+        report("memory", engine.show("stats", "--no-stream", "--format", "{{.MemUsage}}", name))
+        judge_stop(engine, service, name, partial(buy, port, client, f"{service.name} 2"), report)
+    with engine.started(service) as name:
+        wait_until_healthy(engine, service, name)
+        report.equal("the same key after a new start", buy(port, client, f"{service.name} 2").outcome, "201 replayed")
+
+
+def judge_stop(engine: Engine, service: Service, name: str, buy_slowly: Callable[[], Answer], report: Report) -> None:
+    fault = {"fault": "slow", "carrier": "alpha", "count": 1, "delay_s": SLOW_S}
+    call(sandbox_port(service), "POST", "/control/faults", fault)
+    with ThreadPoolExecutor() as pool:
+        purchase = pool.submit(buy_slowly)
+        time.sleep(SLOW_S / 4)  # it is at the carrier now
+        with report.timed("SIGTERM during a purchase"):
+            exit_code = engine.stop(name)
+    report.equal("the purchase", purchase.result().outcome, "201")
+    report.equal("exit code", exit_code, 0)
+
+
+def sandbox_port(service: Service) -> int:
+    return int(urlsplit(service.environment["ALPHA_URL"]).port or 0)
+
+
+def buy(port: int, headers: dict[str, str], key: str) -> Answer:
+    return call(port, "POST", SHIPMENTS, order(key, "alpha"), headers | {"Idempotency-Key": key})
+
+
+def judge_loop(engine: Engine, service: Service, report: Report) -> None:
+    """See a schedule's first round through, and end it while it waits for the next."""
+    with engine.started(service) as name:
+        deadline = time.monotonic() + READY_S
+        while "sleep" not in engine.ask("exec", name, "sh", "-c", "cat /proc/[0-9]*/comm").stdout.split():
+            assert time.monotonic() < deadline, engine.ask("logs", name).stderr
+            time.sleep(0.2)
+        logs = engine.ask("logs", name)
+        assert "Traceback" not in logs.stderr, logs.stderr
+        assert "CommandError" not in logs.stderr, logs.stderr
+        report(f"{service.name}: a round", logs.stdout.strip().replace("\n", "; ") or "done")
+        with report.timed(f"{service.name}: SIGTERM while waiting"):
+            exit_code = engine.stop(name)
+        report(f"{service.name}: exit code", exit_code)
+
+
+def play(engine: Engine, report: Report) -> None:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
+        changed, flags = environment(folder, stack)
+        engine.options += flags
+        services = compose_services(secrets(), changed)
+        service, migrate = services["service"], services["migrate"]
+        judge_image(engine, service, report)
+        with report.timed("migrate"):
+            engine.run(migrate, *migrate.command()[1])
+        token = open_shop(partial(engine.run, service), report)
+        report("", "as compose.yaml says")
+        judge_service(engine, service, token, report)
+        for name in ("reconcile", "retention"):
+            judge_loop(engine, services[name], report)
+        report("", "as kubernetes/base/deployment.yaml says")
+        judge_service(engine, deployed(service.environment), token, report)
+        ledger = call(sandbox_port(service), "GET", "/ledger").body
+        report.equal("parcels on the carrier's ledger", len(ledger), 4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the image as deploy/ says, and judge what it does.")
+    parser.add_argument("--image", default="parcel-service")
+    parser.add_argument("--engine", default="podman", help="docker, podman, podman with options")
+    parser.add_argument("--options", default="", help="of every container")
+    options = parser.parse_args()
+    play(Engine(options.engine, options.image, options.options), Report())
+    print("all as it should be")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""What deploy/ says is what the service understands: its settings, its commands, its ports, its time-outs."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import get_commands
+
+from tests.deployment import COMPOSE, KUBERNETES, ROOT, VARIABLE, compose_services, manifests, settings_in
+
+DEPLOY = COMPOSE.parent
+# The variables that the settings read.
+NAMES = {
+    name
+    for file in (ROOT / "config").glob("*.py")
+    for name in re.findall(r"\"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\"", file.read_text())
+}
+REQUIRED = {"SECRET_KEY", "ALLOWED_HOSTS", "CREDENTIALS_KEYS", "DATABASE_URL", "REDIS_URL", "LABELS_BUCKET"}
+OBJECTS = list(manifests())
+PODS = ["Deployment", "Job", "CronJob", "CronJob"]
+
+
+@pytest.fixture(scope="module")
+def env_file() -> dict[str, str]:
+    """What ``new-secrets.sh`` writes."""
+    words = ["parcels.example.com", "labels.example.com"]
+    written = subprocess.run([DEPLOY / "new-secrets.sh", *words], capture_output=True, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in written.splitlines())
+
+
+def of_kind(kind: str) -> list[dict[str, Any]]:
+    return [found for found in OBJECTS if found["kind"] == kind]
+
+
+def pods() -> list[dict[str, Any]]:
+    """The pod templates, in the order of `PODS`."""
+    jobs = [found["spec"]["jobTemplate"] for found in of_kind("CronJob")]
+    return [found["spec"]["template"] for found in [*of_kind("Deployment"), *of_kind("Job"), *jobs]]
+
+
+def deployment() -> dict[str, Any]:
+    pod: dict[str, Any] = pods()[0]["spec"]
+    return pod
+
+
+def selects(selector: dict[str, Any], pod: dict[str, Any]) -> bool:
+    labels = selector.get("matchLabels", selector)
+    return bool(labels.items() <= pod["metadata"]["labels"].items())
+
+
+# --- compose.yaml ---
+
+
+def test_nothing_starts_without_its_secrets() -> None:
+    with pytest.raises(KeyError):
+        compose_services({}, {})
+    text = COMPOSE.read_text()
+    with_default = {name for name, kind, _ in VARIABLE.findall(text) if kind != "?"}
+    assert with_default == {"IMAGE", "SERVE_WORKERS"}
+
+
+def test_new_secrets_writes_what_compose_asks_for_and_no_secret_twice(env_file: dict[str, str]) -> None:
+    asked = {name for name, kind, _ in VARIABLE.findall(COMPOSE.read_text()) if kind == "?"}
+    assert set(env_file) == asked
+    assert len(set(env_file.values())) == len(env_file)
+
+
+def test_the_image_has_all_it_needs_to_accept_what_compose_gives_it(env_file: dict[str, str], tmp_path: Path) -> None:
+    copy_build_context(tmp_path)
+    (tmp_path / "reportlab.py").write_text("raise ImportError('the demonstration has it, the image does not')")
+    service = compose_services(env_file, {})["service"]
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    done = subprocess.run(command, cwd=tmp_path, env=service.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def copy_build_context(folder: Path) -> None:
+    """Copy what ``.dockerignore`` lets a build see."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    for name in (line for line in lines if "/" in line and "*" not in line):
+        (folder / name).unlink()
+
+
+def test_compose_names_settings_and_commands_that_exist(env_file: dict[str, str]) -> None:
+    ours = [service for service in compose_services(env_file, {}).values() if service.is_ours]
+    assert {service.name for service in ours} == {"service", "migrate", "reconcile", "retention"}
+    for service in ours:
+        assert set(service.environment) <= NAMES
+        assert set(service.environment) >= REQUIRED
+        words = shlex.split(" ".join(chain(*service.command())).replace(";", " "))
+        command = words[words.index("manage.py") + 1] if "manage.py" in words else words[0]
+        assert command in get_commands()
+
+
+def test_compose_restricts_every_container_of_the_image(env_file: dict[str, str]) -> None:
+    for service in compose_services(env_file, {}).values():
+        if service.is_ours:
+            assert service.restrictions()[4:] == [
+                *("--read-only", "--init", "--cap-drop", "ALL"),
+                *("--security-opt", "no-new-privileges:true", "--tmpfs", "/tmp"),
+            ]
+
+
+def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str, str]) -> None:
+    service = compose_services(env_file, {})["service"]
+    stop_s = int(service.environment["STOP_TIMEOUT"])
+    assert service.definition["stop_grace_period"] == f"{stop_s}s"
+    assert settings.CARRIER_TIMEOUT < settings.GRACEFUL_TIMEOUT < stop_s
+
+
+def test_ports_agree(env_file: dict[str, str]) -> None:
+    service = compose_services(env_file, {})["service"]
+    port, metrics = settings.SERVE_PORT, service.environment["METRICS_PORT"]
+    assert f"EXPOSE {port}\n" in (DEPLOY / "Containerfile").read_text()
+    assert f"reverse_proxy service:{port} " in (DEPLOY / "Caddyfile").read_text()
+    assert f"http://127.0.0.1:{port}/readyz" in service.definition["healthcheck"]["test"][-1]
+    assert service.definition["ports"] == [f"127.0.0.1:{metrics}:{metrics}"]
+
+
+# --- The manifests ---
+
+
+@pytest.mark.parametrize("version", ["1.30", "1.37"])
+@pytest.mark.parametrize("found", OBJECTS, ids=lambda found: f"{found['kind']}-{found['metadata']['name']}")
+def test_kubernetes_accepts(found: dict[str, Any], version: str) -> None:
+    kubernetes_validate.validate(found, version, strict=True)
+
+
+def test_the_base_names_every_manifest() -> None:
+    listed = yaml.safe_load((KUBERNETES / "base" / "kustomization.yaml").read_text())["resources"]
+    assert sorted([*listed, "kustomization.yaml"]) == sorted(file.name for file in (KUBERNETES / "base").iterdir())
+
+
+def test_manifests_name_settings_and_commands_that_exist() -> None:
+    given = settings_in(KUBERNETES / "example/settings.env") | settings_in(KUBERNETES / "example/secrets.env.example")
+    assert REQUIRED <= set(given) <= NAMES
+    for pod in pods():
+        [container] = pod["spec"]["containers"]
+        assert {each["name"] for each in container.get("env", [])} <= NAMES
+        assert container["args"][0] in get_commands()
+        sources = [source["name"] for each in container["envFrom"] for source in each.values()]
+        assert sources == ["parcel-service-settings", "parcel-service-secrets"]
+
+
+def test_no_manifest_holds_a_secret() -> None:
+    assert not of_kind("Secret")
+    assert set(settings_in(KUBERNETES / "example/secrets.env.example").values()) == {""}
+
+
+@pytest.mark.parametrize("position", range(len(PODS)), ids=PODS)
+def test_every_pod_is_restricted(position: int) -> None:
+    pod = pods()[position]["spec"]
+    [container] = pod["containers"]
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 10001,
+        "runAsGroup": 10001,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
+    assert "memory" in container["resources"]["limits"]
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]
+
+
+def test_kubernetes_waits_longer_than_the_service_takes_to_stop() -> None:
+    [container] = deployment()["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    _, pause_s = container["lifecycle"]["preStop"]["exec"]["command"]
+    stop_s = int(environment["STOP_TIMEOUT"])
+    assert deployment()["terminationGracePeriodSeconds"] == stop_s + int(pause_s)
+    assert settings.CARRIER_TIMEOUT < settings.GRACEFUL_TIMEOUT < stop_s
+
+
+def test_probes_services_and_policies_use_the_ports_of_the_container() -> None:
+    [container] = deployment()["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert ports == {"http": settings.SERVE_PORT, "metrics": int(environment["METRICS_PORT"])}
+    for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[kind]["httpGet"]["port"] == "http"
+    assert [each["targetPort"] for each in of_kind("Service")[0]["spec"]["ports"]] == ["http"]
+    ingress = [rule for policy in of_kind("NetworkPolicy") for rule in policy["spec"].get("ingress", [])]
+    assert [each["port"] for rule in ingress for each in rule["ports"]] == ["http", "metrics"]
+
+
+def test_requests_go_to_the_deployments_pods_and_to_no_other() -> None:
+    web, *jobs = pods()
+    [service], [budget] = of_kind("Service"), of_kind("PodDisruptionBudget")
+    for selector in (
+        of_kind("Deployment")[0]["spec"]["selector"],
+        service["spec"]["selector"],
+        budget["spec"]["selector"],
+    ):
+        assert selects(selector, web)
+        assert not any(selects(selector, job) for job in jobs)
+    outgoing = of_kind("NetworkPolicy")[0]["spec"]["podSelector"]
+    assert all(selects(outgoing, pod) for pod in pods())
+
+
+def test_a_release_replaces_no_pod_before_the_next_one_is_ready() -> None:
+    rolling = of_kind("Deployment")[0]["spec"]["strategy"]["rollingUpdate"]
+    assert rolling == {"maxUnavailable": 0, "maxSurge": 1}
+
+
+# --- The image ---
+
+
+def test_the_image_starts_the_service_as_an_account_without_rights() -> None:
+    *_, final = (DEPLOY / "Containerfile").read_text().split("\nFROM ")
+    assert "USER 10001:10001\n" in final
+    assert 'ENTRYPOINT ["python", "manage.py"]\nCMD ["serve"]\n' in final  # signals reach the server, through no shell
+    assert "STOPSIGNAL SIGTERM\n" in final
+
+
+def test_the_image_has_every_package_of_the_service() -> None:
+    containerfile, seen = (DEPLOY / "Containerfile").read_text(), (ROOT / ".dockerignore").read_text().splitlines()
+    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert packages >= {"config", "shops", "parcels", "carriers", "labels"}
+    for package in packages:
+        assert f"COPY {package} /app/{package}/\n" in containerfile
+        assert f"!{package}" in seen
