@@ -132,7 +132,7 @@ def finish_again(label: ShippingLabel) -> ShippingLabel:
     """Finish a label that waits for the storage, within a slot; raise LabelError."""
     try:
         with slots.hold(label.carrier_code, wait_s=SLOT_PATIENCE_S):
-            latest = ShippingLabel.objects.get(id=label.id)  # stored by another meanwhile, maybe
+            latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
             return latest if latest.state == LabelState.GENERATED else finish(latest)
     except NoSlotError:
         raise IdempotencyKeyInProgressError from None
@@ -149,7 +149,7 @@ def reserve(label: ShippingLabel) -> None:
         # A commit that raised may have been made: what is not going to be bought must not look as if it were.
         connection.close()
         with suppress(*DATABASE_ERRORS):
-            persistently(ShippingLabel.objects.filter(id=label.id).delete)
+            persistently(ShippingLabel.objects.row_of(label).delete)
         raise
 
 
@@ -250,7 +250,7 @@ def save_state(label: ShippingLabel) -> None:
     What was found out about a label in the meantime stays: a PDF outweighs every failure, a label that is generated
     everything. A key that was released belongs to another purchase by now, so it is never taken back.
     """
-    rows = ShippingLabel.objects.filter(id=label.id).exclude(state=LabelState.GENERATED)
+    rows = ShippingLabel.objects.row_of(label).exclude(state=LabelState.GENERATED)
     if label.state not in (LabelState.RECEIVED, LabelState.GENERATED):
         rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
     released = {"idempotency_key": None} if label.idempotency_key is None else {}
@@ -268,4 +268,4 @@ def save_state(label: ShippingLabel) -> None:
 
 def release_lease(label: ShippingLabel) -> None:
     """Let the next run of the reconciliation take it up at once."""
-    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now())
+    ShippingLabel.objects.row_of(label).update(leased_until=timezone.now())
