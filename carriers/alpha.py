@@ -66,6 +66,8 @@ class AlphaClient:
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a letter"
+    product_code = re.compile(r"[A-Za-z0-9]{2}")
+    max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
     )
@@ -125,6 +127,10 @@ class AlphaClient:
                 self._line.exchange(self._fetch(number, credentials), deadline, read) for number in tracking_numbers
             ]
             return self._line.joined(pdfs, tracking_numbers, deadline, unsure=CarrierUnavailable)
+
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable while alpha is given a rest."""
+        self._line.refuse_at_rest()
 
     def _fetch(self, tracking_number: str, credentials: Credentials) -> Request:
         fields = (

@@ -211,8 +211,11 @@ def _customs_cents(shipment: Shipment) -> int:
 
 
 def _content(shipment: Shipment, product: Product) -> str:
-    """The goods outside the EU; for a relay also the reference, whose own field holds the relay's code."""
-    goods = " ".join(article.description for article in _declared(shipment)[:1])
+    """The goods outside the EU; for a relay also the reference, whose own field holds the relay's code.
+
+    The shop was promised its reference as a whole, so the goods are described as far as there is room behind it.
+    """
+    slot = Slot(CARRIER, "customs", CONTENT_LENGTH, RequestRejected)
+    goods = fitting(to_ascii(" ".join(article.description for article in _declared(shipment)[:1]), slot), slot)
     printed = _reference(shipment) if product.needs_pickup_point else ""
-    slot = Slot(CARRIER, "reference" if printed else "customs", CONTENT_LENGTH, RequestRejected)
-    return fitting(to_ascii(f"{goods} {printed}", slot), slot)
+    return f"{printed} {goods}"[:CONTENT_LENGTH].strip()

@@ -158,6 +158,8 @@ class Carrier(Protocol):
     max_parcels: int
     max_reference_length: int
     pickup_point_code: re.Pattern[str]
+    product_code: re.Pattern[str]
+    max_goods_length: int
     pickup_point_form: str
     credentials_shape: CredentialsShape
 
@@ -186,3 +188,6 @@ class Carrier(Protocol):
 
     def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
         """The PDF of parcels made before, joined in the order given."""
+
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable where a call would be refused, as the carrier is given a rest after failures."""

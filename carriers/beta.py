@@ -80,6 +80,8 @@ class BetaClient:
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
+    product_code = re.compile(r"[A-Za-z0-9]{1,8}")
+    max_goods_length = beta_message.DESCRIPTION_LENGTH
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),
@@ -123,6 +125,10 @@ class BetaClient:
             joined = self._line.joined(pdfs, _numbers(made), deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         return PurchasedLabel(_numbers(made), joined, tuple(warnings))
+
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable while beta is given a rest."""
+        self._line.refuse_at_rest()
 
     def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
         try:

@@ -103,6 +103,11 @@ class Guard:
         is_open = self._storage.state == pybreaker.STATE_OPEN
         return is_open and opened_at is not None and datetime.now(UTC) < opened_at + self._rest
 
+    def refuse_at_rest(self) -> None:
+        """Raise as a call would now that the carrier is given a rest, for whoever has to prepare a call."""
+        if self._is_resting():
+            raise self._resting()
+
     def _resting(self) -> CarrierUnavailable:
         return CarrierUnavailable(self._carrier, "given a rest after repeated failures")
 

@@ -76,6 +76,10 @@ class Line:
             return request.unsure(self._carrier, "the answer cannot be read", is_carrier_failing=True)
         return request.unsure(self._carrier, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
 
+    def refuse_at_rest(self) -> None:
+        """Raise CarrierUnavailable while the carrier is given a rest."""
+        self._guard.refuse_at_rest()
+
     def joined(
         self,
         pdfs: Sequence[bytes],

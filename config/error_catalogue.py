@@ -115,13 +115,6 @@ _ALL: Final = (
         "Use a method of the Allow header.",
     ),
     PlainError(
-        "length_required",
-        (HTTPStatus.LENGTH_REQUIRED,),
-        "The body came in chunks. Send it whole, with a Content-Length header.",
-        "The request has Transfer-Encoding: chunked and no Content-Length.",
-        "Let the HTTP client send a string or bytes instead of a stream.",
-    ),
-    PlainError(
         "body_too_large",
         (HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
         "The body has more than the 1048576 bytes (1 MiB) that are read.",

@@ -4,6 +4,7 @@ import copy
 import importlib
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -48,6 +49,7 @@ def serve(plan: Plan) -> None:
         check_port(settings.METRICS_HOST, settings.METRICS_PORT)
         prepare_metrics()
     preload()
+    os.register_at_fork(after_in_child=end_when_told)
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)
     finally:
@@ -75,6 +77,8 @@ def check_threads(threads: int) -> None:
 
 def check_port(host: str, port: int) -> None:
     """Raise ServingError unless the port is free: workers share it, so a second server would not notice the first."""
+    if not 0 < port < 65_536:  # noqa: PLR2004 - TCP's; 0 would be any
+        raise ServingError(f"port {port} can't be used: needs 1 to 65535")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:
@@ -97,6 +101,15 @@ def preload() -> None:
     """Load what a worker needs before it is forked: it shares the memory, and one that died is soon replaced."""
     importlib.import_module(settings.ROOT_URLCONF)
     importlib.import_module(APPLICATION)  # last: it takes what is there out of the garbage collector's way
+
+
+def end_when_told() -> None:
+    """Let a SIGTERM end a worker that is not ready yet, and so has nothing in flight.
+
+    It is born with its parent's handlers, which would swallow the signal, and the end would wait for GRACEFUL_TIMEOUT.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def load() -> "WSGIHandler":

@@ -1,5 +1,6 @@
 """Every setting, read from the environment: with DEBUG off an insecure, malformed or missing value stops the start."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,17 @@ django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at r
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"  # what a first look writes
 env = Env()
+# Keys for a first look on one's own machine, which everybody knows.
+FIRST_LOOK_SECRET_KEY = "not-a-secret-" * 5
+FIRST_LOOK_CREDENTIALS_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 # --- What a value must look like. An error names the variable and what it needs, never the value. ---
 
 
 def secret(value: str) -> None:
-    """Refuse what Django's deployment check W009 calls insecure."""
+    """Refuse what Django's deployment check W009 calls insecure, and what everybody knows."""
+    if value == FIRST_LOOK_SECRET_KEY:
+        raise ValidationError("needs a key of your own: this one is public")
     if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
         raise ValidationError("needs 50 or more random characters")
 
@@ -38,7 +44,9 @@ def secrets(values: list[str]) -> None:
 
 
 def host_names(values: list[str]) -> None:
-    if not values or not all(re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value) for value in values):
+    if not values or not all(
+        re.fullmatch(r"\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\]", value) for value in values
+    ):
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
@@ -77,8 +85,12 @@ def parse_rate(value: str) -> tuple[int, int]:
 
 
 def http_url(value: str) -> None:
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(value)
+        is_known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_known = False
+    if not is_known or not re.fullmatch(r"[!-~]+", value) or "#" in value:
         raise ValidationError("needs an http or https URL")
 
 
@@ -87,12 +99,27 @@ def http_url_or_none(value: str) -> None:
         http_url(value)
 
 
+def base_url(value: str) -> None:
+    http_url_or_none(value)
+    if "?" in value:
+        raise ValidationError("needs an http or https URL that a path can be added to")
+
+
+def folder(value: str) -> None:
+    path = Path(value)
+    there = next(place for place in [path, *path.absolute().parents] if place.exists())
+    if not value or not there.is_dir() or not os.access(there, os.W_OK):
+        raise ValidationError("needs a folder that the service may write to")
+
+
 def above_zero(value: float) -> None:
     if not 0 < value < 86_400:  # noqa: PLR2004 - a day
         raise ValidationError("needs a number above 0")
 
 
 def fernet_keys(values: list[str]) -> None:
+    if not DEBUG and FIRST_LOOK_CREDENTIALS_KEY in values:
+        raise ValidationError("needs keys of your own: one of these is public")
     try:
         is_valid = bool([Fernet(value) for value in values])
     except ValueError:
@@ -125,7 +152,7 @@ def port_or_none(value: int) -> None:
 
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
-    SECRET_KEY = env.str("SECRET_KEY", "not-a-secret-" * 5)
+    SECRET_KEY = env.str("SECRET_KEY", FIRST_LOOK_SECRET_KEY)
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=host_names)
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=secret)
@@ -348,15 +375,14 @@ LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=above_zero)
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=above_zero)
 
 if DEBUG:
-    CREDENTIALS_KEYS = env.list(
-        "CREDENTIALS_KEYS", ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="], validate=fernet_keys
-    )
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", [FIRST_LOOK_CREDENTIALS_KEY], validate=fernet_keys)
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=fernet_keys)
 STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=http_url_or_none)
-LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"))
-LABELS_BUCKET = env.str("LABELS_BUCKET", "")
+PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=base_url)
+BUCKET = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")
+LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=BUCKET)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else folder)
 
 
 def aws_keys() -> dict[str, str | None]:
@@ -367,6 +393,9 @@ def aws_keys() -> dict[str, str | None]:
     if len(missing) == 1:
         raise EnvError(f'Environment variable "{missing[0]}" not set: the two AWS keys go together')
     return keys
+
+
+REGION = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 
 
 def label_storage(bucket: str) -> dict[str, Any]:
@@ -380,7 +409,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "bucket_name": bucket,
             **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
-            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
+            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=REGION),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=http_url_or_none) or None,
             "client_config": Config(
                 signature_version="s3v4",

@@ -4,11 +4,15 @@ import gc
 import logging
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
+django.setup(set_prefix=False)
+
+from config.bodies import Handler  # noqa: E402 - after the set-up
+
+application = Handler()
 
 
 def warn_of_defaults() -> None:

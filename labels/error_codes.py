@@ -73,7 +73,10 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
     (
         CarrierUnavailable,
         HTTPStatus.BAD_GATEWAY,
-        "{carrier} can't be reached, is being given a rest after failures, or reports a failure of its own.",
+        (
+            "{carrier} can't be reached, is being given a rest after failures, has as many orders under way as it may "
+            "have, or reports a failure of its own."
+        ),
         "Retry in a minute. Nothing was made, unless the message says that some parcels were.",
     ),
     (

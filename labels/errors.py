@@ -45,12 +45,11 @@ class PurchaseFailedError(LabelError):
         )
 
 
-class TooManyPurchasesError(LabelError):
-    """This process has as many purchases at work as it may have; nothing was asked and nothing written."""
+class NotAskedError(LabelError):
+    """The carrier was not asked, as it is given a rest or too many purchases are at work; nothing was written."""
 
-    def __init__(self, carrier_code: str) -> None:
-        error = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        super().__init__(message_of(error), code=error.code, status=status_of(error))
+    def __init__(self, error: CarrierUnavailable) -> None:
+        super().__init__(message_of(error), code=error.code)
 
 
 class StorageUnavailableError(LabelError):
@@ -73,7 +72,6 @@ class PdfUnavailableError(LabelError):
         super().__init__(
             "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later.",
             code="LABEL_STORAGE_UNAVAILABLE",
-            status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
 
 

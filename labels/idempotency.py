@@ -40,6 +40,6 @@ def canonical(value: Any) -> Any:
         return {name: canonical(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [canonical(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer() and -(2**63) <= value < 2**64:
         return int(value)
     return value

@@ -1,6 +1,7 @@
 """The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
 
-All of it within a slot, which is taken first: what is too much at a time costs nothing, and nothing is written of it.
+All of it within a slot, which is taken first: what is too much at a time, or for a carrier that is given a rest, costs
+next to nothing, and nothing is written of it.
 
 A label is never lost and never bought twice: its row is there before the carrier is called, with the id that the
 carrier keeps as its reference; what the carrier gave is in the database before anything else is done with it; and
@@ -24,14 +25,14 @@ from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
+    NotAskedError,
     PurchaseFailedError,
     StorageUnavailableError,
-    TooManyPurchasesError,
     message_of,
     status_of,
 )
 from labels.idempotency import IdempotencyKey
-from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from labels.ordering import contract_for, new_label, with_sender
 from labels.persistence import DATABASE_ERRORS, persistently
 from labels.shipments import shipment
@@ -60,6 +61,7 @@ def buy(
     order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
     try:
+        client(contract.carrier_code).refuse_at_rest()
         with slots.hold(contract.carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
@@ -67,7 +69,10 @@ def buy(
             reserve(label)
             return purchase(label, ordered, credentials), False
     except NoSlotError as error:
-        return replay_at_work(contract, key, error), True
+        refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
+        return replay_at_work(shop_id, key, refusal, is_at_work=error.is_key_at_work), True
+    except CarrierUnavailable as refusal:
+        return replay_at_work(shop_id, key, refusal), True
     except IntegrityError:
         if key is None:
             raise
@@ -112,13 +117,15 @@ def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
     return replay(earlier, key)
 
 
-def replay_at_work(contract: CarrierContract, key: IdempotencyKey | None, no_slot: NoSlotError) -> ShippingLabel:
-    """Answer a request that found no slot, and has bought nothing: as the one does that is at work with its key."""
-    if key and (earlier := find_earlier(contract.shop_id, key)):
+def replay_at_work(
+    shop_id: str, key: IdempotencyKey | None, refusal: CarrierUnavailable, *, is_at_work: bool = False
+) -> ShippingLabel:
+    """Answer a request that was refused before it wrote anything: as the one does that is at work with its key."""
+    if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key)
-    if no_slot.is_key_at_work:  # it has the slot, and no row yet
+    if is_at_work:  # it has its slot, and no row yet
         raise IdempotencyKeyInProgressError
-    raise TooManyPurchasesError(contract.carrier_code)
+    raise NotAskedError(refusal)
 
 
 def finish_again(label: ShippingLabel) -> ShippingLabel:

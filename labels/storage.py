@@ -34,7 +34,7 @@ PATIENCE = Config(
     request_checksum_calculation="when_required",
     response_checksum_validation="when_required",
 )
-FAILURES = (OSError, BotoCoreError, ClientError)
+FAILURES = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
 logger = logging.getLogger("labels.storage")
 
 

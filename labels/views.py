@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
-from rest_framework.exceptions import APIException, NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,7 +30,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
-        check_length(request)
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})
@@ -59,18 +58,6 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
         return LabelSerializer(context={"url": url}).to_representation(label)
-
-
-class LengthRequiredError(APIException):
-    """A body of unknown length, which WSGI hands on as an empty one."""
-
-    status_code = HTTPStatus.LENGTH_REQUIRED
-    default_detail = "The body came in chunks. Send it whole, with a Content-Length header."
-
-
-def check_length(request: Request) -> None:
-    if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
-        raise LengthRequiredError
 
 
 class LabelFileView(APIView):

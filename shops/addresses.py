@@ -14,7 +14,7 @@ from rest_framework import serializers
 
 from shops.strict import Fault, ObjectSerializer, StringField
 
-# ISO 3166-1 alpha-2, all that are assigned, and XK, which postal services use for Kosovo.
+# ISO 3166-1 alpha-2, all that are assigned.
 COUNTRY_CODES = frozenset(
     "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT "
     "BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH "
@@ -23,7 +23,7 @@ COUNTRY_CODES = frozenset(
     "LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI "
     "NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG "
     "SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG "
-    "UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW".split()
+    "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
 )
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
 OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes whose Unicode category is another; phonenumbers knows the minus sign
@@ -106,8 +106,10 @@ def e164(text: str, country_code: str) -> str:
     except phonenumbers.NumberParseException:
         raise ValueError("not a phone number") from None
     is_possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
+    # Where no number begins with a 0, one that does is short of a digit, and its 0 the one that is dialled before it.
+    is_cut = number.italian_leading_zero and not phonenumbers.is_valid_number(number)
     formatted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-    if not is_possible or not E164_DIGITS.fullmatch(formatted):
+    if not is_possible or is_cut or not E164_DIGITS.fullmatch(formatted):
         raise ValueError("not a phone number")
     return formatted
 

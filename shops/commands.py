@@ -1,9 +1,10 @@
 """What all commands share."""
 
 import sys
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from django.core.management import base
+from django.db import OperationalError
 
 
 class OneLineParser(base.CommandParser):
@@ -25,3 +26,17 @@ class Command(base.BaseCommand):
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.__class__ = OneLineParser
         return parser
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except OperationalError as error:  # it can't be reached, or is being restarted
+            first_line = next(iter(str(error).splitlines()), "")
+            raise base.CommandError(f"the database can't be used: {first_line}") from error
+
+
+def standard_input() -> IO[bytes]:
+    """Standard input, as bytes; raise CommandError where it is closed."""
+    if sys.stdin is None:
+        raise base.CommandError("standard input: is closed")
+    return sys.stdin.buffer

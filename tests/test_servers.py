@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from config.error_catalogue import PLAIN_ERRORS
 from tests.conftest import PARCELS, SEARCH, Caller
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
@@ -110,9 +109,25 @@ def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_
         assert hidden not in log
 
 
-def test_a_body_in_chunks_is_told_to_come_whole(ports: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("chunks", "kind", "status", "message"),
+    [
+        ([b'{"orderId":"1"', b"}"], b"application/json", 400, "carrierCode: is required."),
+        ([], b"application/json", 400, "not valid JSON"),
+        ([b"{nope"], b"application/json", 400, "not valid JSON"),
+        ([b" " * 2**19] * 3, b"application/json", 413, "1 MiB"),
+        ([b"<a/>"], b"text/xml", 415, "Content-Type: application/json"),
+    ],
+    ids=["an order", "nothing", "broken", "too large", "XML"],
+)
+def test_a_body_in_chunks_is_read_like_any_other(
+    chunks: list[bytes], kind: bytes, status: int, message: str, ports: list[int]
+) -> None:
     token = fresh_shop().token.encode()
     head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
-    head += b"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    status, body = raw(ports[0], head + b'e\r\n{"orderId":"1"\r\n1\r\n}\r\n0\r\n\r\n')
-    assert (status, json.loads(body)["message"]) == (411, PLAIN_ERRORS["length_required"].message)
+    head += b"\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
+    answer = raw(ports[0], head + body)
+    assert answer[0] == status
+    assert message in json.loads(answer[1])["message"]
+    assert "orderId" not in json.loads(answer[1])["message"]

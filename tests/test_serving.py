@@ -126,7 +126,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
         before = worker_pids(server)
         os.kill(before[0], signal.SIGKILL)
         until(lambda: len(set(worker_pids(server)) - {before[0]}) == 2)
-        until(lambda: ask(server.port, "GET", "/livez")[0] == 200)
+        until(lambda: server.log.read_text().count("Started worker-") == 3)  # before that it may miss a SIGTERM
         found = metrics(server)
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +20,6 @@ SOURCE = Path(__file__).with_name("guide.md")
 ORIGIN = "http://127.0.0.1:8000"
 ORIGIN_MARK = "SERVICEORIGIN"  # one word to every lexer
 FOLDED = {"python": "Python", "js": "JavaScript"}
-NAMES = {"sh": "Shell", "http": "Answer", "json": "JSON", "text": "Output"} | FOLDED
 PLACEHOLDER = re.compile(r"^\[\[([a-z-]+)\]\]$", re.MULTILINE)
 
 
@@ -43,7 +41,7 @@ class Guide:
 
 
 def markdown() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"typographer": False}).enable("table")
+    parser = MarkdownIt("commonmark").enable("table")
     parser.add_render_rule("fence", lambda _, tokens, index, *__: code_block(tokens[index]))
     parser.add_render_rule("table_open", lambda *_: '<div class="table" tabindex="0" role="group">\n<table>\n')
     parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
@@ -108,4 +106,4 @@ def code_block(token: Token) -> str:
     language = token.info.split(" ")[0]
     kind = "code" if language in {"sh", *FOLDED} else "answer"
     marked = highlight(token.content, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
-    return f'<pre class="{kind}" tabindex="0"><code data-name="{escape(NAMES[language])}">{marked}</code></pre>\n'
+    return f'<pre class="{kind}" tabindex="0"><code>{marked}</code></pre>\n'

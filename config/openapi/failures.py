@@ -35,7 +35,6 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
             *of_carriers("PRODUCT_NOT_IN_CONTRACT", "ADDRESS_REJECTED", "PICKUP_POINT_REJECTED", "REQUEST_REJECTED"),
         ),
         409: ("IDEMPOTENCY_KEY_IN_PROGRESS",),
-        411: ("length_required",),
         413: ("body_too_large",),
         415: ("media_type_unsupported",),
         422: ("IDEMPOTENCY_KEY_REUSED",),
@@ -61,7 +60,7 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
 }
 PUBLIC: Final = {"openLabelPdf"}
 # After the token was found valid, so that the request is counted for the shop.
-COUNTED: Final = {200, 201, 405, 409, 411, 413, 415, 422, 502}
+COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502}
 UNCOUNTED: Final = {401, 403}
 
 TITLES: Final = {
@@ -71,7 +70,6 @@ TITLES: Final = {
     404: "Not found",
     405: "Another method",
     409: "The first request with the key is still running",
-    411: "A body without a length",
     413: "The body is too large",
     415: "The body is not JSON",
     422: "The key was used with another body",

@@ -67,6 +67,8 @@ def test_a_dead_carrier_costs_milliseconds(serve: Serve) -> None:
         with pytest.raises(CarrierUnavailable, match="rest"):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
     assert (time.monotonic() - started_s) / 50 < 0.02
+    with pytest.raises(CarrierUnavailable, match="rest"):
+        alpha.refuse_at_rest()
     assert len(server.requests) == 3
 
 
@@ -78,6 +80,7 @@ def test_a_rested_carrier_is_probed_and_welcome_when_it_answers(serve: Serve) ->
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
     server.play = always(LABEL["alpha"])
     time.sleep(REST_S)
+    alpha.refuse_at_rest()
     for _ in range(5):
         alpha.create_label(shipment(), CREDENTIALS["alpha"])
     assert len(server.requests) == 8

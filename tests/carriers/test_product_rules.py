@@ -1,6 +1,7 @@
 """Which code a product is bought under, by destination, weight, day and contract, and what it refuses."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -217,6 +218,15 @@ def test_customs_are_declared_from_the_articles() -> None:
     message = alpha_message.purchase(shipment("alpha_express_world", customs=CUSTOMS), CREDENTIALS["alpha"])
     assert b"<customsValue>1250</customsValue>" in message
     assert b"<content1>Bougies</content1>" in message
+
+
+def test_a_relays_reference_is_printed_whole_and_the_goods_as_far_as_there_is_room() -> None:
+    goods = (replace(CUSTOMS[0], description="Bougies " * 5),)
+    relay = shipment(
+        "alpha_relais_europe_outre_mer", recipient={"country_code": "RE"}, customs=goods, reference="R" * 35
+    )
+    message = alpha_message.purchase(relay, CREDENTIALS["alpha"])
+    assert f"<content1>{'R' * 35} Bougies B</content1>".encode() in message
 
 
 @pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])

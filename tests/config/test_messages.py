@@ -69,11 +69,6 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("pdf_not_found", 404, a_link_to_nothing),
     ("path_unknown", 404, lambda world: world.own.get("/public/v1/tracking/search/")),
     ("method_not_allowed", 405, lambda world: world.own.request("DELETE", SEARCH)),
-    (
-        "length_required",
-        411,
-        lambda world: world.own.request("POST", SHIPMENTS, headers={"Transfer-Encoding": "chunked"}),
-    ),
     ("body_too_large", 413, lambda world: post(world.own, b" " * (MIB + 1))),
     ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),
     ("limit_exceeded", 429, too_many_requests),
@@ -95,6 +90,6 @@ def test_an_error_says_what_the_catalogue_says(
     said = PLAIN_ERRORS[name].message
     if name == "limit_exceeded":  # with other figures
         assert_error(response, status)
-        assert re.sub(r"\d+", "N", response.json()["message"]) == re.sub(r"\d+", "N", said)
+        assert re.sub(r"\d+( seconds?)?", "N", response.json()["message"]) == re.sub(r"\d+( seconds?)?", "N", said)
     else:
         assert_error(response, status, said)

@@ -23,8 +23,17 @@ PRODUCTION = {
     "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
 }
+PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # what DEBUG brings
 BAD: dict[str, list[str | None]] = {
-    "SECRET_KEY": [None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60],
+    "SECRET_KEY": [
+        None,
+        "",
+        "hunter2",
+        "abcd" * 20,
+        "django-insecure-hunter2" + SECRET_KEY,
+        " " * 60,
+        "not-a-secret-" * 5,
+    ],
     "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
     "ALLOWED_HOSTS": [
         None,
@@ -36,6 +45,8 @@ BAD: dict[str, list[str | None]] = {
         "a b",
         "api.example.com:443",
         "a/b",
+        ".",
+        "-",
     ],
     "DATABASE_URL": [
         "",
@@ -77,11 +88,23 @@ BAD: dict[str, list[str | None]] = {
     "HTTPS": ["", "maybe", "2"],
     "DEBUG": ["", "maybe", "2"],
     "LOG_FORMAT": ["", "xml", "JSON"],
-    "CREDENTIALS_KEYS": [None, "", "hunter2", f"{ENVIRONMENT['CREDENTIALS_KEYS']},hunter2", "x" * 44],
-    "ALPHA_URL": ["", "hunter2", "ftp://host/", "//host/"],
+    "CREDENTIALS_KEYS": [None, "", "hunter2", f"{ENVIRONMENT['CREDENTIALS_KEYS']},hunter2", "x" * 44, PUBLIC_KEY],
+    "ALPHA_URL": [
+        "",
+        "hunter2",
+        "ftp://host/",
+        "//host/",
+        "http://[x",
+        "http://h:port/",
+        "http://h:99999/",
+        "http://a b/",
+        "http://h/#f",
+    ],
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
-    "BETA_URL": ["", "hunter2", "ftp://host/"],
-    "PUBLIC_BASE_URL": ["hunter2", "ftp://host/"],
+    "BETA_URL": ["", "hunter2", "ftp://host/", "http://[x", "http://h:port/"],
+    "PUBLIC_BASE_URL": ["hunter2", "ftp://host/", "http://[x", "http://host/?hunter2"],
+    "LABELS_DIR": ["", "/etc/passwd", "/etc/passwd/hunter2"],
+    "LABELS_BUCKET": ["hunter2!", "a b"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
     "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
     "SERVE_PORT": ["", "0", "65536", "http"],
@@ -135,7 +158,8 @@ def test_a_bad_value_stops_the_start_and_is_not_shown(
         monkeypatch.delenv(name)
     else:
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("LABELS_BUCKET", "labels")  # with which the settings of a bucket count too
+    if not name.startswith("LABELS_"):
+        monkeypatch.setenv("LABELS_BUCKET", "labels")  # with which the settings of a bucket count too
     with pytest.raises(EnvError) as caught:
         load()
     assert name in str(caught.value)

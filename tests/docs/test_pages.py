@@ -4,10 +4,12 @@ import gzip
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.test import override_settings
 
 from carriers import CARRIERS
@@ -129,6 +131,32 @@ def test_a_page_has_its_landmarks_and_one_title(path: str, nobody: Nobody) -> No
     assert len(elements.all("main")) == len(elements.all("title")) == len(elements.all("h1")) == 1
     assert elements.all("a")[0] == {"class": "skip", "href": "#main"}
     assert len({tuple(attributes.items()) for attributes in elements.all("nav")}) == len(elements.all("nav"))
+
+
+def text_of(static_file: str) -> str:
+    path = finders.find(static_file)
+    assert path
+    return Path(path).read_text(encoding="utf-8")
+
+
+def test_swagger_ui_still_has_what_the_reference_builds_on() -> None:
+    """Its parts are named in our script, its classes in our style sheet; a release may rename them."""
+    folder = "drf_spectacular_sidecar/swagger-ui-dist/"
+    script, style = text_of(folder + "swagger-ui-bundle.js"), text_of(folder + "swagger-ui.css")
+    ours = text_of("docs/reference.js")
+    for name in (
+        "SwaggerUIBundle",
+        "SvgAssets",
+        "AuthorizeBtnContainer",
+        "operations",
+        "Models",
+        "examples-select-element",
+    ):
+        assert name in script
+        assert name in ours
+    assert "html.dark-mode" in style
+    for name in (".scheme-container", ".opblock-summary-method", ".parameter__extension", "table.headers"):
+        assert name in style
 
 
 def test_no_heading_skips_a_level(nobody: Nobody) -> None:

@@ -27,7 +27,13 @@ LOOK_UP_CLIENTS, LOOK_UP_PACE_S = 8, 0.01
 FLAT_OUT_CLIENTS = 16
 LABEL_CLIENTS, LABEL_PACE_S = 32, 0.25
 LEAD_S = 1.0  # until the label clients have taken what they get
-WHAT = {"alpha": "alpha hangs", "beta": "beta hangs", "both": "both carriers hang", "storage": "the storage hangs"}
+WHAT = {
+    "nothing": "nothing hangs",
+    "alpha": "alpha hangs",
+    "beta": "beta hangs",
+    "both": "both carriers hang",
+    "storage": "the storage hangs",
+}
 # What an excess label request may cost its client on a busy machine, a purchase at work left out.
 QUICK_S = 2.0
 
@@ -79,7 +85,7 @@ class Run:
         """Promises broken, for a service that has more threads than can hang."""
         late = [name for name, phase in self.phases.items() if phase.answered < 1]
         faults = [f"{self.what}: look-ups {name} were not all answered" for name in late]
-        refused = [each.duration_s for each in self.answers if each.outcome.endswith("_UNAVAILABLE")]
+        refused = [answer.duration_s for answer in self.answers if is_refusal(answer)]
         if refused and percentiles(refused)[1] > QUICK_S:
             faults.append(f"{self.what}: label requests were not refused quickly")
         if self.bought_twice:
@@ -113,7 +119,7 @@ class Run:
 
 
 def is_refusal(answer: Answer) -> bool:
-    return answer.outcome.endswith("_UNAVAILABLE") and answer.status == 502
+    return answer.status == 502 and answer.outcome.endswith("_UNAVAILABLE")
 
 
 def main() -> None:

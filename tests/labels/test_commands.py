@@ -184,6 +184,7 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     "one good and one bad product": ([*ALPHA, "--product", "alpha-13", "--product", "x"], "255562"),
     "product with an empty code": ([*ALPHA, "--product", "alpha-13="], "255562"),
     "product with a long code": ([*ALPHA, "--product", "alpha-13=123456789"], "255562"),
+    "product with a code that alpha can't have": ([*ALPHA, "--product", "alpha-13=XYZ"], "255562"),
     "product with an empty service": ([*ALPHA, "--product", "alpha-13=01:"], "255562"),
     "product with a bad service": ([*ALPHA, "--product", "alpha-13=01:x"], "255562"),
     "product with a newline": ([*ALPHA, "--product", "alpha-13=01\n"], "255562"),
@@ -201,6 +202,7 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
         for code in ("340", "12345678901", "3406.00", "34O600", "\u0663\u0664\u0660\u0666", " ")
     },
     "long customs description": ([*ALPHA, ALL, *customs(description="x" * 65)], "255562"),
+    "customs description longer than alpha prints": ([*ALPHA, ALL, *customs(description="x" * 46)], "255562"),
     "blank customs description": ([*ALPHA, ALL, *customs(description="  ")], "255562"),
     "customs description that can't be printed": ([*ALPHA, ALL, *customs(description="\u8721\u70db")], "255562"),
 }

@@ -136,6 +136,23 @@ def test_a_purchase_that_the_database_or_the_storage_ends_gives_its_slot_back(
     assert post(buyer, order()).status_code == 201
 
 
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_a_carrier_that_is_given_a_rest_costs_no_row_and_replays_go_on(
+    product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    first = post(buyer, order(product_code), key=KEY).json()
+    sandbox.arm("html503")
+    for _ in range(5):
+        assert post(buyer, order(product_code)).status_code == 502
+    rows, calls = ShippingLabel.objects.count(), sandbox.calls()
+    code = f"{first['carrierCode'].upper()}_UNAVAILABLE"
+    said = "The carrier is unavailable: given a rest after repeated failures. Nothing was made; a retry is safe."
+    for key in (None, "another"):
+        assert assert_coded(post(buyer, order(product_code), key=key), 502, code) == said
+    assert (ShippingLabel.objects.count(), sandbox.calls()) == (rows, calls)
+    assert post(buyer, order(product_code), key=KEY).json()["id"] == first["id"]
+
+
 # --- What needs none ---
 
 

@@ -177,7 +177,18 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     *(
         ("alpha-13", f"{address}.phone", phone, PHONE)
         for address in ADDRESSES
-        for phone in ("0", "abc", "+", "06123", "061234567890123456", "+999612345678", "+33", "---", "\u202d")
+        for phone in (
+            "0",
+            "abc",
+            "+",
+            "06123",
+            "061234567890123456",
+            "06 12 34 56 7",
+            "+999612345678",
+            "+33",
+            "---",
+            "\u202d",
+        )
     ),
     ("alpha-13", "destinationAddress.phone", "0" * 101, "must have at most 100 characters."),
     *(

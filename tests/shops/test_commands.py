@@ -189,3 +189,18 @@ def test_no_other_text_revokes_a_token(db: None) -> None:
     token = AccessTokenFactory()
     for text in ("", "absent", token.digest, token.secret[:-1], token.id.upper(), token.shop.id, "%"):
         assert_refused("revoke_token", text)
+
+
+def test_a_database_that_can_not_be_reached_is_one_line() -> None:
+    code, out, err = run_command("create_shop", "Own", DATABASE_URL="postgresql://u:hunter2@127.0.0.1:1/none")
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "the database can't be used" in err
+    assert "hunter2" not in err
+
+
+@pytest.mark.parametrize("command", ["set_sender_address", "import_parcels"])
+def test_a_closed_standard_input_is_one_line(command: str, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = ShopFactory()
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(CommandError, match="standard input: is closed"):
+        call(command, shop.id, "-")

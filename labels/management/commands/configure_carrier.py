@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,7 +16,7 @@ from labels.models import CarrierContract
 from shops import commands
 from shops.models import Shop
 
-PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[A-Za-z0-9]{1,8})(:(?P<service>[0-9]{1,3}))?)?")
+PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3}))?)?")
 MAX_SECRET_LENGTH = 200
 
 
@@ -76,6 +75,10 @@ def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
         match = PRODUCT.fullmatch(text)
         if match is None or match["code"] not in own:
             raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]] with one of {', '.join(own)}")
+        if match["carrier_code"] and not CARRIERS[options["carrier"]].product_code.fullmatch(match["carrier_code"]):
+            raise CommandError(
+                f"--product {text!r}: {match['carrier_code']!r} is no product code of {options['carrier']}"
+            )
         replaced = {"carrier_code": match["carrier_code"], "service": match["service"] or ""}
         products[match["code"]] = replaced if match["carrier_code"] else None
     return products
@@ -96,7 +99,7 @@ def read_text(options: dict[str, Any], name: str, limit: int) -> str:
 
 def read_customs(options: dict[str, Any]) -> dict[str, Any]:
     """The article that is declared to customs: all of it or nothing; raise CommandError."""
-    description = read_text(options, "customs_description", 64)
+    description = read_text(options, "customs_description", CARRIERS[options["carrier"]].max_goods_length)
     value, hs_code = options["customs_value"], options["customs_hs_code"]
     if not any((description, value, hs_code)):
         return {"customs_description": "", "customs_value_eur": None, "customs_hs_code": ""}
@@ -116,7 +119,7 @@ def read_customs(options: dict[str, Any]) -> dict[str, Any]:
 def read_secret(options: dict[str, Any]) -> tuple[str, str]:
     """Password and API key, one of them empty; raise CommandError."""
     try:
-        secret = sys.stdin.buffer.readline().decode().strip("\r\n")
+        secret = commands.standard_input().readline().decode().strip("\r\n")
     except UnicodeDecodeError:
         secret = ""
     if not secret.strip() or len(secret) > MAX_SECRET_LENGTH or not secret.isprintable():

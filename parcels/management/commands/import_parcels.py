@@ -48,7 +48,7 @@ class Command(commands.Command):
 def open_input(name: str) -> Iterator[IO[bytes]]:
     """Open FILE, or standard input for ``-``; raise CommandError."""
     if name == "-":
-        yield sys.stdin.buffer
+        yield commands.standard_input()
         return
     try:
         file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening is guarded

@@ -1,6 +1,5 @@
 """Sets a shop's own sender address."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ class Command(commands.Command):
 def read_address(name: str) -> dict[str, str]:
     """Read and validate the address; raise CommandError."""
     try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        content = commands.standard_input().read() if name == "-" else Path(name).read_bytes()
         serializer = AddressSerializer(data=orjson.loads(content))
     except OSError as error:
         raise CommandError(f"FILE: {name}: {error.strerror}") from None
