@@ -1,6 +1,5 @@
 """Writes the API's description anew."""
 
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -15,4 +14,4 @@ class Command(BaseCommand):
     help = "Write config/openapi/openapi.yaml from the code."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        Path(FILE).write_bytes(as_yaml(generate()))
+        FILE.write_bytes(as_yaml(generate()))
