@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
@@ -16,6 +15,8 @@ from environs import Env, ValidationError, validate
 from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from config import databases
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
 
@@ -35,17 +36,6 @@ def secret(value: str) -> None:
 def host_names(values: list[str]) -> None:
     if not values or not all(re.fullmatch(r"\.?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\]", value) for value in values):
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
-
-
-def database_url(value: str) -> None:
-    try:
-        parts = urlsplit(value)
-        is_known = bool(re.match(r"(sqlite|postgres(ql)?)://", value)) and bool(parts.path.strip("/"))
-        dj_database_url.parse(value)
-    except ValueError:
-        is_known = False
-    if not is_known:
-        raise ValidationError("needs sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
 
 
 def redis_url(value: str) -> None:
@@ -245,27 +235,11 @@ REST_FRAMEWORK = {
 # --- The database ---
 
 SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
-DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=database_url)
-
-
-def database(url: str) -> dict[str, Any]:
-    """Django's settings for a database URL; connections stay open, and a dead one is noticed before use."""
-    config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
-    if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",  # a writer waits its turn instead of failing half-way
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
-        }
-        Path(config["NAME"]).resolve().parent.mkdir(parents=True, exist_ok=True)
-    else:
-        config["ENGINE"] = "config.postgresql"
-        # Statements are prepared once a connection: a look-up costs PostgreSQL a third of what it costs unprepared.
-        config["OPTIONS"] = {"server_side_binding": True, "prepare_threshold": 1} | config.get("OPTIONS", {})
-    return config
-
-
-DATABASES = {"default": database(DATABASE_URL)}
+DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=databases.database_url)
+DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", "", validate=databases.replica_url(DATABASE_URL))
+DATABASES = {"default": databases.primary(DATABASE_URL)}
+if DATABASE_REPLICA_URL:  # parcels are read from it (shops.replicas)
+    DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- The rate limit ---

@@ -5,9 +5,12 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from config.postgresql.base import DatabaseWrapper
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
+DatabaseWrapper.is_serving = True  # a request waits for the database so long and no longer
 
 
 def warn_of_defaults() -> None:
