@@ -50,7 +50,7 @@ def run_command(*arguments: str | bytes | Path, stdin: bytes = b"") -> tuple[int
 
 
 @contextmanager
-def server(log: Path) -> Iterator[int]:
+def server(log: Path, **settings: str) -> Iterator[int]:
     """Serve the application in a process of its own, with its log in a file; yield the port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -59,7 +59,7 @@ def server(log: Path) -> Iterator[int]:
     command += ["--workers", "1", "--blocking-threads", "2", "config.wsgi:application"]
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=output, stderr=output) as process,
+        subprocess.Popen(command, cwd=ROOT, env=environment() | settings, stdout=output, stderr=output) as process,
     ):
         try:
             wait_for_port(port, process)

@@ -87,8 +87,9 @@ class Hosts:
     def note_silence(self, host: Host) -> None:
         """A statement was not answered: all connections to the host are as good as lost."""
         self.silent_at[host] = self.failed_at[host] = time.monotonic()
-        self.is_doubtful = True
-        self.next_attempt_at = 0.0
+        if not self.is_doubtful:
+            self.is_doubtful = True
+            self.next_attempt_at = 0.0  # the next one tries, and the others wait for what it finds
         logger.warning("database silent", extra={"database": self.alias, "host": ":".join(host)})
 
     def is_lost(self, host: Host, connected_at: float) -> bool:
