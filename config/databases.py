@@ -9,8 +9,9 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from environs import ValidationError
 
+from shops.hosts import split_host
+
 POSTGRESQL = re.compile(r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^/?#]*)@)?(?P<hosts>[^@/?#]*)(?P<rest>[/?#].*)")
-HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 # A connection is given up, whoever has made it, when nobody answers on the other side: seconds, in libpq's terms.
 BOUNDED: dict[str, Any] = {
     "connect_timeout": 2,  # a host
@@ -33,16 +34,11 @@ def parse(url: str) -> dict[str, Any]:
         return dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
     user = f"{parts['user']}@" if parts["user"] else ""
     config = parse(f"{parts['scheme']}://{user}{parts['rest']}")
-    names, ports = zip(*map(parse_host, parts["hosts"].split(",")), strict=True)
-    return config | {"HOST": ",".join(names), "PORT": ",".join(ports)}
-
-
-def parse_host(text: str) -> tuple[str, str]:
-    """Name, or folder of a Unix socket, and port."""
-    host = HOST.fullmatch(text)
-    if not host or not 0 < int(host["port"] or 5432) < 2**16:
-        raise ValueError("a host needs a name and may have a port")
-    return host["ipv6"] or unquote(host["name"]), host["port"] or "5432"
+    hosts = [split_host(host, 5432) for host in parts["hosts"].split(",")]
+    return config | {
+        "HOST": ",".join(unquote(name) for name, _ in hosts),
+        "PORT": ",".join(str(port) for _, port in hosts),
+    }
 
 
 def primary(url: str) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
 from environs import Env, ValidationError, validate
-from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config import databases
+from shops.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
 
@@ -40,11 +40,11 @@ def host_names(values: list[str]) -> None:
 
 def redis_url(value: str) -> None:
     try:
-        is_known = not value or bool(re.match(r"(rediss?|unix)://.", value) and ConnectionPool.from_url(value))
+        is_known = not value or bool(re.match(r"(rediss?(\+sentinel)?|unix)://.", value) and Pool.from_url(value))
     except ValueError:
         is_known = False
     if not is_known:
-        raise ValidationError("needs redis://HOST:PORT/DB, rediss://... or unix://...")
+        raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
 
 
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
@@ -247,6 +247,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
 REDIS_OPTIONS = {
+    "pool_class": Pool,
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
     "socket_connect_timeout": 0.1,
     "socket_timeout": 0.1,
@@ -255,7 +256,8 @@ REDIS_OPTIONS = {
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
-        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": REDIS_URL, "OPTIONS": REDIS_OPTIONS}
+        # A list, as Django takes a comma in a text for one between servers.
+        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
         # A count must never be culled while its window runs.
         else {
