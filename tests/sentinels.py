@@ -56,6 +56,7 @@ class Redis:
             if until(answer):
                 return
             assert time.monotonic() < deadline, (command, answer)
+            time.sleep(0.02)
 
 
 class World:
