@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("acts", nargs="*", metavar="ACT", help=", ".join(ACTS))
     options = parser.parse_args()
     check_programs()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends a drill ends its processes
     started_at = time.monotonic()
     with ExitStack() as stack:
         scene, port = set_up(stack)

@@ -97,16 +97,13 @@ class Load:
 
     def ask(self, kind: str, connection: HTTPConnection | None) -> HTTPConnection | None:
         """Ask once; return the connection if it can be kept."""
-        path = (
-            PARCELS + random.choice(self.numbers) if kind == "look-up" else SEARCH + quote(random.choice(self.orders))
-        )
+        prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH, self.orders)
+        path = prefix + quote(random.choice(values))
         connection = connection or HTTPConnection("127.0.0.1", self.port, timeout=CLIENT_TIMEOUT_S)
         started_at = time.monotonic()
         status = 0
         try:
-            connection.request(
-                "GET", prefix + quote(random.choice(values)), headers={"Authorization": f"Bearer {self.world.token}"}
-            )
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.world.token}"})
             response = connection.getresponse()
             response.read()
             status = response.status
