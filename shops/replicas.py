@@ -1,7 +1,7 @@
 """Reads that a replica may answer, and how long the primary is waited for where one can."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
@@ -18,13 +18,20 @@ def is_configured() -> bool:
 
 
 def read(query: Callable[[str], T]) -> T:
-    """Run a query, which takes a database's alias, on a replica; on the primary where none answers or there is none."""
+    """Run a query, which takes a database's alias, on a replica; on the primary where none answers or there is none.
+
+    Where the connection was lost, another replica is asked first.
+    """
     if not is_configured():
         return query(PRIMARY)
-    try:
+    replica = connections[REPLICA]
+    with suppress(*UNREACHABLE):
         return query(REPLICA)
-    except UNREACHABLE:
-        return query(PRIMARY)
+    if replica.connection is not None and not replica.is_usable():
+        replica.close()
+        with suppress(*UNREACHABLE):
+            return query(REPLICA)
+    return query(PRIMARY)
 
 
 def soon() -> AbstractContextManager[None]:

@@ -14,8 +14,8 @@ from django.db import connection
 
 from shops.models import AccessToken
 from shops.tokens import new_token
-from tests.conftest import PARCELS, SEARCH, Caller
-from tests.factories import AccessTokenFactory, import_parcel
+from tests.conftest import PARCELS, SEARCH, Caller, caller
+from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
 from tests.proxies import Proxy, postgresql_target
 
@@ -81,9 +81,9 @@ def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def world(started: World, own: Caller) -> Iterator[World]:
+def world(started: World) -> Iterator[World]:
     """The server, which has forgotten the troubles of the test before."""
-    started.wait_for_primary(own)
+    started.wait_for_primary(caller(ShopFactory()))
     yield started
     for way in (started.primary, started.replica):
         way.restore()
@@ -137,6 +137,22 @@ def test_without_the_primary_a_token_is_what_the_replica_says(
     assert world.look_up(second_caller(own), parcel["trackingId"])[0] == 200
     for caller in (revoked, unknown):
         assert world.look_up(caller, parcel["trackingId"])[0] == 403
+
+
+def test_a_look_up_does_not_wait_for_a_standby_that_commits_wait_for(
+    world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        cursor.execute("SELECT pg_reload_conf()")
+    try:
+        status, _, duration_s = world.look_up(own, parcel["trackingId"])
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            cursor.execute("SELECT pg_reload_conf()")
+    assert (status, duration_s < 0.9) == (200, True)
+    assert AccessToken.objects.get(shop=own.shop).last_used_at is not None
 
 
 @pytest.mark.parametrize("way", ["refuse", "silence"])

@@ -11,12 +11,14 @@ from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.utils.functional import cached_property
 
-from config.postgresql.connection import Connection
+from config.postgresql.connection import Connection, Patience
 from config.postgresql.hosts import Host, Hosts, hosts_of
 from shops.fields import ByCodePoint
 
 # How much later than the server this side gives a statement up: a server that can still say so does.
 GRACE_S = 0.5
+# How long a database that was away may take for the first answer that says that it is back.
+PROBE_S = 1.0
 
 
 class SchemaEditor(DatabaseSchemaEditor):
@@ -49,6 +51,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def timeout_s(self) -> float | None:
         return self.settings_dict["OPTIONS"].get("timeout") if self.is_serving else None
 
+    @cached_property
+    def patience(self) -> Patience:
+        return Patience(self.timeout_s + GRACE_S if self.timeout_s else None)
+
     def get_connection_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super().get_connection_params()
         for ours in ("load_balance_hosts", "timeout"):
@@ -63,9 +69,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.hosts.attempt():
             order = self.hosts.order()
             connection = Connection.connect(**conn_params | libpq_hosts(order))
-        connection.timeout_s = self.timeout_s + GRACE_S if self.timeout_s else None
-        connection.hosts = self.hosts
-        self.hosts.note_success(connection.host, order)
+            connection.patience = self.patience
+            if self.hosts.is_doubtful:  # a pooler lets everybody in, whether or not there is a server behind it
+                connection.wait_for_answer(PROBE_S)
+            connection.hosts = self.hosts
+            self.hosts.note_success(connection.host, order)
         return connection
 
     def is_usable(self) -> bool:
@@ -82,17 +90,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @contextmanager
     def within(self, timeout_s: float) -> Iterator[None]:
-        """Give the statements of a block less time than a request's usually have."""
-        self.close_if_health_check_failed()
-        self.ensure_connection()
-        connection = self.connection
-        assert connection
-        usual_s = connection.timeout_s
-        connection.timeout_s = min(timeout_s, usual_s) if usual_s else None
+        """Give the statements of a block less time than a request's usually have; a command's take what they take."""
+        usual_s = self.patience.timeout_s
+        if usual_s:
+            self.patience.timeout_s = min(timeout_s, usual_s)
         try:
             yield
         finally:
-            connection.timeout_s = usual_s
+            self.patience.timeout_s = usual_s
 
 
 def server_timeouts(timeout_s: float) -> str:

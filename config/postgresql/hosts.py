@@ -86,8 +86,9 @@ class Hosts:
 
     def note_silence(self, host: Host) -> None:
         """A statement was not answered: all connections to the host are as good as lost."""
-        self.silent_at[host] = self.failed_at[host] = time.monotonic()
-        if not self.is_doubtful:
+        now = self.silent_at[host] = self.failed_at[host] = time.monotonic()
+        is_another_good = self.is_balanced and not all(self.is_avoided(other, now) for other in self.hosts)
+        if not self.is_doubtful and not is_another_good:
             self.is_doubtful = True
             self.next_attempt_at = 0.0  # the next one tries, and the others wait for what it finds
         logger.warning("database silent", extra={"database": self.alias, "host": ":".join(host)})
