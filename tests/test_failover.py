@@ -135,8 +135,8 @@ def test_without_the_primary_a_token_is_what_the_replica_says(
     AccessToken.objects.filter(id=AccessToken.objects.find(revoked.token).id).revoke()
     world.primary.refuse()
     assert world.look_up(second_caller(own), parcel["trackingId"])[0] == 200
-    for caller in (revoked, unknown):
-        assert world.look_up(caller, parcel["trackingId"])[0] == 403
+    for refused in (revoked, unknown):
+        assert world.look_up(refused, parcel["trackingId"])[0] == 403
 
 
 def test_a_look_up_does_not_wait_for_a_standby_that_commits_wait_for(
