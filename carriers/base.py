@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from carriers.guard import Limits
+from carriers.observing import Observer
 from carriers.transport import Transport
 
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
@@ -157,10 +158,21 @@ class Carrier(Protocol):
     max_parcels: int
     max_reference_length: int
     pickup_point_code: re.Pattern[str]
+    pickup_point_form: str
     credentials_shape: CredentialsShape
 
-    def __init__(self, endpoint: Endpoint, limits: Limits | None = None, transport: Transport | None = None) -> None:
-        """With default limits, and with connections of its own, unless others are given."""
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        limits: Limits | None = None,
+        transport: Transport | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        """With default limits, with connections of its own, and unwatched, unless others are given."""
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the carrier is given a rest after repeated failures."""
 
     @property
     def can_be_asked(self) -> bool:

@@ -25,6 +25,7 @@ from carriers.errors import (
 from carriers.guard import Limits
 from carriers.line import Line
 from carriers.messages import Answer, Request, UnreadableError
+from carriers.observing import Observer
 from carriers.transport import Transport
 
 PURCHASE: Final = "generateLabel"
@@ -78,6 +79,7 @@ class BetaClient:
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
+    pickup_point_form = "6 digits"
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),
@@ -91,9 +93,15 @@ class BetaClient:
         endpoint: Endpoint,
         limits: Limits | None = None,
         transport: Transport | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._url = f"{endpoint.url.rstrip('/')}/{PURCHASE}"
-        self._line = Line(CARRIER, limits or Limits(), transport)
+        self._line = Line(CARRIER, limits or Limits(), transport, observer)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the carrier is given a rest after repeated failures."""
+        return self._line.is_resting
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label, parcel by parcel under one deadline; raises CarrierError only.

@@ -53,10 +53,14 @@ class CarrierError(Exception):
             return f"{self.field}: {self.detail}"
         return ": ".join(part for part in (self.summary, self.detail, self.carrier_text) if part)
 
+    @classmethod
+    def code_for(cls, carrier: str) -> str:
+        """The API's error code, such as ALPHA_ADDRESS_REJECTED."""
+        return f"{carrier.upper()}_{cls.code_suffix}"
+
     @property
     def code(self) -> str:
-        """The API's error code, such as ALPHA_ADDRESS_REJECTED."""
-        return f"{self.carrier.upper()}_{self.code_suffix}"
+        return self.code_for(self.carrier)
 
     @property
     def is_nothing_made(self) -> bool:

@@ -1,11 +1,11 @@
 """Limits on one carrier's calls in one process: how many at a time, and a rest for one that keeps failing."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pybreaker
 
@@ -22,6 +22,15 @@ class Limits:
     rest_s: float = 30.0
 
 
+class _RestListener(pybreaker.CircuitBreakerListener):
+    def __init__(self, tell: Callable[[bool], None]) -> None:
+        self._tell = tell
+
+    def state_change(self, cb: Any, old_state: Any, new_state: Any) -> None:
+        if new_state.name != pybreaker.STATE_HALF_OPEN:  # a probe's way to one of the others
+            self._tell(new_state.name == pybreaker.STATE_OPEN)
+
+
 class _Failure(Exception):  # noqa: N818 - a signal to the breaker, never seen outside
     pass
 
@@ -33,7 +42,7 @@ class Guard:
     the breaker is only told how a call ended, and this class lets a single probe through at a time.
     """
 
-    def __init__(self, carrier: str, limits: Limits) -> None:
+    def __init__(self, carrier: str, limits: Limits, rest_changed: Callable[[bool], None] = lambda _: None) -> None:
         self._carrier = carrier
         self._slots = threading.BoundedSemaphore(limits.max_concurrent_calls)
         self._rest = timedelta(seconds=limits.rest_s)
@@ -44,7 +53,13 @@ class Guard:
             reset_timeout=limits.rest_s,
             state_storage=self._storage,
             throw_new_error_on_trip=False,
+            listeners=[_RestListener(rest_changed)],
         )
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the carrier has been given a rest, and no call has succeeded since."""
+        return bool(self._storage.state != pybreaker.STATE_CLOSED)
 
     @contextmanager
     def call(self) -> Iterator[None]:

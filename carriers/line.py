@@ -11,20 +11,30 @@ from carriers.connections import Deadline
 from carriers.errors import CarrierError, OutcomeUnknown, Rejected
 from carriers.guard import Guard, Limits
 from carriers.messages import Answer, Request, UnreadableError
+from carriers.observing import Call, Nobody, Observer
 from carriers.transport import Transport
 
-logger: Final = logging.getLogger("carriers")
+logger: Final = logging.getLogger("carriers")  # a line a call
+rest_logger: Final = logging.getLogger("carriers.rest")
 T = TypeVar("T")
 
 
 class Line:
     """What a client holds for its carrier, once a process."""
 
-    def __init__(self, carrier: str, limits: Limits, transport: Transport | None = None) -> None:
+    def __init__(
+        self, carrier: str, limits: Limits, transport: Transport | None = None, observer: Observer | None = None
+    ) -> None:
         self._carrier = carrier
+        self._observer: Observer = observer or Nobody()
         self._timeout_s = limits.timeout_s
-        self._guard = Guard(carrier, limits)
+        self._guard = Guard(carrier, limits, self._rest_changed)
         self._transport = transport or Transport(pool_size=limits.max_concurrent_calls)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the carrier is given a rest after repeated failures."""
+        return self._guard.is_resting
 
     @contextmanager
     def open(self, operation: str) -> Iterator[Deadline]:
@@ -84,14 +94,28 @@ class Line:
             raise failure from None
 
     def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
-        """Facts only: no secret, nothing personal, and not the carrier's text, which may echo it."""
-        facts = {
-            "carrier": self._carrier,
-            "operation": operation,
-            "outcome": failure.code_suffix.lower() if failure else "ok",
-            "http_status": answer.status if answer else None,
-            "duration_ms": round((time.monotonic() - started_s) * 1000),
-            "carrier_code": failure.carrier_code if failure else "",
-        }
-        is_expected = failure is None or isinstance(failure, Rejected)
-        logger.log(logging.INFO if is_expected else logging.WARNING, "carrier call", extra=facts)
+        call = Call(
+            carrier=self._carrier,
+            operation=operation,
+            outcome=failure.code_suffix.lower() if failure else "ok",
+            duration_s=time.monotonic() - started_s,
+            http_status=answer.status if answer else None,
+            carrier_code=failure.carrier_code if failure else "",
+            is_expected=failure is None or isinstance(failure, Rejected),
+        )
+        logger.log(logging.INFO if call.is_expected else logging.WARNING, "carrier call", extra=call.facts)
+        with self._unharmed():
+            self._observer.call_ended(call)
+
+    def _rest_changed(self, is_resting: bool) -> None:  # noqa: FBT001 - the guard's one fact
+        rest_logger.warning("carrier rest", extra={"carrier": self._carrier, "is_resting": is_resting})
+        with self._unharmed():
+            self._observer.rest_changed(self._carrier, is_resting=is_resting)
+
+    @contextmanager
+    def _unharmed(self) -> Iterator[None]:
+        """Keep an observer's trouble from the call it is told of: a label may have been bought by it."""
+        try:
+            yield
+        except Exception:
+            logger.exception("carrier call not observed", extra={"carrier": self._carrier})

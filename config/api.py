@@ -18,7 +18,7 @@ class BodyTooLargeError(APIException):
     """A body above 1 MiB."""
 
     status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body is larger than {MAX_BODY_BYTES} bytes."
+    default_detail = f"The body has more than the {MAX_BODY_BYTES} bytes (1 MiB) that are read."
 
 
 class JSONRenderer(BaseRenderer):

@@ -8,6 +8,8 @@ from django.core import checks, signals
 from django.core.cache import close_caches
 from django.db import close_old_connections, reset_queries
 
+from config.errors import log_unhandled
+
 
 class ServiceConfig(AppConfig):
     """What is done once, when the project is loaded."""
@@ -16,6 +18,7 @@ class ServiceConfig(AppConfig):
 
     def ready(self) -> None:
         trim_signals()
+        signals.got_request_exception.connect(log_unhandled)
         checks.register(first_look_defaults)
 
 

@@ -1,9 +1,10 @@
 """The API's one error shape: ``message``, ``statusCode``, ``timestamp`` and, on some errors, ``code``."""
 
 import logging
+import sys
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -15,10 +16,16 @@ from rest_framework.response import Response
 
 from shops.strict import describe_faults
 
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # it loads the models, and this module is there before them
+
 logger = logging.getLogger("service.errors")
 
 API_PREFIXES = ("/public/", "/files/")
-UNKNOWN_PATH = "There is nothing at this path."
+UNKNOWN_PATH = (
+    "There is nothing at this path. Paths are case-sensitive and have no slash at the end; see /openapi.json."
+)
+UNREADABLE = "The request can't be read. Send at most 1000 query parameters, percent-encoded as UTF-8."
 UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
 
 
@@ -39,7 +46,8 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     """Turn every exception of an API view into the error shape; an unexpected one tells the client nothing."""
     error = as_api_exception(exc)
     code = getattr(error, "public_code", None)
-    response = Response(error_body(error.status_code, message_of(error), code), status=error.status_code)
+    message = message_of(error, context["view"])
+    response = Response(error_body(error.status_code, message, code), status=error.status_code)
     if getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
     if getattr(error, "wait", None):
@@ -56,16 +64,26 @@ def as_api_exception(exc: Exception) -> exceptions.APIException:
         case PermissionDenied():
             return exceptions.PermissionDenied()
         case SuspiciousOperation():
-            return exceptions.ParseError("The request is malformed.")
+            return exceptions.ParseError(UNREADABLE)
     logger.error("unhandled exception", exc_info=exc)
     return exceptions.APIException(UNEXPECTED)
 
 
-def message_of(error: exceptions.APIException) -> str:
+def message_of(error: exceptions.APIException, view: "APIView") -> str:
     """One line; a validation error names every field at fault by its JSON path."""
-    if isinstance(error, exceptions.ValidationError):
-        return describe_faults(error.detail)
+    match error:
+        case exceptions.ValidationError():
+            return describe_faults(error.detail)
+        case exceptions.MethodNotAllowed():
+            return f"This path does not take this method, only {', '.join(view.allowed_methods)}."
+        case exceptions.UnsupportedMediaType():
+            return "The body must be JSON. Send it with the header Content-Type: application/json."
     return str(error.detail)
+
+
+def log_unhandled(sender: Any, **kwargs: Any) -> None:
+    """Log a page's failure as the API logs its own; Django's line for it would show the path."""
+    logger.error("unhandled exception", exc_info=sys.exception())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

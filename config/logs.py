@@ -24,6 +24,19 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
+class ServerFilter(logging.Filter):
+    """Leaves the first line of what granian logs: where the application fails, the exception's text follows.
+
+    Its remark on many threads is left out: they are meant for calls to carriers, which wait and compute nothing.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not record.name.startswith("_granian"):
+            return True
+        record.msg, record.args, record.exc_info = record.getMessage().partition("\n")[0], None, None
+        return not record.msg.startswith("Configuration allows spawning up to")
+
+
 def format_exception(exc_info: ExcInfo) -> str:
     """Where it happened and the exception's type; its text may quote a customer's data (PostgreSQL's DETAIL does)."""
     kind, _, trace = exc_info

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -17,11 +18,14 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config import logs
+from config import logs, metrics
 from config.errors import API_PREFIXES, error_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
+HOST_UNKNOWN = "The Host header names no host served here. Call the service by the name you were given."
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+NO_PAGES = (*API_PREFIXES, *settings.HEALTH_PATHS)
 
 
 class RequestMiddleware:
@@ -37,16 +41,14 @@ class RequestMiddleware:
         is_api = request.path_info.startswith(API_PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
-        log_request(request, response, time.perf_counter() - started_at)
+        record(request, response, time.perf_counter() - started_at)
         return response
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
         try:
             request.get_host()
         except DisallowedHost:
-            response: HttpResponse = error_response(
-                HTTPStatus.BAD_REQUEST, "The Host header names no host served here."
-            )
+            response: HttpResponse = error_response(HTTPStatus.BAD_REQUEST, HOST_UNKNOWN)
         else:
             response = self.get_response(request)
         headers = response.headers
@@ -57,13 +59,21 @@ class RequestMiddleware:
         return response
 
 
-def log_request(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
-    """One line a request; the route stands for the path, which holds a tracking number, and the query is left out."""
-    match = request.resolver_match
+def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
+    """One line a request, and its figures. Nothing that the client wrote is in them.
+
+    The route stands for the path, which holds a tracking number; a method may be any word; the query is left out.
+    """
+    match, status = request.resolver_match, response.status_code
+    route = match.view_name if match else None
+    method = request.method if request.method in METHODS else "other"
+    metrics.observe_request(route or "none", method, status, duration_s)
+    if status == HTTPStatus.OK and request.path_info in settings.HEALTH_PATHS:
+        return  # probes that find nothing would be most of a quiet log
     extra = {
-        "method": request.method,
-        "route": match.view_name if match else None,
-        "status": response.status_code,
+        "method": method,
+        "route": route,
+        "status": status,
         "duration_ms": round(duration_s * 1000, 2),
         "shop": getattr(request, "shop_id", None),
     }
@@ -77,7 +87,7 @@ class PagesOnly:
         get_response: Any  # of the Django middleware it is mixed into
 
     def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(API_PREFIXES):
+        if request.path_info.startswith(NO_PAGES):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]  # as above
 
@@ -98,7 +108,7 @@ class Csrf(PagesOnly, CsrfViewMiddleware):
     """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
 
     def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return None if request.path_info.startswith(API_PREFIXES) else super().process_view(request, *args)
+        return None if request.path_info.startswith(NO_PAGES) else super().process_view(request, *args)
 
 
 class Authentication(PagesOnly, AuthenticationMiddleware):

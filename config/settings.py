@@ -11,7 +11,7 @@ from botocore.config import Config
 from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
-from environs import Env, ValidationError, validate
+from environs import Env, EnvError, ValidationError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -31,6 +31,11 @@ def secret(value: str) -> None:
     """Refuse what Django's deployment check W009 calls insecure."""
     if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
         raise ValidationError("needs 50 or more random characters")
+
+
+def secrets(values: list[str]) -> None:
+    for value in values:
+        secret(value)
 
 
 def host_names(values: list[str]) -> None:
@@ -91,6 +96,21 @@ def count(value: int) -> None:
         raise ValidationError("needs 0 or more")
 
 
+def whole_days(value: int | None) -> None:
+    if value is not None and not 1 <= value <= 36_500:  # noqa: PLR2004 - a hundred years
+        raise ValidationError("needs whole days, 1 to 36500")
+
+
+def port(value: int) -> None:
+    if not 0 < value < 65_536:  # noqa: PLR2004 - TCP's
+        raise ValidationError("needs a port, 1 to 65535")
+
+
+def port_or_none(value: int) -> None:
+    if value:
+        port(value)
+
+
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
@@ -100,9 +120,14 @@ if DEBUG:  # fixed values for a first look on one's own machine; otherwise there
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=secret)
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
+# What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], validate=secrets)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
+# A probe knows neither https nor the service's name.
+HEALTH_PATHS = ("/livez", "/readyz")
+SECURE_REDIRECT_EXEMPT = [rf"^{path[1:]}\Z" for path in HEALTH_PATHS]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
@@ -122,6 +147,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular_sidecar",  # the assets of the reference page
     "config",
     "shops",
     "parcels",
@@ -162,6 +188,7 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
+WHITENOISE_MAX_AGE = 3600  # seconds: the files' names stay the same from one version to the next
 WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
 
 # --- The admin's look ---
@@ -228,6 +255,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.AlwaysJSON",
     "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
@@ -301,9 +329,20 @@ if DEBUG:
     )
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=fernet_keys)
+STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=http_url_or_none)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"))
 LABELS_BUCKET = env.str("LABELS_BUCKET", "")
+
+
+def aws_keys() -> dict[str, str | None]:
+    """Both keys of an account, or none: the machine's own role then."""
+    names = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY"}
+    keys = {option: env.str(name, "") or None for option, name in names.items()}
+    missing = [name for option, name in names.items() if keys[option] is None]
+    if len(missing) == 1:
+        raise EnvError(f'Environment variable "{missing[0]}" not set: the two AWS keys go together')
+    return keys
 
 
 def label_storage(bucket: str) -> dict[str, Any]:
@@ -315,15 +354,14 @@ def label_storage(bucket: str) -> dict[str, Any]:
         "BACKEND": "labels.storage.LabelBucket",
         "OPTIONS": {
             "bucket_name": bucket,
-            "access_key": env.str("AWS_ACCESS_KEY_ID", None),
-            "secret_key": env.str("AWS_SECRET_ACCESS_KEY", None),
+            **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
             "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1")),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=http_url_or_none) or None,
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # A request waits for a silent bucket 11 s at most; the PDF is in the database by then.
+                # A request waits for a silent bucket STORAGE_PATIENCE_S at most; the PDF is in the database by then.
                 connect_timeout=2,
                 read_timeout=5,
                 retries={"mode": "standard", "total_max_attempts": 2},
@@ -346,6 +384,28 @@ STORAGES = {
     "labels": label_storage(LABELS_BUCKET),
 }
 
+# --- How many days things are kept, for `apply_retention`; None is for ever ---
+
+KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=whole_days)
+KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=whole_days)
+KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=whole_days)
+KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=whole_days)
+KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=whole_days)
+
+# --- Serving ---
+
+SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
+SERVE_PORT = env.int("SERVE_PORT", 8000, validate=port)
+SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=above_zero)
+# More than calls to carriers may hang in, or a sick carrier would hold up the look-ups.
+SERVE_THREADS = env.int("SERVE_THREADS", len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY + 2, validate=above_zero)
+SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=above_zero)
+KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=above_zero)
+GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=above_zero)
+STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=above_zero)
+METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
+METRICS_PORT = env.int("METRICS_PORT", 0, validate=port_or_none)
+
 # --- Logs ---
 
 LOG_FORMAT = env.str("LOG_FORMAT", "text" if DEBUG else "json", validate=validate.OneOf(["text", "json"]))
@@ -353,11 +413,17 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"text": {"()": "config.logs.TextFormatter"}, "json": {"()": "config.logs.JsonFormatter"}},
-    "filters": {"request_id": {"()": "config.logs.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "config.logs.RequestIdFilter"},
+        "server": {"()": "config.logs.ServerFilter"},
+    },
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]},
+        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["server", "request_id"]},
     },
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    # Django's own handler would print requests a second time.
-    "loggers": {"django": {"handlers": [], "propagate": True}, "django.request": {"level": "CRITICAL"}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "CRITICAL"},  # would print requests a second time, with their paths
+        "django.security": {"level": "CRITICAL"},  # quotes the Host, Referer and Origin that it refuses
+    },
 }

@@ -4,7 +4,10 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from config.docs import views as docs
 from config.errors import unknown_path
+from config.health import livez, readyz
+from config.openapi.views import openapi_json, openapi_yaml
 from labels.views import LabelFileView
 
 handler500 = "config.errors.server_error"
@@ -14,6 +17,14 @@ urlpatterns = [
     re_path(r"^public/", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
+    path("", RedirectView.as_view(pattern_name="guide"), name="root"),
+    path("docs", docs.show_guide, name="guide"),
+    path("docs/reference", docs.show_reference, name="reference"),
+    path("docs/parcels.http", docs.download_collection, name="collection"),
+    path("openapi.json", openapi_json, name="openapi-json"),
+    path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
+    path("livez", livez, name="livez"),
+    path("readyz", readyz, name="readyz"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

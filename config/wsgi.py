@@ -1,5 +1,6 @@
 """The WSGI application."""
 
+import gc
 import logging
 import os
 
@@ -20,4 +21,17 @@ def warn_of_defaults() -> None:
         logging.getLogger("service.start").warning(message.msg)
 
 
+def relieve_garbage_collector() -> None:
+    """Keep the collector off what lives as long as the process, and from running several times a request.
+
+    A search for 50 parcels makes thousands of objects, none of them in a cycle; with Python's own settings the
+    collector takes a quarter of its CPU time, and a tenth of a look-up's. And it would write to all of the memory that
+    workers share with the process they are forked from.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
 warn_of_defaults()
+relieve_garbage_collector()

@@ -112,7 +112,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
             "contract": contracts.defer("encrypted_credentials").first(),
-            "has_pdf": label.state in {LabelState.RECEIVED, LabelState.GENERATED},
+            "has_pdf": label.has_pdf,
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
             "may_decide": self.may_decide(request),
@@ -135,12 +135,13 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Lead to the PDF by a URL signed now, or show the one that waits for the storage."""
         label = self.label_or_404(request, object_id)
-        label.refresh_from_db(fields=["state", "pdf"])  # in one look: it may just be moving to the storage
+        # In one look: it may just be moving to the storage.
+        label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state == LabelState.RECEIVED and label.pdf is not None:
             response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
             response["Content-Disposition"] = storage.disposition(label.pdf_key)
             response["X-Content-Type-Options"] = "nosniff"
-        elif label.state == LabelState.GENERATED:
+        elif label.has_pdf:
             response = self.signed_redirect(request, label)
         else:
             raise Http404("This label has no PDF.")

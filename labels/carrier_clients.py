@@ -8,6 +8,7 @@ from django.conf import settings
 from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint
 from carriers.guard import Limits
+from labels.metrics import CarrierMetrics
 
 
 # The condition lets the first requests of a process wait for one client, instead of each making its own.
@@ -15,4 +16,4 @@ from carriers.guard import Limits
 def client(carrier_code: str) -> Carrier:
     endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])
     limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, max_concurrent_calls=settings.CARRIER_CONCURRENCY)
-    return CARRIERS[carrier_code](endpoint, limits)
+    return CARRIERS[carrier_code](endpoint, limits, observer=CarrierMetrics())

@@ -16,11 +16,13 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from carriers.errors import CarrierError
+from carriers.observing import calls_for
 from labels import purchase
 from labels.carrier_clients import client
 from labels.encryption import UnreadableSecretError
 from labels.errors import StorageUnavailableError
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.slots import NoSlotError, slots
 
 logger = logging.getLogger("labels.decisions")
 
@@ -79,14 +81,17 @@ def adopt(
 
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
-    """Ask the carrier for the PDF, with no database connection held meanwhile; raise NoPdfError."""
+    """Ask the carrier for the PDF, in a slot as purchases do, with no database connection held; raise NoPdfError."""
     contract = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).first()
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     try:
         credentials = contract.credentials
         connection.close()
-        return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
+        with slots.hold(label.carrier_code), calls_for(label.id):
+            return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
+    except NoSlotError as error:
+        raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
     except CarrierError as error:
         raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error
     except UnreadableSecretError as error:

@@ -4,10 +4,10 @@ from http import HTTPStatus
 
 from rest_framework.exceptions import APIException
 
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, ProductNotInContract
+from labels.error_codes import CODES
 from labels.models import ShippingLabel
 
-BAD_GATEWAY_ERRORS = (CredentialsRejected, CarrierUnavailable, OutcomeUnknown)
 RETRY_AFTER_S = 2
 
 
@@ -16,10 +16,11 @@ class LabelError(APIException):
 
     wait: int | None = None
 
-    def __init__(self, message: str, *, code: str, status: int) -> None:
+    def __init__(self, message: str, *, code: str, status: int | None = None) -> None:
+        """`status` is the code's own unless another is given."""
         super().__init__(message)
         self.public_code = code
-        self.status_code = status
+        self.status_code = status or CODES[code].status
 
 
 class ProductNotInContractError(LabelError):
@@ -27,9 +28,9 @@ class ProductNotInContractError(LabelError):
 
     def __init__(self, carrier_code: str, product_code: str) -> None:
         super().__init__(
-            f"The product {product_code} is not activated on the shop's {carrier_code} contract.",
-            code=f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT",
-            status=HTTPStatus.BAD_REQUEST,
+            f"The product {product_code} is not activated on the shop's {carrier_code} contract."
+            " Have it activated, or order another product.",
+            code=ProductNotInContract.code_for(carrier_code),
         )
 
 
@@ -42,6 +43,14 @@ class PurchaseFailedError(LabelError):
         )
 
 
+class TooManyPurchasesError(LabelError):
+    """This process has as many purchases at work as it may have; nothing was asked and nothing written."""
+
+    def __init__(self, carrier_code: str) -> None:
+        error = CarrierUnavailable(carrier_code, "too many purchases at a time")
+        super().__init__(message_of(error), code=error.code, status=status_of(error))
+
+
 class StorageUnavailableError(LabelError):
     """The label is bought and safe, but its PDF can't be stored or signed now."""
 
@@ -49,6 +58,18 @@ class StorageUnavailableError(LabelError):
         super().__init__(
             f"The label {label.id} is bought and safe, but its PDF can't be delivered now."
             " Retry with the same Idempotency-Key, or retrieve it later.",
+            code="LABEL_STORAGE_UNAVAILABLE",
+        )
+
+
+class PdfUnavailableError(LabelError):
+    """A PDF that is stored can't be read now."""
+
+    wait = RETRY_AFTER_S
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later.",
             code="LABEL_STORAGE_UNAVAILABLE",
             status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
@@ -61,7 +82,6 @@ class IdempotencyKeyInvalidError(LabelError):
         super().__init__(
             "Idempotency-Key: must have 1 to 255 printable ASCII characters.",
             code="IDEMPOTENCY_KEY_INVALID",
-            status=HTTPStatus.BAD_REQUEST,
         )
 
 
@@ -74,7 +94,6 @@ class IdempotencyKeyInProgressError(LabelError):
         super().__init__(
             "A request with this Idempotency-Key is still running. Retry when it has ended.",
             code="IDEMPOTENCY_KEY_IN_PROGRESS",
-            status=HTTPStatus.CONFLICT,
         )
 
 
@@ -85,7 +104,6 @@ class IdempotencyKeyReusedError(LabelError):
         super().__init__(
             "This Idempotency-Key was used with another body. Use a new key for a new label.",
             code="IDEMPOTENCY_KEY_REUSED",
-            status=HTTPStatus.UNPROCESSABLE_ENTITY,
         )
 
 
@@ -94,11 +112,17 @@ def message_of(error: CarrierError) -> str:
     text = str(error).rstrip(".") + "."
     if isinstance(error, OutcomeUnknown):
         return f"{text} Retry only with the same Idempotency-Key: it never buys a second label."
-    if isinstance(error, CarrierUnavailable) and error.is_nothing_made:
+    if not error.is_nothing_made:
+        return f"{text} Some of its parcels were made before: do not order them again until we have settled it."
+    if isinstance(error, CarrierUnavailable):
         return f"{text} Nothing was made; a retry is safe."
+    if isinstance(error, ProductNotInContract):
+        return f"{text} Have it activated, or order another product."
+    if isinstance(error, CredentialsRejected):
+        return f"{text} The order is not at fault: have the contract's credentials corrected."
     return text
 
 
 def status_of(error: CarrierError) -> int:
     """400 where the shop can mend its request, 502 where it can't."""
-    return HTTPStatus.BAD_GATEWAY if isinstance(error, BAD_GATEWAY_ERRORS) else HTTPStatus.BAD_REQUEST
+    return CODES[error.code].status

@@ -36,12 +36,17 @@ def new_contract_id() -> str:
 
 def new_label_id() -> str:
     """15 upper-case letters and digits, in the order of time: short enough for the reference that carriers keep."""
-    moment = time.time_ns() // 1_000_000 - EPOCH_MS
-    digits = ""
+    random = "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
+    return id_prefix(time.time_ns() // 1_000_000) + random
+
+
+def id_prefix(moment_ms: int) -> str:
+    """What the ids of labels made in this millisecond start with; those made later are greater."""
+    digits, rest = "", max(moment_ms - EPOCH_MS, 0)
     for _ in range(TIME_LENGTH):
-        moment, digit = divmod(moment, len(ALPHABET))
+        rest, digit = divmod(rest, len(ALPHABET))
         digits = ALPHABET[digit] + digits
-    return digits + "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
+    return digits
 
 
 def new_pdf_secret() -> str:
@@ -113,6 +118,9 @@ class LabelState(models.TextChoices):
     UNKNOWN = "unknown", "may have been bought: to be found out or decided"
 
 
+OVER = [LabelState.GENERATED, LabelState.FAILED]
+
+
 class ShippingLabelQuerySet(ForShop):
     """Ways to find labels."""
 
@@ -126,6 +134,10 @@ class ShippingLabelQuerySet(ForShop):
 
     def needing_decision(self) -> Self:
         return self.filter(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+
+    def over(self) -> Self:
+        """Purchases that nobody works on, asks about or decides any more."""
+        return self.filter(state__in=OVER)
 
     def with_tracking_number(self, *numbers: str) -> Self:
         """Find by any parcel's number, of letters and digits: along the index on PostgreSQL."""
@@ -171,6 +183,10 @@ class ShippingLabel(models.Model):
     error_message = models.TextField(blank=True, help_text="The carrier's answer, cleaned.")
     error_status = models.PositiveSmallIntegerField(null=True, blank=True)
 
+    # What is not kept any more. The row itself stays: it was paid for.
+    pdf_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    addresses_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
     # What a person decided.
     decided_by = models.CharField(max_length=150, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -189,6 +205,22 @@ class ShippingLabel(models.Model):
             models.Index(fields=["order_id", "shop"], name="label_order"),
             # What staff are asked to decide is counted on each of their pages, and is a handful.
             models.Index(fields=["-id"], name="label_undecided", condition=Q(state__in=["incomplete", "unknown"])),
+            # What has a time after which it is removed; a row leaves the index with it, so that nothing is met twice.
+            models.Index(
+                fields=["finished_at"],
+                name="label_key_kept",
+                condition=Q(state="label_generated", idempotency_key__isnull=False),
+            ),
+            models.Index(
+                fields=["finished_at"],
+                name="label_pdf_kept",
+                condition=Q(state="label_generated", pdf_removed_at=None),
+            ),
+            models.Index(
+                fields=["finished_at"],
+                name="label_addresses_kept",
+                condition=Q(state__in=["label_generated", "failed"], addresses_removed_at=None),
+            ),
             # Any parcel's number, for staff; on SQLite it is an index like any other, and of no use.
             GinIndex(fields=["tracking_numbers"], name="label_tracking_numbers", opclasses=["jsonb_path_ops"]),
         ]
@@ -221,6 +253,11 @@ class ShippingLabel(models.Model):
     def pdf_key(self) -> str:
         """The PDF's name in the storage, which nobody can guess: the only way to it is a signed URL."""
         return f"labels/{self.created_at:%Y/%m}/{self.pdf_secret}/label-{self.id}.pdf"
+
+    @property
+    def has_pdf(self) -> bool:
+        """Whether there is a PDF to open, in the storage or, until that has it, in the row."""
+        return self.state == LabelState.RECEIVED or (self.state == LabelState.GENERATED and not self.pdf_removed_at)
 
     @property
     def is_leased(self) -> bool:

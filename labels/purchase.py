@@ -1,45 +1,45 @@
 """The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
 
+All of it within a slot, which is taken first: what is too much at a time costs nothing, and nothing is written of it.
+
 A label is never lost and never bought twice: its row is there before the carrier is called, with the id that the
 carrier keeps as its reference; what the carrier gave is in the database before anything else is done with it; and
 whatever was interrupted stays visible, to `labels.reconciling` and to the staff.
 """
 
 import logging
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
 
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from labels import storage
+from carriers.observing import calls_for
+from labels import metrics, storage
 from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
-    ProductNotInContractError,
     PurchaseFailedError,
     StorageUnavailableError,
+    TooManyPurchasesError,
     message_of,
     status_of,
 )
 from labels.idempotency import IdempotencyKey
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.ordering import contract_for, new_label, with_sender
+from labels.persistence import DATABASE_ERRORS, persistently
 from labels.shipments import shipment
+from labels.slots import NoSlotError, slots
 
-# A database that restarts is waited for this long, when what it has to keep was paid for.
-PATIENCE_S = 15.0
-PAUSE_S = 0.25
-DATABASE_ERRORS = (DatabaseError, InterfaceError)
+# A repeated request that only has to store the PDF waits this long for a slot.
+SLOT_PATIENCE_S = 0.5
 logger = logging.getLogger("labels.purchase")
-T = TypeVar("T")
 
 
 def buy(
@@ -59,36 +59,28 @@ def buy(
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
-    label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
-    # What can fail here without the carrier fails before there is a row, which would have to be explained.
-    ordered, credentials = shipment(label, contract), contract.credentials
     try:
-        reserve(label)
+        with slots.hold(contract.carrier_code, key=key and (shop_id, key.value)):
+            label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
+            # What can fail here without the carrier fails before there is a row, which would have to be explained.
+            ordered, credentials = shipment(label, contract), contract.credentials
+            reserve(label)
+            return purchase(label, ordered, credentials), False
+    except NoSlotError as error:
+        return replay_at_work(contract, key, error), True
     except IntegrityError:
         if key is None:
             raise
         return replay_faster(shop_id, key), True
-    purchased = call(label, ordered, credentials)
-    keep(label, purchased)
-    return finish(label), False
 
 
-def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """The order with the shop's own sender address where it brings none."""
-    if "originAddress" in order:
-        return order
-    if sender_address is None:
-        raise ValidationError({"originAddress": "is required, as the shop has no sender address of its own."})
-    return order | {"originAddress": sender_address}
-
-
-def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
-    contract: CarrierContract | None = (
-        CarrierContract.objects.for_shop(shop_id).filter(carrier_code=order["carrierCode"]).first()
-    )
-    if contract is None or not contract.has_product(order["productCode"]):
-        raise ProductNotInContractError(order["carrierCode"], order["productCode"])
-    return contract
+def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+    """Call the carrier, keep and store what it gives, and count how that ended."""
+    try:
+        keep(label, call(label, ordered, credentials))
+        return finish(label)
+    finally:
+        metrics.count_purchase(label)
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
@@ -104,7 +96,7 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.GENERATED:
             return label
         case LabelState.RECEIVED:
-            return finish(label)
+            return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:
             raise IdempotencyKeyInProgressError
         case LabelState.PURCHASING:
@@ -120,22 +112,23 @@ def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
     return replay(earlier, key)
 
 
-def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
-    return ShippingLabel(
-        shop_id=shop_id,
-        token_id=token_id,
-        order_id=order["orderId"],
-        carrier_code=order["carrierCode"],
-        product_code=order["productCode"],
-        reference=order["reference"],
-        pickup_point_code=order["pickupPointCode"],
-        sender=order["originAddress"],
-        recipient=order["destinationAddress"],
-        weights_kg=[str(parcel["weight"]) for parcel in order["parcels"]],
-        idempotency_key=key.value if key else None,
-        body_digest=key.body_digest if key else "",
-        leased_until=lease(),
-    )
+def replay_at_work(contract: CarrierContract, key: IdempotencyKey | None, no_slot: NoSlotError) -> ShippingLabel:
+    """Answer a request that found no slot, and has bought nothing: as the one does that is at work with its key."""
+    if key and (earlier := find_earlier(contract.shop_id, key)):
+        return replay(earlier, key)
+    if no_slot.is_key_at_work:  # it has the slot, and no row yet
+        raise IdempotencyKeyInProgressError
+    raise TooManyPurchasesError(contract.carrier_code)
+
+
+def finish_again(label: ShippingLabel) -> ShippingLabel:
+    """Finish a label that waits for the storage, within a slot; raise LabelError."""
+    try:
+        with slots.hold(label.carrier_code, wait_s=SLOT_PATIENCE_S):
+            latest = ShippingLabel.objects.get(id=label.id)  # stored by another meanwhile, maybe
+            return latest if latest.state == LabelState.GENERATED else finish(latest)
+    except NoSlotError:
+        raise IdempotencyKeyInProgressError from None
 
 
 def reserve(label: ShippingLabel) -> None:
@@ -158,7 +151,8 @@ def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> Pur
     connection.close()
     try:
         check_time_left(label)
-        return client(label.carrier_code).create_label(order, credentials)
+        with calls_for(label.id):
+            return client(label.carrier_code).create_label(order, credentials)
     except CarrierError as error:
         raise failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
@@ -268,19 +262,3 @@ def save_state(label: ShippingLabel) -> None:
 def release_lease(label: ShippingLabel) -> None:
     """Let the next run of the reconciliation take it up at once."""
     ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now())
-
-
-def persistently(write: Callable[[], T]) -> T:
-    """Run a write, which does no harm when done twice, until it succeeds or PATIENCE_S have passed.
-
-    A commit that raised may have been made all the same, so the write is made again rather than believed lost.
-    """
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return write()
-        except DATABASE_ERRORS:
-            if time.monotonic() > deadline:
-                raise
-            connection.close()
-            time.sleep(PAUSE_S)

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.observing import calls_for
 from labels import purchase
 from labels.carrier_clients import client
 from labels.encryption import UnreadableSecretError
@@ -29,7 +30,8 @@ def reconcile() -> Counter[str]:
         if label is None:
             continue
         try:
-            settle(label)
+            with calls_for(label.id):
+                settle(label)
         except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
             logger.exception("label not reconciled", extra={"label": label.id})
         else:
@@ -62,10 +64,15 @@ def store(label: ShippingLabel) -> None:
 
 
 def hold(label: ShippingLabel) -> None:
-    """Leave it to a person: the carrier can't be asked, or did not know enough."""
+    """Leave it to a person: the carrier can't be asked, or did not know enough.
+
+    Unless it is this process's no more: one that was suspended may find it settled or decided, or taken by another.
+    """
+    mine = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
+    if not mine.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
+        return
     if label.state == LabelState.PURCHASING:
         purchase.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
-    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now() + ASK_AGAIN_AFTER)
 
 
 def ask(label: ShippingLabel) -> None:

@@ -11,18 +11,21 @@ from rest_framework import serializers
 from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
-from labels.models import ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from shops.addresses import AddressSerializer, EmailField, TextField
-from shops.strict import Fault, NumberField, ObjectSerializer, StringField
+from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, put
 
 MAX_WEIGHT_KG = 30
+CARRIER_CODES = tuple(CARRIERS)
+PRODUCT_CODES = tuple(PRODUCTS)
+NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
-class ParcelSerializer(ObjectSerializer):
-    """One physical parcel; `weight` in kilograms."""
+class OrderedParcelSerializer(ObjectSerializer):
+    """One physical parcel."""
 
-    weight = NumberField()
+    weight = NumberField(help_text="Weight in kilograms, above 0 and at most 30; alpha's pickup products take 20.")
 
     def validate_weight(self, weight: float) -> float:
         if not 0 < weight <= MAX_WEIGHT_KG:
@@ -30,33 +33,63 @@ class ParcelSerializer(ObjectSerializer):
         return weight
 
 
-class DestinationSerializer(AddressSerializer):
-    """Where the parcels go."""
+class RecipientSerializer(AddressSerializer):
+    """A postal address that parcels go to."""
 
-    email = EmailField(required=False, default="", max_length=80)
+    email = EmailField(
+        required=False,
+        default="",
+        max_length=80,
+        help_text="The customer's e-mail address. May be empty, but not where the product is a pickup point.",
+    )
 
 
 class LabelOrderSerializer(ObjectSerializer):
-    """The body of a label order; every fault in it is reported at once."""
+    """The body of a label order; every fault in it is reported at once.
 
-    orderId = TextField(max_length=255)
-    carrierCode = StringField()
-    productCode = StringField()
-    reference = StringField(required=False, default="")
-    pickupPointCode = StringField(required=False, default="")
-    originAddress = AddressSerializer(required=False)
-    destinationAddress = DestinationSerializer()
+    The context has the shop's own `sender_address`. That there is none is a fault of a purchase, which a replay is not,
+    so it is only reported here along with others.
+    """
+
+    orderId = TextField(max_length=255, help_text="The order that the label is for.")
+    carrierCode = ChoiceField(CARRIER_CODES, help_text="The carrier.")
+    productCode = ChoiceField(PRODUCT_CODES, help_text="One of the carrier's products.")
+    reference = StringField(
+        required=False,
+        default="",
+        help_text="Free text that the carrier prints: at most 35 characters for alpha, 15 for beta.",
+    )
+    pickupPointCode = StringField(
+        required=False,
+        default="",
+        help_text="The pickup point: 4 digits and a letter for alpha, 6 digits for beta. "
+        "Required for a pickup-point product.",
+    )
+    originAddress = AddressSerializer(
+        required=False, help_text="Where the parcels come from. Left out, it is the shop's own sender address."
+    )
+    destinationAddress = RecipientSerializer(help_text="Where the parcels go.")
     # No more are looked at than any carrier takes: a body of 1 MiB has room for a hundred thousand.
-    parcels = ParcelSerializer(many=True, min_length=1, max_length=MAX_PARCELS)  # type: ignore[call-arg]  # the array's
+    parcels = OrderedParcelSerializer(  # type: ignore[call-arg]  # the array's
+        many=True,
+        min_length=1,
+        max_length=MAX_PARCELS,
+        help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
+    )
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            is_missing = isinstance(data, dict) and "originAddress" not in data
+            if is_missing and not self.context.get("sender_address"):
+                put(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+            raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
         carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
         product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
-        if isinstance(carrier_code, str) and carrier is None:
-            yield ["carrierCode"], f"must be one of {', '.join(CARRIERS)}."
-        if isinstance(product_code, str) and product is None:
-            yield ["productCode"], "is not a known product."
         if product and carrier and product.carrier != carrier.name:
             yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}."
             return
@@ -80,7 +113,8 @@ def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."
     elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
-        yield ["pickupPointCode"], f"is not a pickup point code of {product.carrier}."
+        carrier = CARRIERS[product.carrier]
+        yield ["pickupPointCode"], f"must be a pickup point code of {carrier.name}: {carrier.pickup_point_form}."
     if product.needs_pickup_point:
         yield from contact_faults(product, data)
     parcels = data.get("parcels")
@@ -108,16 +142,16 @@ def as_number(value: Decimal) -> int | float:
 class LabelSerializer(serializers.Serializer[ShippingLabel]):
     """A label as a shop sees it (specification 2.5); the context holds its freshly signed `url`."""
 
-    id = StringField()
-    shopId = StringField()
-    orderId = StringField()
-    carrierCode = StringField()
-    productCode = StringField()
-    trackingNumber = StringField()
-    labelUrl = StringField()
-    weight = NumberField()
-    status = StringField()
-    createdAt = StringField()
+    id = StringField(help_text="The label's identifier, and the reference that the carrier keeps.")
+    shopId = StringField(help_text="The shop that owns the label.")
+    orderId = StringField(help_text="The order that the label is for.")
+    carrierCode = ChoiceField(CARRIER_CODES, help_text="The carrier.")
+    productCode = ChoiceField(PRODUCT_CODES, help_text="The product it was bought as.")
+    trackingNumber = StringField(help_text="The carrier's tracking number; of several parcels the first one's.")
+    labelUrl = StringField(help_text="A signed URL that opens the PDF for 15 minutes, without a token.")
+    weight = NumberField(help_text="Weight of all parcels together in kilograms, exact.")
+    status = ChoiceField((LabelState.GENERATED.value,), help_text="The label's state.")
+    createdAt = StringField(help_text="When it was ordered: ISO 8601, UTC.")
 
     def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
         return {

@@ -1,8 +1,11 @@
 """Where the PDFs of labels are kept, and the signed URLs they are fetched by."""
 
+import errno
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +22,7 @@ from labels.models import ShippingLabel
 
 URL_LIFETIME_S = 900
 FILES_PATH = "/files/"
+ROOT = "labels"  # what every PDF's name starts with
 CACHE_CONTROL = "private, no-store"
 signer = signing.TimestampSigner(salt="labels.storage")
 # A store that is silent is given up soon: the label is safe in the database. (Of its own, boto3 waits five minutes.)
@@ -49,6 +53,10 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         super().__init__(**options)
         self.client_config: Config = self.client_config.merge(PATIENCE)
 
+    def check(self) -> None:
+        """Raise BotoCoreError or ClientError unless the bucket is there, and ours to look into."""
+        self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
+
     def get_object_parameters(self, name: str) -> dict[str, Any]:
         return {
             **super().get_object_parameters(name),
@@ -57,9 +65,20 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
             "CacheControl": CACHE_CONTROL,
         }
 
+    def names(self, folder: str) -> Iterator[str]:
+        """Give the names of all objects below a folder, a request for every thousand."""
+        return (item.key for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
+
 
 class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
+
+    def check(self) -> None:
+        """Raise OSError unless files can be kept here; before the first one there is no folder."""
+        folder = Path(self.location)
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, "not a folder to write to")
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Every label has a place of its own, whatever lies there from an interrupted attempt."""
@@ -87,6 +106,28 @@ class LabelFolder(FileSystemStorage):
             sync_folder(folder)
         return name
 
+    def delete(self, name: str) -> None:
+        """Remove a label's file, what interrupted attempts to store it left beside it, and the label's folder."""
+        folder = Path(self.path(name)).parent
+        with suppress(FileNotFoundError):  # removed before, or by another process now
+            for path in list(folder.iterdir()):
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+            sync_folder(folder.parent)
+
+    def names(self, folder: str) -> Iterator[str]:
+        """Give the names of all files below a folder."""
+        root = self.path("")
+        for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
+            yield from (Path(place, file).relative_to(root).as_posix() for file in files)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        """List folders and files; none where there is no such folder, as in a bucket."""
+        try:
+            return super().listdir(path)
+        except FileNotFoundError:
+            return [], []
+
     def url(self, name: str | None, parameters: Any = None) -> str:
         """The path of a signed URL: the signature covers the file's name and the time of signing."""
         return FILES_PATH + quote(signer.sign(name or ""))
@@ -108,8 +149,22 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def raise_unless_gone(error: OSError) -> None:
+    """A folder that cannot be listed is an error; one that was removed meanwhile is empty."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
 def pdfs() -> Storage:
     return storages["labels"]
+
+
+def check() -> None:
+    """Raise StorageError unless the PDFs' storage answers."""
+    try:
+        pdfs().check()  # type: ignore[attr-defined]  # ours have it
+    except FAILURES as error:
+        raise StorageError from error
 
 
 def store(label: ShippingLabel, pdf: bytes) -> None:
@@ -118,6 +173,40 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
         pdfs().save(label.pdf_key, ContentFile(pdf))
     except FAILURES as error:
         logger.warning("label not stored", extra={"label": label.id, "reason": type(error).__name__})
+        raise StorageError from error
+
+
+def remove(label: ShippingLabel) -> None:
+    """Remove a label's PDF; where there is none it is done already. Raise StorageError."""
+    try:
+        pdfs().delete(label.pdf_key)
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def is_stored(name: str) -> bool:
+    """Whether there is a PDF of this name. Raise StorageError."""
+    try:
+        return pdfs().exists(name)
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def months() -> list[str]:
+    """Give the months there are PDFs of, such as ``2026/11``, in their order. Raise StorageError."""
+    try:
+        years = pdfs().listdir(ROOT)[0]
+        return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
+    except FAILURES as error:
+        raise StorageError from error
+
+
+def names(month: str) -> set[str]:
+    """Give the names of all that is kept for a month. Raise StorageError."""
+    place: Any = pdfs()  # both kinds can
+    try:
+        return set(place.names(f"{ROOT}/{month}"))
+    except FAILURES as error:
         raise StorageError from error
 
 

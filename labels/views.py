@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import APIException, NotFound, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from labels import purchase, storage
-from labels.errors import StorageUnavailableError
+from labels.errors import PdfUnavailableError, StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
@@ -30,10 +30,11 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
+        check_length(request)
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
-        serializer = LabelOrderSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})
+        serializer.is_valid(raise_exception=True)
         label, is_replay = purchase.buy(
             shop_id=shop.id,
             order=serializer.validated_data,
@@ -60,6 +61,18 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         return LabelSerializer(context={"url": url}).to_representation(label)
 
 
+class LengthRequiredError(APIException):
+    """A body of unknown length, which WSGI hands on as an empty one."""
+
+    status_code = HTTPStatus.LENGTH_REQUIRED
+    default_detail = "The body came in chunks. Send it whole, with a Content-Length header."
+
+
+def check_length(request: Request) -> None:
+    if request.headers.get("Transfer-Encoding") and not request.headers.get("Content-Length"):
+        raise LengthRequiredError
+
+
 class LabelFileView(APIView):
     """A label's PDF in the local folder. Public: the signature in the path is the permission."""
 
@@ -73,7 +86,10 @@ class LabelFileView(APIView):
             name = storage.name_in_link(signed_name)
         except storage.LinkError:
             raise PermissionDenied("This link is altered or has expired. Retrieve the label for a new one.") from None
-        content = storage.read(name)
+        try:
+            content = storage.read(name)
+        except storage.StorageError as error:
+            raise PdfUnavailableError from error
         if content is None:
             raise NotFound("This label's PDF is no longer kept.")
         response = HttpResponse(content, content_type="application/pdf")

@@ -85,6 +85,8 @@ class Parcel(models.Model):
             models.Index(fields=["customer_email", "shop", "-created_at", "-id"], name="parcel_customer_email"),
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
+            # The few that an erased customer is looked for in besides `customer_email`.
+            models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]
         constraints = [
             models.CheckConstraint(condition=~Q(id=""), name="parcel_has_an_id"),

@@ -6,6 +6,6 @@ from parcels.views import ParcelViewSet
 
 urlpatterns = [
     # Any text is a number, a slash in it too; a slash at its end would be a trailing slash, an unknown path.
-    re_path(r"^parcels/(?P<number>(?s:.*[^/]))\Z", ParcelViewSet.as_view({"get": "retrieve"}), name="parcel"),
+    re_path(r"^parcels/(?P<tracking_number>(?s:.*[^/]))\Z", ParcelViewSet.as_view({"get": "retrieve"}), name="parcel"),
     path("search", ParcelViewSet.as_view({"get": "search"}), name="parcel-search"),
 ]

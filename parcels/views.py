@@ -21,11 +21,11 @@ class ParcelViewSet(GenericViewSet[Parcel]):
     # One serves all requests: making a serializer costs more than laying out a row with it.
     serializer = ParcelSerializer()
 
-    def retrieve(self, request: Request, number: str) -> Response:
+    def retrieve(self, request: Request, tracking_number: str) -> Response:
         """Answer the newest parcel that has this tracking number."""
-        row = reading.find(shop_id=str(request.user.pk), number=number)
+        row = reading.find(shop_id=str(request.user.pk), number=tracking_number)
         if row is None:
-            raise NotFound(f"No parcel has the tracking number '{number}'.")
+            raise NotFound(f"No parcel has the tracking number '{tracking_number}'.")
         return Response(self.serializer.to_representation(row))
 
     def search(self, request: Request) -> Response:

@@ -68,13 +68,19 @@ class EmailField(StringField):
 class AddressSerializer(ObjectSerializer):
     """A postal address; `phone` comes out as E.164, read in the address's country, and empty where there is none."""
 
-    firstName = TextField()
-    lastName = TextField()
-    address1 = TextField()
-    city = TextField()
-    zip = TextField()
-    countryCode = CountryField()
-    phone = StringField(required=False, default="", max_length=100)
+    firstName = TextField(help_text="First name.")
+    lastName = TextField(help_text="Last name.")
+    address1 = TextField(help_text="Street and number. What does not fit on the carrier's label is refused.")
+    city = TextField(help_text="Town.")
+    zip = TextField(help_text="Postal code, as the country writes it.")
+    countryCode = CountryField(help_text="The country's ISO 3166-1 alpha-2 code, in upper case.")
+    phone = StringField(
+        required=False,
+        default="",
+        max_length=100,
+        help_text="Phone number in any written form, read in the address's country and passed on as E.164. "
+        "May be empty, but not where the product is a pickup point.",
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)

@@ -33,7 +33,9 @@ class BearerAuthentication(BaseAuthentication):
         token = valid_token(secret, is_replica_enough=self.is_replica_enough)
         if token is None:
             count_refusal(request)
-            raise AuthenticationFailed("The access token is unknown, expired or revoked.")
+            raise AuthenticationFailed(
+                "The access token is unknown, expired or revoked, or its shop is inactive. Send a current one."
+            )
         request._request.shop_id = token.shop_id  # type: ignore[attr-defined]  # for the log line
         return token.shop, token
 

@@ -1,6 +1,6 @@
 """Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``true`` no number."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -52,6 +52,20 @@ class StringField(StrictField):
             raise serializers.ValidationError(f"must have at most {self.max_length} characters.")
         if "\0" in text:
             raise serializers.ValidationError("must not contain a NUL character.")
+        return text
+
+
+class ChoiceField(StringField):
+    """One of a few strings."""
+
+    def __init__(self, choices: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.choices = choices
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if text not in self.choices:
+            raise serializers.ValidationError(f"must be one of {', '.join(self.choices)}.")
         return text
 
 
@@ -114,9 +128,14 @@ class ObjectSerializer(serializers.Serializer[Any]):
     class Meta:
         list_serializer_class = StrictListSerializer
 
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """DRF says of a body that is null that there is none."""
+        return self.to_internal_value(data) if data is None and self.parent is None else super().run_validation(data)
+
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if type(data) is not dict:
-            raise serializers.ValidationError({WHOLE: [f"must be an object, not {type_name(data)}."]})
+            whole = "" if self.parent else "The JSON as a whole "
+            raise serializers.ValidationError({WHOLE: [f"{whole}must be an object, not {type_name(data)}."]})
         errors: dict[Any, Any] = {}
         values: dict[str, Any] = {}
         try:

@@ -14,6 +14,8 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from shops import metrics
+
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
 
@@ -41,10 +43,17 @@ class Usage:
         }
 
     def check(self) -> None:
-        """Raise DRF's ``Throttled`` (429) when the window is used up."""
+        """Raise LimitExceeded (429) when the window is used up."""
         if self.is_exceeded:
             text = f"The limit of {self.limit} requests per {self.window_s} seconds is used up."
-            raise Throttled(wait=self.reset_s, detail=text)
+            raise LimitExceeded(wait=self.reset_s, detail=text)
+
+
+class LimitExceeded(Throttled):
+    """DRF's answer 429, saying what to do."""
+
+    extra_detail_singular = "Retry in {wait} second."
+    extra_detail_plural = "Retry in {wait} seconds."
 
 
 class ShopThrottle(BaseThrottle):
@@ -58,7 +67,7 @@ class ShopThrottle(BaseThrottle):
 
 
 def count_refusal(request: Request) -> None:
-    """Count a request without a valid token against its address; raise DRF's ``Throttled`` beyond the limit."""
+    """Count a request without a valid token against its address; raise LimitExceeded beyond the limit."""
     count(request._request, group="address", key=client_address(request._request)).check()
 
 
@@ -68,14 +77,19 @@ def count(request: HttpRequest, *, group: str, key: str) -> Usage:
     uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
     if pause.is_on:
         pause.let_through += 1
+        metrics.LET_THROUGH.labels(group).inc()
         return uncounted
     try:
         usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
         pause.begin()
+        metrics.FAILURES.labels(group).inc()
+        metrics.LET_THROUGH.labels(group).inc()
         let_through = {"let_through": pause.let_through}
         logger.warning("rate limit not counted: the counter store did not answer", extra=let_through, exc_info=True)
         return uncounted
+    if usage["should_limit"]:
+        metrics.REFUSALS.labels(group).inc()
     return Usage(
         limit=limit,
         window_s=window_s,

@@ -15,6 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 
+from config.error_catalogue import PLAIN_ERRORS
 from shops import throttling
 from shops.authentication import find, find_replicated
 from shops.models import Shop
@@ -31,6 +32,7 @@ else:
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("suite")
 
+UNKNOWN_PATH = PLAIN_ERRORS["path_unknown"].message
 SEARCH = "/public/v1/tracking/search"
 PARCELS = "/public/v1/tracking/parcels/"
 

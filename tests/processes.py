@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,45 +28,75 @@ def environment() -> dict[str, str]:
     return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
 
 
-def start_command(*arguments: str | bytes | Path) -> "subprocess.Popen[bytes]":
+def start_command(*arguments: str | bytes | Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """Start a command, with these settings changed."""
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env=environment(),
+        env=environment() | settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
 
 
-def run_command(*arguments: str | bytes | Path, stdin: bytes = b"") -> tuple[int, str, str]:
+def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
     """Run a command as an operator does; return its exit code, standard output and standard error.
 
     What every start on SQLite warns of is left out of the latter.
     """
-    with start_command(*arguments) as process:
+    with start_command(*arguments, **settings) as process:
         out, err = process.communicate(stdin)
     lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
     return process.returncode, out.decode(), "".join(lines)
 
 
-@contextmanager
-def server(log: Path, **settings: str) -> Iterator[int]:
-    """Serve the application in a process of its own, with its log in a file; yield the port."""
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--workers", "1", "--blocking-threads", "2", "config.wsgi:application"]
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Server:
+    """The service as it is run in production; its log is all it has written, to either stream."""
+
+    port: int
+    metrics_port: int
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+
+@contextmanager
+def served(
+    log: Path,
+    settings: dict[str, str] | None = None,
+    *,
+    workers: int = 1,
+    threads: int = 2,
+    with_metrics: bool = False,
+) -> Iterator[Server]:
+    """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""
+    port, metrics_port = free_port(), free_port() if with_metrics else 0
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command += ["--workers", str(workers), "--threads", str(threads)]
+    variables = environment() | {"METRICS_PORT": str(metrics_port)} | (settings or {})
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=ROOT, env=environment() | settings, stdout=output, stderr=output) as process,
+        subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output) as process,
     ):
         try:
             wait_for_port(port, process)
-            yield port
+            yield Server(port, metrics_port, process, log)
         finally:
             process.terminate()
+
+
+@contextmanager
+def server(log: Path, settings: dict[str, str] | None = None) -> Iterator[int]:
+    """Serve the application in a process of its own, with its log in a file; yield the port."""
+    with served(log, settings) as running:
+        yield running.port
 
 
 def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:

@@ -21,9 +21,30 @@ import redis
 START_TIMEOUT_S = 10
 # What a run on SQLite leaves at its default is not taken over from the developer's shell either.
 SETTINGS = (
-    *("DATABASE_URL", "DATABASE_REPLICA_URL", "DEBUG", "LOG_FORMAT", "RATE_LIMIT", "REDIS_URL", "TRUSTED_PROXIES"),
+    *(
+        "DATABASE_URL",
+        "DATABASE_REPLICA_URL",
+        "DEBUG",
+        "LOG_FORMAT",
+        "RATE_LIMIT",
+        "REDIS_URL",
+        "SECRET_KEY_FALLBACKS",
+        "TRUSTED_PROXIES",
+    ),
     *("ALPHA_URL", "ALPHA_TRACKING_URL", "BETA_URL", "CARRIER_TIMEOUT", "CARRIER_CONCURRENCY"),
-    *("LEASE_MARGIN", "RECONCILE_WAIT", "PUBLIC_BASE_URL", "LABELS_DIR", "LABELS_BUCKET"),
+    *("KEEP_PARCELS_DAYS", "KEEP_LABEL_ADDRESSES_DAYS", "KEEP_LABEL_PDFS_DAYS", "KEEP_IDEMPOTENCY_KEYS_DAYS"),
+    *(
+        "SECRET_KEY_FALLBACKS",
+        "SERVE_HOST",
+        "SERVE_PORT",
+        "SERVE_WORKERS",
+        "SERVE_THREADS",
+        "SERVE_CONNECTIONS",
+        "KEEP_ALIVE",
+    ),
+    *("GRACEFUL_TIMEOUT", "STOP_TIMEOUT", "METRICS_HOST", "METRICS_PORT", "PROMETHEUS_MULTIPROC_DIR"),
+    *("SECRET_KEY_FALLBACKS", "KEEP_TOKENS_DAYS", "LEASE_MARGIN", "RECONCILE_WAIT"),
+    *("PUBLIC_BASE_URL", "LABELS_DIR", "LABELS_BUCKET"),
     *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"),
     *("AWS_DEFAULT_REGION", "AWS_S3_ENDPOINT_URL", "AWS_S3_ADDRESSING_STYLE"),
 )
@@ -55,10 +76,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
     folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True)))
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
-    if early_config.known_args_namespace.services == "postgresql":
+    if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
         os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
         os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
     yield
+
+
+def runs_tests(config: pytest.Config) -> bool:
+    """Tell whether tests run in this process; with ``-n`` they run in workers, each with services of its own."""
+    return "PYTEST_XDIST_WORKER" in os.environ or not getattr(config.known_args_namespace, "numprocesses", None)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -76,7 +76,7 @@ def databases() -> Iterator[World]:
 @pytest.fixture(scope="module")
 def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     log = tmp_path_factory.mktemp("failover") / "server.log"
-    with databases() as world, server(log, **world.urls) as world.port:
+    with databases() as world, server(log, world.urls) as world.port:
         yield world
 
 
@@ -167,6 +167,6 @@ def test_without_a_replica_parcels_are_read_from_the_primary(
 
 
 def test_a_server_that_starts_without_the_primary_answers(own: Caller, parcel: dict[str, Any], tmp_path: Path) -> None:
-    with databases() as made, server(tmp_path / "server.log", **made.urls) as port:
+    with databases() as made, server(tmp_path / "server.log", made.urls) as port:
         made.primary.silence()
         assert World(port=port).look_up(own, parcel["trackingId"])[:2] == (200, parcel)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from config.error_catalogue import PLAIN_ERRORS
 from tests.conftest import PARCELS, SEARCH, Caller
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
@@ -107,3 +108,11 @@ def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_
     assert len({text["request_id"] for text in lines}) == len(lines)
     for hidden in (caller.token, "some.one", "xxxx", "Injected", "orderName", "é"):
         assert hidden not in log
+
+
+def test_a_body_in_chunks_is_told_to_come_whole(ports: list[int]) -> None:
+    token = fresh_shop().token.encode()
+    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head += b"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    status, body = raw(ports[0], head + b'e\r\n{"orderId":"1"\r\n1\r\n}\r\n0\r\n\r\n')
+    assert (status, json.loads(body)["message"]) == (411, PLAIN_ERRORS["length_required"].message)

@@ -78,7 +78,7 @@ def serve(application: str) -> Iterator[tuple[int, int]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--workers", str(os.cpu_count()), "--blocking-threads", "1", application]
+    command += ["--workers", str(len(os.sched_getaffinity(0))), "--blocking-threads", "1", application]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         wait_for(port)
         yield process.pid, port

@@ -9,10 +9,11 @@ import pytest
 from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
-from tests.conftest import PARCELS, SEARCH, Caller, Nobody, assert_error
+from config.error_catalogue import PLAIN_ERRORS
+from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error
 
-UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
-UNKNOWN_PATH = "There is nothing at this path."
+UNEXPECTED = PLAIN_ERRORS["unexpected"].message
+
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 100]
 UNKNOWN_PATHS = [
     "/public/",

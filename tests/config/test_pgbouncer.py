@@ -14,10 +14,9 @@ from django.db.utils import ConnectionHandler
 from config import databases
 from config.postgresql.base import DatabaseWrapper
 from tests.conftest import PARCELS, SEARCH, Caller
-from tests.drills.stage import free_port
 from tests.factories import import_parcel
 from tests.pooler import EXECUTABLE, pgbouncer
-from tests.processes import server
+from tests.processes import free_port, server
 from tests.proxies import Proxy, postgresql_target
 
 pytestmark = [
@@ -79,7 +78,7 @@ def test_without_the_setting_an_older_pgbouncer_fails(url: str) -> None:
 def test_a_server_answers_through_it(url: str, own: Caller, tmp_path: Path) -> None:
     parcel = import_parcel(own.shop)
     paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", "/public/v1/tracking/shipments/NONE"]
-    with server(tmp_path / "server.log", DATABASE_URL=url + "?pgbouncer=true") as port:
+    with server(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as port:
         clients = [HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(4)]
         statuses = []
         for client in clients * 3:

@@ -25,6 +25,7 @@ PRODUCTION = {
 }
 BAD: dict[str, list[str | None]] = {
     "SECRET_KEY": [None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60],
+    "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
     "ALLOWED_HOSTS": [
         None,
         "",
@@ -93,8 +94,20 @@ BAD: dict[str, list[str | None]] = {
     "PUBLIC_BASE_URL": ["hunter2", "ftp://host/"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
     "CARRIER_CONCURRENCY": ["", "0", "-1", "1.5"],
+    "SERVE_PORT": ["", "0", "65536", "http"],
+    "SERVE_WORKERS": ["", "0", "-1", "1.5"],
+    "SERVE_THREADS": ["", "0", "-1"],
+    "SERVE_CONNECTIONS": ["", "0"],
+    "KEEP_ALIVE": ["", "0"],
+    "GRACEFUL_TIMEOUT": ["", "0", "60s"],
+    "STOP_TIMEOUT": ["", "0"],
+    "METRICS_PORT": ["", "-1", "65536", "tcp://10.0.0.1:9090"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
+    **{
+        f"KEEP_{what}_DAYS": ["", "0", "-1", "1.5", "36501", "30d"]
+        for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
+    },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
@@ -227,6 +240,34 @@ def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
     assert "REDIS_URL is not set" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID")],
+)
+@pytest.mark.parametrize("other", [None, ""])
+def test_one_key_of_a_bucket_without_the_other_stops_the_start(
+    given: str, missing: str, other: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABELS_BUCKET", "labels")
+    monkeypatch.setenv(given, "hunter2")
+    if other is not None:
+        monkeypatch.setenv(missing, other)
+    with pytest.raises(EnvError) as caught:
+        load()
+    assert missing in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_bucket_takes_both_keys_or_the_machines_own_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LABELS_BUCKET", "labels")
+    options = load()["STORAGES"]["labels"]["OPTIONS"]
+    assert (options["access_key"], options["secret_key"]) == (None, None)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "an-id")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    options = load()["STORAGES"]["labels"]["OPTIONS"]
+    assert (options["access_key"], options["secret_key"]) == ("an-id", "a-secret")
+
+
 def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABELS_BUCKET", "labels")
     labels = load()["STORAGES"]["labels"]
@@ -238,3 +279,13 @@ def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(mon
     assert options["default_acl"] is None
     assert config.retries["total_max_attempts"] * (config.connect_timeout + config.read_timeout) <= 15
     assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2
+
+
+def test_what_an_earlier_key_signed_is_valid_while_the_key_is_listed() -> None:
+    rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1]}
+    signed = manage(
+        "shell", "-v", "0", "-c", "from labels import storage; print(storage.signer.sign('a'))", **PRODUCTION
+    )
+    check = f"from labels import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
+    assert manage("shell", "-v", "0", "-c", check, **rotated, SECRET_KEY_FALLBACKS=SECRET_KEY).stdout == "a\n"
+    assert "LinkError" in manage("shell", "-v", "0", "-c", check, **rotated).stderr

@@ -10,18 +10,45 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
-from tests.drills.judging import Judge, Verdict
+from tests.drills.judging import FAILED, GENERATED, Judge, Verdict
 from tests.drills.kill import line
 from tests.drills.stage import Answer, Stage, new_key, order, stage
+from tests.drills.tables import show
 
 POSTS = 20
 PROCESSES = 2
 # A refusal each carrier knows, asked for with a magic reference.
 REFUSALS = {"alpha": "FAULT 38", "beta": "FAULT 30204"}
+
+
+@dataclass
+class Result:
+    """What became of the keys of one act."""
+
+    outcomes: Counter[str]
+    slowest_s: float
+    verdict: Verdict
+    faults: list[str]
+
+
+FACTS: dict[str, Callable[[Result], object]] = {
+    "keys": lambda result: result.verdict.keys,
+    "keys bought": lambda result: result.verdict.bought,
+    "bought twice": lambda result: result.verdict.bought_twice,
+    "bought and unknown to us": lambda result: result.verdict.unknown_to_us,
+    "rows generated": lambda result: result.verdict.states[GENERATED],
+    "rows failed": lambda result: result.verdict.states[FAILED],
+    "rows in another state": lambda result: (
+        result.verdict.states.total() - result.verdict.states[GENERATED] - result.verdict.states[FAILED]
+    ),
+    "slowest answer, s": lambda result: f"{result.slowest_s:.2f}",
+}
 
 
 def main() -> None:
@@ -35,8 +62,14 @@ def main() -> None:
         world = stack.enter_context(stage(options.database, {"CARRIER_CONCURRENCY": 16}, redis=redis))
         ports = [stack.enter_context(world.granian(blocking_threads=12))[0] for _ in range(PROCESSES)]
         print(f"{options.database}: {POSTS} posts at once with each of {options.keys} keys, to {PROCESSES} processes")
-        faults = [fault for act in ACTS for fault in act(world, ports, options.keys)]
-    print(f"{options.database}: {len(faults)} faults, {time.monotonic() - started_s:.0f} s")
+        results = {name: act(world, ports, options.keys) for name, act in ACTS.items()}
+    print("\nwhat the clients saw")
+    outcomes = sorted({outcome for result in results.values() for outcome in result.outcomes})
+    show(["", *results], [[outcome, *(each.outcomes[outcome] for each in results.values())] for outcome in outcomes])
+    print("\nwhat the ledger and the table say")
+    show(["", *results], [[name, *(get(each) for each in results.values())] for name, get in FACTS.items()])
+    faults = [fault for result in results.values() for fault in result.faults]
+    print(f"\n{options.database}: {len(faults)} faults, {time.monotonic() - started_s:.0f} s")
     for fault in faults[:20]:
         print(f"  FAULT {fault}")
     sys.exit(1 if faults else 0)
@@ -58,7 +91,7 @@ def carrier_of(number: int) -> str:
     return "alpha" if number % 2 else "beta"
 
 
-def same_key(world: Stage, ports: list[int], keys: int) -> list[str]:
+def same_key(world: Stage, ports: list[int], keys: int) -> Result:
     answers = {}
     for number in range(keys):
         key = new_key()
@@ -71,10 +104,10 @@ def same_key(world: Stage, ports: list[int], keys: int) -> list[str]:
         or len({answer.body["id"] for answer in seen if answer.status == 201}) != 1
         or any("retry-after" not in answer.headers for answer in seen if answer.status == 409)
     ]
-    return faults + report("one body, a willing carrier", world, answers)
+    return judged(world, answers, faults)
 
 
-def refused(world: Stage, ports: list[int], keys: int) -> list[str]:
+def refused(world: Stage, ports: list[int], keys: int) -> Result:
     answers = {}
     for number in range(keys // 4):
         key, carrier = new_key(), carrier_of(number)
@@ -83,10 +116,10 @@ def refused(world: Stage, ports: list[int], keys: int) -> list[str]:
     faults = [
         f"{key}: {answer.outcome}" for key, seen in answers.items() for answer in seen if answer.outcome not in codes
     ]
-    return faults + report("one body, a carrier that refuses", world, answers)
+    return judged(world, answers, faults)
 
 
-def two_bodies(world: Stage, ports: list[int], keys: int) -> list[str]:
+def two_bodies(world: Stage, ports: list[int], keys: int) -> Result:
     answers = {}
     for number in range(keys // 4):
         key, carrier = new_key(), carrier_of(number)
@@ -99,20 +132,21 @@ def two_bodies(world: Stage, ports: list[int], keys: int) -> list[str]:
         if Counter(answer.outcome for answer in seen)["422 IDEMPOTENCY_KEY_REUSED"] != POSTS // 2
         or {answer.outcome for answer in seen} - codes
     ]
-    return faults + report("two bodies with one key", world, answers)
+    return judged(world, answers, faults)
 
 
-def report(name: str, world: Stage, answers: dict[str, list[Answer]]) -> list[str]:
+def judged(world: Stage, answers: dict[str, list[Answer]], faults: list[str]) -> Result:
     seen = [answer for each in answers.values() for answer in each]
-    verdict: Verdict = Judge(world).keys(answers)
-    print(f"  {name}: {line(Counter(answer.outcome for answer in seen))}")
-    print(
-        f"  {'':{len(name)}}  {verdict}; slowest answer {max(answer.duration_s for answer in seen):.2f} s", flush=True
-    )
-    return verdict.faults
+    verdict = Judge(world).keys(answers)
+    outcomes = Counter(answer.outcome for answer in seen)
+    return Result(outcomes, max(answer.duration_s for answer in seen), verdict, faults + verdict.faults)
 
 
-ACTS = (same_key, refused, two_bodies)
+ACTS: dict[str, Callable[[Stage, list[int], int], Result]] = {
+    "one body": same_key,
+    "a carrier that refuses": refused,
+    "two bodies": two_bodies,
+}
 
 
 if __name__ == "__main__":

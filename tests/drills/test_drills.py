@@ -1,5 +1,6 @@
 """The drills' short forms, on the database of the run."""
 
+import re
 import subprocess
 import sys
 
@@ -10,7 +11,11 @@ from tests.processes import ROOT
 
 def run(config: pytest.Config, *arguments: str) -> str:
     """Run a drill in a process of its own, which sets up its own services; return what it printed."""
-    command = [sys.executable, "-m", *arguments, "--database", config.getoption("services")]
+    return finished([*arguments, "--database", config.getoption("services")])
+
+
+def finished(arguments: list[str]) -> str:
+    command = [sys.executable, "-m", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             output, _ = process.communicate(timeout=180)
@@ -25,3 +30,16 @@ def test_a_service_killed_at_any_point_of_a_purchase_loses_no_label_and_buys_non
 ) -> None:
     output = run(pytestconfig, "tests.drills.kill", "--rounds", "1")
     assert "39 keys, 36 bought, 0 bought twice, 0 bought and unknown to us" in output
+
+
+@pytest.mark.real_services
+def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
+    output = finished(["tests.drills.sick", "--what", "both", "--seconds", "1", "--threads", "6", "--concurrency", "2"])
+    assert "0 faults" in output
+    during = next(line for line in output.splitlines() if line.strip().startswith("during"))
+    assert "100.00%" in during
+    # 2 workers have 2 slots a carrier, and what hangs in them is all that is written.
+    for carrier in ("ALPHA", "BETA"):
+        assert re.search(rf"502 {carrier}_OUTCOME_UNKNOWN +4 ", output), output
+        assert f"502 {carrier}_UNAVAILABLE" in output
+    assert "rows written: 8; bought twice: 0" in output

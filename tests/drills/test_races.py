@@ -13,7 +13,7 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from labels import purchase, reconciling, storage
+from labels import ordering, persistence, purchase, reconciling, storage
 from labels.carrier_clients import client
 from labels.errors import LabelError, PurchaseFailedError
 from labels.idempotency import IdempotencyKey
@@ -63,7 +63,7 @@ def made(sandbox: SandboxServer) -> int:
 
 def interrupted(**fields: Any) -> ShippingLabel:
     """A purchase from half an hour ago, which never came to an end."""
-    label = purchase.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
+    label = ordering.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
     label.created_at = timezone.now() - timedelta(minutes=30)
     label.leased_until = timezone.now() - timedelta(minutes=20)
     for name, value in fields.items():
@@ -96,6 +96,25 @@ def test_a_contract_set_up_since_can_not_tell_that_nothing_was_made(contract: Ca
     contract.save()
     reconciling.reconcile()
     assert state(label) == LabelState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        {"state": LabelState.FAILED, "idempotency_key": None, "leased_until": timezone.now() + timedelta(days=1)},
+        {"state": LabelState.INCOMPLETE},
+        {"leased_until": timezone.now() + timedelta(days=1)},
+    ],
+)
+def test_a_reconciler_that_was_suspended_holds_nothing_that_was_changed_meanwhile(
+    contract: CarrierContract, meanwhile: dict[str, Any]
+) -> None:
+    label = reconciling.take(interrupted().id)
+    assert label
+    ShippingLabel.objects.filter(id=label.id).update(**meanwhile)
+    before = ShippingLabel.objects.filter(id=label.id).values().get()
+    reconciling.hold(label)
+    assert ShippingLabel.objects.filter(id=label.id).values().get() == before
 
 
 def test_an_answer_counts_from_when_the_carrier_was_asked(
@@ -199,7 +218,7 @@ def test_a_database_that_stays_away_is_answered_with_what_is_known(
         save_state(label)
 
     monkeypatch.setattr(purchase, "save_state", saving)
-    monkeypatch.setattr(purchase, "PATIENCE_S", 0)
+    monkeypatch.setattr(persistence, "PATIENCE_S", 0)
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)

@@ -12,7 +12,9 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from pytest_django.fixtures import Settings
 
+from config.settings import label_storage
 from tests.processes import ROOT, wait_for_port
 
 SERVER = ROOT / ".venv-s3" / "bin" / "python"
@@ -37,6 +39,13 @@ class Bucket:
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": REGION,
         }
+
+
+def keep_in(settings: Settings, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep PDFs where an operator who sets this environment keeps them."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    settings.STORAGES = settings.STORAGES | {"labels": label_storage(environment["LABELS_BUCKET"])}
 
 
 def client(endpoint_url: str, secret: str = SECRET) -> Any:

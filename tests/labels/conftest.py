@@ -4,12 +4,14 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.products import PRODUCTS
@@ -17,15 +19,17 @@ from carriers.sandbox.faultbook import armed_from
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
-from labels import carrier_clients
-from labels.models import CarrierContract, ShippingLabel
+from labels import carrier_clients, storage
+from labels.models import OVER, CarrierContract, ShippingLabel
 from shops.models import Shop
 from tests.conftest import Caller, Response
-from tests.labels.orders import ACCOUNT, PASSWORD
+from tests.labels.buckets import Bucket, keep_in, s3_server
+from tests.labels.orders import ACCOUNT, PASSWORD, RECIPIENT, SENDER
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
 JOIN_TIMEOUT_S = 30
+PDF = b"%PDF-1.4 a label %%EOF"
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,44 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
     settings.STORAGES = settings.STORAGES | {"labels": labels}
     settings.RATE_LIMIT = (100_000, 60)
     return tmp_path / "labels"
+
+
+@pytest.fixture(scope="session")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as made:
+        yield made
+
+
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.real_services)])
+def kept(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each of the two places for PDFs, empty."""
+    kind: str = request.param
+    if kind == "bucket":
+        keep_in(settings, request.getfixturevalue("bucket").environment, monkeypatch)
+        place: Any = storage.pdfs()
+        place.bucket.objects.all().delete()
+    return kind
+
+
+def bought_label(shop: Shop, *, days_ago: float = 0, state: str = "label_generated", **fields: Any) -> ShippingLabel:
+    """A label whose purchase came to this state so many days ago; its PDF is where that state has it."""
+    then = timezone.now() - timedelta(days=days_ago)
+    values = {
+        "created_at": then,
+        "finished_at": then if state in OVER or state == "incomplete" else None,
+        "leased_until": then,
+        "order_id": "5400000001",
+        "carrier_code": "alpha",
+        "product_code": "alpha-13",
+        "sender": SENDER,
+        "recipient": RECIPIENT,
+        "weights_kg": ["1.25"],
+        "pdf": PDF if state == "received" else None,
+    }
+    label: ShippingLabel = ShippingLabel.objects.create(shop=shop, state=state, **values | fields)
+    if state == "label_generated" and label.pdf_removed_at is None:
+        storage.store(label, PDF)
+    return label
 
 
 def contract(shop: Shop, carrier_code: str, **changes: Any) -> CarrierContract:

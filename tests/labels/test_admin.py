@@ -526,6 +526,15 @@ def test_the_pdf_opens_by_a_url_signed_on_the_click(staff: Client, shop: Shop) -
     assert_private_pdf(opened, label)
 
 
+def test_a_pdf_that_was_removed_is_not_offered_and_the_page_says_since_when(staff: Client, shop: Shop) -> None:
+    label = make_label(shop, pdf_removed_at=timezone.now(), addresses_removed_at=timezone.now())
+    page = page_of(staff, label)
+    assert "/pdf/" not in page
+    assert ("PDF removed" in page, "Addresses removed" in page) == (True, True)
+    assert staff.get(f"{LABELS}{label.id}/pdf/").status_code == 404
+    assert "removed" not in page_of(staff, make_label(shop))
+
+
 def test_a_pdf_that_waits_for_the_storage_opens_too(staff: Client, shop: Shop) -> None:
     label = make_label(shop, "received", pdf=a_pdf())
     answer = staff.get(f"{LABELS}{label.id}/pdf/")

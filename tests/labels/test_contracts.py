@@ -19,7 +19,10 @@ CARRIERS = sorted(PRODUCT)
 
 
 def message(carrier_code: str) -> str:
-    return f"The product {PRODUCT[carrier_code]} is not activated on the shop's {carrier_code} contract."
+    return (
+        f"The product {PRODUCT[carrier_code]} is not activated on the shop's {carrier_code} contract."
+        " Have it activated, or order another product."
+    )
 
 
 @pytest.mark.parametrize("carrier_code", CARRIERS)

@@ -10,7 +10,7 @@ from django.db.models import Model
 
 from carriers.products import PRODUCTS
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, assert_error, client
+from tests.conftest import Caller, assert_error, client, forget
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, order, post, weighing
 
@@ -196,6 +196,19 @@ def test_a_shop_without_a_sender_address_is_told_so(asker: Caller, sandbox: Sand
     assert_error(response, 400, "originAddress: is required, as the shop has no sender address of its own.")
     assert sandbox.calls() == 0
     assert not ShippingLabel.objects.exists()
+
+
+def test_a_missing_sender_is_reported_along_with_the_other_faults(asker: Caller) -> None:
+    body = order(orderId=1, parcels=weighing(31))
+    del body["originAddress"]
+    too_heavy = "parcels[0].weight: must be above 0 and at most 30 kilograms."
+    faults = f"orderId: must be a string, not an integer. {too_heavy}"
+    message = f"{faults} originAddress: is required, as the shop has no sender address of its own."
+    assert_error(post(asker, body), 400, message)
+    asker.shop.sender_address = SENDER
+    asker.shop.save()
+    forget()
+    assert_error(post(asker, body), 400, faults)
 
 
 # --- What is written on it ---

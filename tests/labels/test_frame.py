@@ -6,9 +6,10 @@ import orjson
 import pytest
 from pytest_django.fixtures import Settings
 
+from config.error_catalogue import PLAIN_ERRORS
 from labels.models import ShippingLabel
 from shops import tokens
-from tests.conftest import Caller, Nobody, assert_error, client
+from tests.conftest import UNKNOWN_PATH, Caller, Nobody, assert_error, client
 from tests.factories import AccessTokenFactory
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import SHIPMENTS, order, post
@@ -54,7 +55,11 @@ def test_with_a_bad_token_the_challenge_says_so(token: Any, method: str, path: s
     response = client().generic(method, path, data=BODY, content_type="application/json", headers=headers)
     assert (response.status_code, response["WWW-Authenticate"]) == (401, f'{REALM}, error="invalid_token"')
     if method != "HEAD":
-        assert_error(response, 401, "The access token is unknown, expired or revoked.")
+        assert_error(
+            response,
+            401,
+            PLAIN_ERRORS["token_invalid"].message,
+        )
 
 
 # --- What is looked at first ---
@@ -102,7 +107,7 @@ def test_another_path_is_unknown_with_and_without_a_token(
     method: str, path: str, asker: Caller, nobody: Nobody
 ) -> None:
     for caller in (asker, nobody):
-        assert_error(caller.request(method, path), 404, "There is nothing at this path.")
+        assert_error(caller.request(method, path), 404, UNKNOWN_PATH)
 
 
 # --- The body ---
@@ -172,7 +177,7 @@ def test_deep_nesting_is_no_order_and_no_failure(
 
 def test_a_body_above_1_mib_is_too_large(asker: Caller, sandbox: Sandbox) -> None:
     response = post(asker, BODY + b" " * (MIB + 1 - len(BODY)))
-    assert_error(response, 413, "The body is larger than 1048576 bytes.")
+    assert_error(response, 413, PLAIN_ERRORS["body_too_large"].message)
     assert sandbox.calls() == 0
 
 

@@ -298,8 +298,9 @@ def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purcha
 
 
 def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
-    buyer: Caller, sandbox: Sandbox, folder: Any
+    buyer: Caller, sandbox: Sandbox, folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("labels.purchase.SLOT_PATIENCE_S", DEADLINE_S)  # on a busy machine too
     folder.write_text("no folder")
     post(buyer, order(), key="k")
     folder.unlink()
@@ -327,4 +328,5 @@ def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
         if answer not in bought:
             assert "a retry is safe" in assert_coded(answer, 502, code)
     assert len(sandbox.made()) == len(bought)
-    assert ShippingLabel.objects.filter(state=LabelState.FAILED, idempotency_key=None).count() == 6 - len(bought)
+    # What was refused has left no row.
+    assert list(ShippingLabel.objects.values_list("state", flat=True)) == [LabelState.GENERATED] * len(bought)

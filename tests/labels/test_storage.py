@@ -16,14 +16,13 @@ from botocore.config import Config
 from django.core import signing
 from pytest_django.fixtures import Settings
 
-from config.settings import label_storage
 from labels import storage
 from labels.models import LabelState
 from labels.reconciling import reconcile
 from tests.carriers.servers import LoopbackServer, Play, always, http, serving
 from tests.conftest import Caller, Clock, assert_error, client
 from tests.labels import buckets
-from tests.labels.buckets import Bucket, s3_server
+from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import SHIPMENTS, order, post
 
@@ -50,28 +49,6 @@ def fetch(url: str, method: str = "GET") -> Fetched:
         return Fetched(own.status_code, {k.lower(): v for k, v in own.headers.items()}, own.content)
     response = requests.request(method, url, timeout=10, allow_redirects=False)
     return Fetched(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
-
-
-def keep_in(settings: Settings, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep PDFs where an operator who sets this environment keeps them."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    settings.STORAGES = settings.STORAGES | {"labels": label_storage(environment["LABELS_BUCKET"])}
-
-
-@pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
-    with s3_server(tmp_path_factory.mktemp("s3")) as made:
-        yield made
-
-
-@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.real_services)])
-def kept(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each of the two places."""
-    kind: str = request.param
-    if kind == "bucket":
-        keep_in(settings, request.getfixturevalue("bucket").environment, monkeypatch)
-    return kind
 
 
 def bought(buyer: Caller) -> str:
@@ -263,6 +240,21 @@ def test_a_pdf_that_is_no_longer_kept_is_404(buyer: Caller, folder: Path) -> Non
     url = bought(buyer)
     (folder / row().pdf_key).unlink()
     assert_error(client().get(url), 404, "This label's PDF is no longer kept.")
+
+
+def test_a_pdf_that_can_not_be_read_now_is_an_error_to_try_again_after(buyer: Caller, folder: Path) -> None:
+    url = bought(buyer)
+    pdf = folder / row().pdf_key
+    content = pdf.read_bytes()
+    pdf.unlink()
+    pdf.mkdir()
+    response = client().get(url)
+    said = "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later."
+    assert assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE") == said
+    assert int(response["Retry-After"]) > 0
+    pdf.rmdir()
+    pdf.write_bytes(content)
+    assert client().get(url).content == content
 
 
 def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: Path) -> None:

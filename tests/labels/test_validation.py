@@ -100,17 +100,19 @@ def test_a_value_of_another_type_is_refused_by_its_path(
     ("value", "name"), [([], "an array"), ("text", "a string"), (1, "an integer"), (True, "a boolean")]
 )
 def test_a_body_that_is_no_object_is_refused(value: Any, name: str, asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, value, f"must be an object, not {name}.")
+    assert_refused(asker, sandbox, value, f"The JSON as a whole must be an object, not {name}.")
 
 
 def test_a_body_that_is_null_is_refused(asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, b"null", "No data provided")
+    assert_refused(asker, sandbox, b"null", "The JSON as a whole must be an object, not null.")
 
 
 def test_an_empty_object_lacks_all_that_is_required(asker: Caller, sandbox: Sandbox) -> None:
     names = ("orderId", "carrierCode", "productCode", "destinationAddress", "parcels")
-    assert_refused(asker, sandbox, {}, " ".join(f"{name}: is required." for name in names))
-    assert_refused(asker, sandbox, b"", " ".join(f"{name}: is required." for name in names))
+    faults = " ".join(f"{name}: is required." for name in names)
+    faults += " originAddress: is required, as the shop has no sender address of its own."
+    assert_refused(asker, sandbox, {}, faults)
+    assert_refused(asker, sandbox, b"", faults)
 
 
 ADDRESS_FIELDS = ("firstName", "lastName", "address1", "city", "zip", "countryCode")
@@ -125,6 +127,7 @@ def test_an_address_needs_all_but_the_phone_and_the_email(address: str, asker: C
 # --- Values ---
 
 EMPTY = "must not be empty."
+ALL_PRODUCTS = ", ".join(PRODUCTS)
 TOO_LONG = "must have at most 1000 characters."
 COUNTRY = "must be an ISO 3166-1 alpha-2 country code in upper case."
 PHONE = "must be a phone number."
@@ -142,24 +145,24 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("alpha-13", "carrierCode", "", "must be one of alpha, beta."),
     ("alpha-13", "carrierCode", "beta", "is a product of alpha, not of beta."),
     (BETA, "carrierCode", "alpha", "is a product of beta, not of alpha."),
-    ("alpha-13", "productCode", "alpha-14", "is not a known product."),
-    ("alpha-13", "productCode", "", "is not a known product."),
-    ("alpha-13", "productCode", "ALPHA-13", "is not a known product."),
+    ("alpha-13", "productCode", "alpha-14", f"must be one of {ALL_PRODUCTS}."),
+    ("alpha-13", "productCode", "", f"must be one of {ALL_PRODUCTS}."),
+    ("alpha-13", "productCode", "ALPHA-13", f"must be one of {ALL_PRODUCTS}."),
     ("alpha-13", "reference", "x" * 36, "must have at most 35 characters for alpha."),
     (BETA, "reference", "x" * 16, "must have at most 15 characters for beta."),
     ("relais", "pickupPointCode", ..., "is required for relais."),
     ("relais", "pickupPointCode", "", "is required for relais."),
     *(
-        ("relais", "pickupPointCode", code, "is not a pickup point code of alpha.")
+        ("relais", "pickupPointCode", code, "must be a pickup point code of alpha: 4 digits and a letter.")
         for code in ("1234", "1234a", "12345", "A1234", " 1234A", "1234A\n", "12345A", "\u0661234A", "001234")
     ),
     *(
-        ("beta_point_retrait_france", "pickupPointCode", code, "is not a pickup point code of beta.")
+        ("beta_point_retrait_france", "pickupPointCode", code, "must be a pickup point code of beta: 6 digits.")
         for code in ("12345", "1234567", "1234A", "12345A", "\uff11\uff12\uff13\uff14\uff15\uff16")
     ),
     # Given where none is needed, it is looked at all the same.
-    ("alpha-13", "pickupPointCode", "x" * 17, "is not a pickup point code of alpha."),
-    (BETA, "pickupPointCode", "1234A", "is not a pickup point code of beta."),
+    ("alpha-13", "pickupPointCode", "x" * 17, "must be a pickup point code of alpha: 4 digits and a letter."),
+    (BETA, "pickupPointCode", "1234A", "must be a pickup point code of beta: 6 digits."),
     *(
         ("alpha-13", f"{address}.{name}", value, said)
         for address in ADDRESSES
@@ -274,7 +277,7 @@ MANY: list[tuple[str, Json, list[str]]] = [
             "parcels[2]: must be an object, not an integer.",
             "parcels[3].weight: is required.",
             "parcels[4].weight: must be above 0 and at most 20 kilograms for relais.",
-            "pickupPointCode: is not a pickup point code of alpha.",
+            "pickupPointCode: must be a pickup point code of alpha: 4 digits and a letter.",
             "reference: must have at most 35 characters for alpha.",
         ],
     ),
@@ -300,7 +303,7 @@ MANY: list[tuple[str, Json, list[str]]] = [
         order(parcels=[], productCode="unknown", reference="x" * 36),
         [
             "parcels: must have at least 1 elements.",
-            "productCode: is not a known product.",
+            f"productCode: must be one of {ALL_PRODUCTS}.",
             "reference: must have at most 35 characters for alpha.",
         ],
     ),

@@ -49,7 +49,7 @@ FAULTS = [
     "not valid JSON",
     "must be an object",
     "must be an object",
-    "must not be null",
+    "must be an object, not null",
     "orderId",
     "orderId",
 ]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from tests.conftest import PARCELS, SEARCH, Caller, assert_error, forget
+from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, assert_error, forget
 from tests.factories import INTERNAL_FIELDS, PUBLIC_FIELDS, Json, ParcelLineFactory, import_lines
 
 # Few values, so that parcels share them, within a shop and across; some differ by case, space or accent only.
@@ -141,7 +141,7 @@ def test_any_text_in_the_path_has_a_proper_answer(number: str, own: Caller) -> N
 @given(path=st.binary())
 def test_any_bytes_in_the_path_have_a_proper_answer(path: bytes, own: Caller) -> None:
     assert_error(own.get(PARCELS + quote(path, safe="/")), 404)
-    assert_error(own.get("/public/x" + quote(path, safe="/")), 404, "There is nothing at this path.")
+    assert_error(own.get("/public/x" + quote(path, safe="/")), 404, UNKNOWN_PATH)
 
 
 @any_text

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from tests.conftest import PARCELS, Caller, assert_error, without_timestamp
+from tests.conftest import PARCELS, UNKNOWN_PATH, Caller, assert_error, without_timestamp
 from tests.factories import INTERNAL_FIELDS, EventFactory, import_parcel
 
 # Any text a client can put into a path, as the number it stands for. All but the last are numbers a parcel can have.
@@ -209,7 +209,7 @@ def test_a_trailing_slash_is_an_unknown_path(end: str, own: Caller) -> None:
     if end == "?":
         assert response.json() == parcel
     else:
-        assert_error(response, 404, "There is nothing at this path.")
+        assert_error(response, 404, UNKNOWN_PATH)
 
 
 def test_head_answers_the_headers_of_get_and_no_body(own: Caller) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.conftest import SEARCH, Caller, assert_error
+from config.error_catalogue import PLAIN_ERRORS
+from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, assert_error
 from tests.factories import INTERNAL_FIELDS, import_parcel
 
 MISSING = "One of the query parameters orderName and email must be provided."
@@ -150,12 +151,12 @@ def test_a_query_that_is_no_text_finds_nothing(query: str, own: Caller) -> None:
 
 def test_too_many_parameters_are_400(own: Caller) -> None:
     response = own.get(f"{SEARCH}?orderName=1&" + "a=1&" * 1100)
-    assert_error(response, 400, "The request is malformed.")
+    assert_error(response, 400, PLAIN_ERRORS["request_unreadable"].message)
 
 
 @pytest.mark.parametrize("end", ["/", "/?orderName=1", "//", "%2F", "x", "/x"])
 def test_a_trailing_slash_or_more_is_an_unknown_path(end: str, own: Caller) -> None:
-    assert_error(own.get(SEARCH + end), 404, "There is nothing at this path.")
+    assert_error(own.get(SEARCH + end), 404, UNKNOWN_PATH)
 
 
 def test_a_body_sent_along_is_ignored(own: Caller) -> None:

@@ -9,15 +9,21 @@ import sys
 import time
 from contextlib import ExitStack
 from decimal import Decimal
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import orjson
+import requests
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
+from config.docs.collection import collection
+from config.serving import ServingError, check_port
 from labels.models import CarrierContract
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
@@ -57,42 +63,39 @@ ORDER = {
 
 
 class Command(commands.Command):
-    """``demo [--port P]``."""
+    """``demo [--port P] [--collection FILE]``."""
 
     help = "Migrate, fill with sample data, serve on this machine, print ready-to-paste curl lines. Ctrl-C ends it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--collection", type=Path, default=settings.VAR_DIR / "parcels.http", metavar="FILE")
 
     def handle(self, *args: Any, **options: Any) -> None:
         port: int = options["port"]
-        check_port(port)
+        try:
+            check_port(HOST, port)
+        except ServingError as error:
+            raise CommandError(str(error)) from None
         call_command("migrate", verbosity=0)
         parcel = seed_parcels()
         seed_contracts()
         token = fresh_token()
         password = fresh_password()
+        url = f"http://{HOST}:{port}"
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
                 sandbox = stack.enter_context(SandboxServer(HOST))
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
-                self.stdout.write(guide(f"http://{HOST}:{port}", token, parcel, password, sandbox.url))
+                write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
+                self.stdout.write(guide(url, token, parcel))
+                self.stdout.write(addresses(url, password, sandbox.url, options["collection"]))
                 self.stdout.flush()
                 server.wait()
             except KeyboardInterrupt:
                 self.stdout.write("\nThe demonstration has ended.")
-
-
-def check_port(port: int) -> None:
-    """Raise CommandError unless the port is free."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            raise CommandError(f"--port {port} can't be used: {error}") from None
 
 
 def seed_parcels() -> dict[str, Any]:
@@ -141,9 +144,8 @@ def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
         "BETA_URL": sandbox.beta_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
     }
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)]
-    command += ["--workers", "1", "--blocking-threads", "8", "--log-level", "error", "config.wsgi:application"]
-    return Process(command, env=environment, start_new_session=True)
+    command = [sys.executable, "manage.py", "serve", "--host", HOST, "--port", str(port), "--workers", "1"]
+    return Process(command, cwd=settings.BASE_DIR, env=environment, start_new_session=True)
 
 
 class Process(subprocess.Popen[bytes]):
@@ -164,7 +166,28 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
     raise CommandError("the service did not start; the lines above say why")
 
 
-def guide(url: str, token: str, parcel: dict[str, Any], password: str, sandbox_url: str) -> str:
+def buy_label(url: str, token: str) -> str:
+    """Buy a label that is there to be fetched; return its id."""
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = requests.post(f"{url}/public/v1/tracking/shipments", json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
+    label = answer.json()
+    if answer.status_code != HTTPStatus.CREATED:
+        raise CommandError(f"the sample label was not bought: {label['message']}")
+    return str(label["id"])
+
+
+def write_collection(path: Path, **variables: str) -> None:
+    """Write the collection of requests, ready to send; it holds the token, so only its owner reads it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        path.write_text(collection(**variables), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--collection {path} can't be written: {error}") from None
+
+
+def guide(url: str, token: str, parcel: dict[str, Any]) -> str:
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
     order = orjson.dumps(ORDER).decode().replace("'", "'\\''")
@@ -191,10 +214,17 @@ The service is running at {url}. Paste these into another terminal:
 
   # fetch it again, and its PDF from the signed URL
   curl -s -H 'Authorization: Bearer {token}' "{url}/public/v1/tracking/shipments/$LABEL" |
-    tee /dev/stderr | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' | xargs curl -so label.pdf
+    tee /dev/stderr | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' | xargs curl -so label.pdf"""
 
-  # what the sandbox sold: {sandbox_url}/ledger
-  # the staff's view: {url}/admin/ (user demo, password {password})
+
+def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:
+    return f"""
+What else there is:
+
+  the guide and the reference   {url}/docs
+  requests for your editor      {collection_path}
+  the staff's view              {url}/admin/ (user demo, password {password})
+  what the sandbox sold         {sandbox_url}/ledger
 
 Ctrl-C ends it.
 """

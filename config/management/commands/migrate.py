@@ -25,13 +25,15 @@ class Command(migrate.Command):
 def alone(database: BaseDatabaseWrapper) -> Iterator[None]:
     """Hold PostgreSQL's advisory lock on a connection that does nothing else; SQLite locks its file by itself.
 
-    The lock is a transaction's: a session's would stay behind in PgBouncer, on a connection that others use. It is
-    asked for again and again: a statement that waits for it would in turn be waited for by CREATE INDEX CONCURRENTLY.
+    The lock is a transaction's: a session's would stay behind in PgBouncer, on a connection that others use. CREATE
+    INDEX CONCURRENTLY waits for whoever has a snapshot, so nobody here may: the lock is not waited for in a statement,
+    but asked for again and again, and in the simple protocol, which leaves no portal open with a snapshot in it.
     """
     if database.vendor != "postgresql":
         yield
         return
     lock = database.copy()
+    lock.settings_dict["OPTIONS"]["prepare_threshold"] = None
     try:
         lock.set_autocommit(False)
         while not is_locked(lock):
@@ -44,5 +46,5 @@ def alone(database: BaseDatabaseWrapper) -> Iterator[None]:
 
 def is_locked(lock: BaseDatabaseWrapper) -> bool:
     with lock.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        cursor.execute(f"SELECT pg_try_advisory_xact_lock({LOCK})")
         return bool(cursor.fetchone()[0])

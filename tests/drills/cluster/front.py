@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.drills.cluster.database import Cluster
 from tests.drills.stage import Process, free_port, wait_for
 
-GRACE_S = 30
+GRACE_S = 90
 THREADS = 16
 
 
@@ -24,9 +24,8 @@ class Host:
         self.process: Process | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"]
-        command += ["--port", str(self.port), "--workers", "1", "--blocking-threads", str(THREADS)]
-        command += ["--no-ws", "config.wsgi:application"]
+        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+        command += ["--workers", "1", "--threads", str(THREADS)]
         self.process = Process(command, dict(os.environ) | self.environment, self.log)
         wait_for(self.port, self.process)
 

@@ -1,0 +1,111 @@
+"""The guide as HTML, made once a process from its Markdown: tables of the code's data, examples that a test runs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from config.docs.tables import TABLES
+
+SOURCE = Path(__file__).with_name("guide.md")
+# Where the demonstration is; the page shows the address it is read at in its place.
+ORIGIN = "http://127.0.0.1:8000"
+ORIGIN_MARK = "SERVICEORIGIN"  # one word to every lexer
+FOLDED = {"python": "Python", "js": "JavaScript"}
+NAMES = {"sh": "Shell", "http": "Answer", "json": "JSON", "text": "Output"} | FOLDED
+PLACEHOLDER = re.compile(r"^\[\[([a-z-]+)\]\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """An entry of the table of contents."""
+
+    level: int
+    slug: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The page's text, with `ORIGIN_MARK` for the service's address."""
+
+    body: str
+    headings: tuple[Heading, ...]
+
+
+def markdown() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"typographer": False}).enable("table")
+    parser.add_render_rule("fence", lambda _, tokens, index, *__: code_block(tokens[index]))
+    parser.add_render_rule("table_open", lambda *_: '<div class="table" tabindex="0" role="group">\n<table>\n')
+    parser.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
+    return parser
+
+
+@cache
+def guide() -> Guide:
+    parser = markdown()
+    source = SOURCE.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
+    tokens = parser.parse(PLACEHOLDER.sub(lambda match: TABLES[match[1]](), source))
+    headings = tuple(name_headings(tokens))
+    label_cells(tokens)
+    body = parser.renderer.render(list(folded(tokens)), parser.options, {})
+    return Guide(body, headings)
+
+
+def name_headings(tokens: list[Token]) -> Iterator[Heading]:
+    """Give each heading an id to be linked by, and name them all."""
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            slug = re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-")
+            opening.attrSet("id", slug)
+            yield Heading(int(opening.tag[1]), slug, inline.content)
+
+
+def label_cells(tokens: list[Token]) -> None:
+    """Tell each cell of a table its column, which stands beside it where the screen is too narrow for columns."""
+    columns: list[str] = []
+    column = 0
+    for token, following in pairwise(tokens):
+        if token.type == "table_open":
+            columns = []
+        elif token.type == "th_open":
+            columns.append(following.content)
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "td_open":
+            token.attrSet("data-column", columns[column])
+            column += 1
+
+
+def folded(tokens: list[Token]) -> Iterator[Token]:
+    """Put an example in a programming language, with the output below it, into a part that opens on demand."""
+    is_open = False
+    for token in tokens:
+        language = token.info.split(" ")[0] if token.type == "fence" else ""
+        if is_open and language != "text":
+            is_open = False
+            yield html("</details>\n")
+        if language in FOLDED:
+            is_open = True
+            yield html(f"<details><summary>{FOLDED[language]}</summary>\n")
+        yield token
+
+
+def html(content: str) -> Token:
+    return Token("html_block", "", 0, content=content)
+
+
+def code_block(token: Token) -> str:
+    language = token.info.split(" ")[0]
+    kind = "code" if language in {"sh", *FOLDED} else "answer"
+    marked = highlight(token.content, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    return f'<pre class="{kind}" tabindex="0"><code data-name="{escape(NAMES[language])}">{marked}</code></pre>\n'

@@ -1,0 +1,140 @@
+"""The guide's tables, as Markdown made from the code's own data: what is typed twice is wrong once."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.utils.html import format_html, format_html_join
+
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
+from carriers.sandbox.faults import FAULTS
+from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode
+from parcels.models import TrackingStatus
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class Provoked:
+    """An error that the sandbox gives for a magic reference, with any order that is right otherwise."""
+
+    suffix: str
+    alpha: str
+    beta: str
+
+    def references(self) -> dict[str, str]:
+        return {"alpha": self.alpha, "beta": self.beta}
+
+
+PROVOKED = (
+    Provoked("PRODUCT_NOT_IN_CONTRACT", "FAULT CONTRACT", "FAULT CONTRACT"),
+    Provoked("ADDRESS_REJECTED", "FAULT 38", "FAULT 30204"),
+    Provoked("PICKUP_POINT_REJECTED", "", "FAULT 30400"),
+    Provoked("REQUEST_REJECTED", "FAULT 33", "FAULT 30300"),
+    Provoked("CREDENTIALS_REJECTED", "FAULT 30", "FAULT 30000"),
+    Provoked("UNAVAILABLE", "FAULT SOAPFAULT", "FAULT JSON500"),
+    Provoked("OUTCOME_UNKNOWN", "FAULT RESETMADE", "FAULT RESETMADE"),
+)
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def statuses() -> str:
+    return table(("status", "meaning"), ((code(status.value), str(status.label)) for status in TrackingStatus))
+
+
+def products() -> str:
+    return "\n\n".join(f"**Of {carrier}**\n\n{products_of(carrier)}" for carrier in CARRIERS)
+
+
+def products_of(carrier: str) -> str:
+    rows = (
+        (
+            code(product.code),
+            product.meaning,
+            "yes" if product.needs_pickup_point else "no",
+            f"{product.max_weight_kg} kg",
+        )
+        for product in PRODUCTS.values()
+        if product.carrier == carrier
+    )
+    return table(("product code", "what it is", "pickup point", "a parcel up to"), rows)
+
+
+def codes() -> str:
+    """Return each error code with its cause and remedy; what both carriers may answer is told once, for both."""
+    groups: dict[ErrorCode, list[ErrorCode]] = {}
+    for entry in CODES.values():
+        groups.setdefault(as_of_any_carrier(entry), []).append(entry)
+    return entries(
+        (
+            format_html(
+                '<span class="codes">{}</span>',
+                format_html_join(" ", '<code id="{0}">{0}</code>', ((entry.code,) for entry in group)),
+            ),
+            (shared.status,),
+            (shared.cause, what_to_do(shared.remedy)),
+        )
+        for shared, group in groups.items()
+    )
+
+
+def as_of_any_carrier(entry: ErrorCode) -> ErrorCode:
+    carrier = next((carrier for carrier in CARRIERS if entry.code.startswith(f"{carrier.upper()}_")), None)
+    if carrier is None:
+        return entry
+    cause = re.sub(rf"\b{carrier}\b", "the carrier", entry.cause)
+    return replace(entry, code=entry.code.removeprefix(carrier.upper()), cause=cause[0].upper() + cause[1:])
+
+
+def plain_errors() -> str:
+    return entries(
+        (format_html("<q>{}</q>", error.message), error.statuses, (error.cause, what_to_do(error.remedy)))
+        for error in PLAIN_ERRORS.values()
+    )
+
+
+def entries(rows: Iterable[tuple[str, Iterable[int], Iterable[str]]]) -> str:
+    """Return a definition list: a term with its statuses, and what is said of it."""
+    return format_html('<dl class="errors">\n{}</dl>', format_html_join("", "{}", ((entry(*row),) for row in rows)))
+
+
+def entry(term: str, statuses: Iterable[int], lines: Iterable[str]) -> str:
+    badges = format_html_join(" ", '<span class="status">{}</span>', ((int(status),) for status in statuses))
+    told = format_html_join("", "<dd>{}</dd>\n", ((line,) for line in lines))
+    return format_html("<div>\n<dt>{} {}</dt>\n{}</div>\n", badges, term, told)
+
+
+def what_to_do(remedy: str) -> str:
+    return format_html("<strong>What to do:</strong> {}", remedy)
+
+
+def provoked() -> str:
+    rows = ((code(f"..._{row.suffix}"), *map(code, row.references().values())) for row in PROVOKED)
+    return table(("code", *(f"reference with {carrier}" for carrier in CARRIERS)), rows)
+
+
+def faults() -> str:
+    rows = (
+        (code(fault.name.upper()), NO_BREAK.join(fault.carriers), "yes" if fault.is_made else "no", fault.does)
+        for fault in FAULTS
+    )
+    return table(("name", "carrier", "bought", "what happens"), rows)
+
+
+TABLES = {
+    "statuses": statuses,
+    "products": products,
+    "codes": codes,
+    "plain-errors": plain_errors,
+    "provoked": provoked,
+    "faults": faults,
+}

@@ -1,0 +1,71 @@
+"""The documentation's pages: for everyone, without a token, a session or a cookie, and from this service alone."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.cache import patch_cache_control
+from django.utils.html import escape
+from django.utils.safestring import mark_safe
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import conditional_page, require_safe
+
+from config.docs.collection import collection
+from config.docs.guide import ORIGIN_MARK, guide
+
+# As long as WhiteNoise lets the style sheet be kept, so that a page and its looks change together.
+MAX_AGE_S = 60
+# Swagger UI draws its icons from data: URLs, and styles itself by script, which needs no leave.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+def page(view: View) -> View:
+    """Answer GET and HEAD, compressed, for caches to keep and to ask after by ETag."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest) -> HttpResponse:
+        response = view(request)
+        response["Content-Security-Policy"] = POLICY
+        patch_cache_control(response, public=True, max_age=MAX_AGE_S)
+        return response
+
+    return require_safe(gzip_page(conditional_page(wrapped)))
+
+
+@page
+def show_guide(request: HttpRequest) -> HttpResponse:
+    """Show the guide, its examples with the address that the service is read at."""
+    text = guide()
+    body = text.body.replace(ORIGIN_MARK, escape(origin(request)))
+    return rendered("docs/guide.html", body=mark_safe(body), headings=text.headings)  # noqa: S308 - our own file
+
+
+@page
+def show_reference(request: HttpRequest) -> HttpResponse:
+    """Show every endpoint and field, from the schema, to try out."""
+    return rendered("docs/reference.html")
+
+
+@page
+def download_collection(request: HttpRequest) -> HttpResponse:
+    """Hand out the collection of requests, for a token to be pasted into."""
+    response = HttpResponse(collection(url=origin(request)), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="parcels.http"'
+    return response
+
+
+def rendered(template: str, **context: Any) -> HttpResponse:
+    return HttpResponse(render_to_string(template, context))  # without the request: nothing asks for its session
+
+
+def origin(request: HttpRequest) -> str:
+    """Return the service's address, without a slash at its end."""
+    return (settings.PUBLIC_BASE_URL or request.build_absolute_uri("/")).rstrip("/")

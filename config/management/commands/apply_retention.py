@@ -1,0 +1,66 @@
+"""Removes what is older than the settings let it be kept."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from labels.retention import release_keys, remove_addresses, remove_pdfs
+from labels.storage import StorageError
+from parcels.retention import remove_parcels
+from shops import commands
+from shops.retention import remove_sessions, remove_tokens
+
+MAX_BATCH_SIZE = 10_000
+
+
+class Kind(NamedTuple):
+    """Something that has a time: its name, how many days it is kept (None: for ever), and what removes it."""
+
+    name: str
+    days: int | None
+    remove: Callable[..., int]
+
+
+def kinds() -> list[Kind]:
+    """List what there is; the storage comes last, as it may be down."""
+    keep = settings
+    # A PDF shows the addresses.
+    pdf_days = min(filter(None, (keep.KEEP_LABEL_PDFS_DAYS, keep.KEEP_LABEL_ADDRESSES_DAYS)), default=None)
+    return [
+        Kind("parcels", keep.KEEP_PARCELS_DAYS, remove_parcels),
+        Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
+        Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
+        Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
+        Kind("sessions", 0, remove_sessions),
+        Kind("labels' PDFs", pdf_days, remove_pdfs),
+    ]
+
+
+class Command(commands.Command):
+    """``apply_retention [--dry-run] [--batch N]``: at any time, on several machines at once, broken off anywhere."""
+
+    help = "Remove what is older than the KEEP_..._DAYS settings allow; print how many of each kind."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be removed")
+        parser.add_argument("--batch", type=int, default=500, metavar="N", help="rows a transaction (default: 500)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not 1 <= options["batch"] <= MAX_BATCH_SIZE:
+            raise CommandError(f"--batch: needs 1 to {MAX_BATCH_SIZE}")
+        now = timezone.now()
+        for kind in kinds():
+            try:
+                self.apply(kind, now, batch_size=options["batch"], is_dry_run=options["dry_run"])
+            except StorageError:
+                raise CommandError("the storage can't be reached: not all PDFs were removed; run it again") from None
+
+    def apply(self, kind: Kind, now: datetime, **how: Any) -> None:
+        if kind.days is None:
+            self.stdout.write(f"0 {kind.name} (kept for ever)")
+        else:
+            self.stdout.write(f"{kind.remove(before=now - timedelta(days=kind.days), **how)} {kind.name}")

@@ -1,0 +1,58 @@
+"""Erases a customer of a shop on request."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from labels import erasure as label_erasure
+from labels.storage import StorageError
+from parcels import erasure as parcel_erasure
+from shops import commands
+from shops.models import Shop
+
+
+class Command(commands.Command):
+    """``erase_customer SHOP_ID EMAIL [--dry-run]``.
+
+    PDFs go first, then all rows in one transaction: whoever is killed in between finds everything again by the
+    e-mail, and a second run finds nothing. What is kept, and why, is in `parcels.erasure` and `labels.erasure`.
+    """
+
+    help = (
+        "Take a customer out of the shop's parcels and labels, and remove their PDFs; print how many of each. "
+        "EMAIL also finds parcels that had it earlier. A later import of a parcel brings the customer back."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument("email", metavar="EMAIL", help="upper and lower case make no difference")
+        parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be erased")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        shop_id, email = options["shop_id"], options["email"]
+        if "\0" in shop_id or not Shop.objects.filter(id=shop_id).exists():
+            raise CommandError(f"SHOP_ID: there is no shop {shop_id!r}")
+        if not email.strip() or "\0" in email:
+            raise CommandError("EMAIL: needs an e-mail address")
+        parcels = parcel_erasure.parcels_of(shop_id, email)
+        labels = label_erasure.labels_of(shop_id, email, parcels.values())
+        if waiting := label_erasure.not_over(labels):
+            raise CommandError(f"nothing was changed: settle or decide these labels first: {', '.join(waiting)}")
+        counts = (
+            (len(parcels), len(labels), len(list(label_erasure.with_pdf(labels))))
+            if options["dry_run"]
+            else erase(parcels, labels)
+        )
+        for count, what in zip(counts, ("parcels", "labels", "PDFs"), strict=True):
+            self.stdout.write(f"{count} {what}")
+
+
+def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
+    """Erase all of it; return how many parcels, labels and PDFs. Raise CommandError."""
+    try:
+        pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(labels)))
+    except StorageError:
+        raise CommandError("the storage can't be reached: only some PDFs were removed; run it again") from None
+    with transaction.atomic():
+        return parcel_erasure.erase(parcels), label_erasure.erase(labels), pdfs

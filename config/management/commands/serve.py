@@ -1,0 +1,28 @@
+"""Serves the API, the admin and the health pages: how the service is run."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+
+from config import serving
+from shops import commands
+
+
+class Command(commands.Command):
+    """``serve [--host H] [--port P] [--workers N] [--threads N]``."""
+
+    help = "Serve until SIGTERM; what is in flight is answered first. Everything else comes from the settings."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default=settings.SERVE_HOST)
+        parser.add_argument("--port", type=int, default=settings.SERVE_PORT)
+        parser.add_argument("--workers", type=int, default=settings.SERVE_WORKERS)
+        parser.add_argument("--threads", type=int, default=settings.SERVE_THREADS, help="in each worker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = serving.Plan(**{name: options[name] for name in ("host", "port", "workers", "threads")})
+        try:
+            serving.serve(plan)
+        except serving.ServingError as error:
+            raise CommandError(str(error)) from None

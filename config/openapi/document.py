@@ -1,0 +1,59 @@
+"""Generates the description from the code; `manage.py openapi` writes it, and the tests compare it with the file."""
+
+from typing import Any, Final
+
+import yaml
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
+from drf_spectacular.settings import patched_settings
+
+from config.openapi import fields, operations
+from config.openapi.failures import add_failures
+from config.openapi.successes import add_success
+
+__all__ = ["as_yaml", "fields", "generate", "operations"]  # the two modules register what they describe
+
+DESCRIPTION: Final = """\
+Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two
+carriers (`alpha`, `beta`) and fetch their PDFs.
+
+Every request under `/public/` carries the shop's access token. Requests and answers are JSON, and `Accept` is ignored.
+Times are Unix time in milliseconds, but for a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
+`GET` is. A path ends without a slash.
+
+**The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
+token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` says how long to wait.
+
+**Errors** have one shape, `Error`, whatever went wrong.
+"""
+SETTINGS: Final[dict[str, Any]] = {
+    "OAS_VERSION": "3.1.1",
+    "TITLE": "Parcel tracking and shipping labels",
+    "VERSION": "1.0.0",
+    "DESCRIPTION": DESCRIPTION,
+    "SERVERS": [{"url": "/", "description": "The service that this description comes from."}],
+    "TAGS": [
+        {"name": "parcels", "description": "A shop's parcels, read-only."},
+        {"name": "labels", "description": "A shop's shipping labels."},
+    ],
+    "CAMELIZE_NAMES": True,
+    "COMPONENT_SPLIT_REQUEST": False,
+    "SORT_OPERATIONS": False,
+    "SORT_OPERATION_PARAMETERS": False,
+    "POSTPROCESSING_HOOKS": [],
+}
+
+
+def generate() -> dict[str, Any]:
+    """The OpenAPI document of all routes that are views of the API."""
+    with patched_settings(SETTINGS):
+        document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
+    add_success(document)
+    add_failures(document)
+    return document
+
+
+def as_yaml(document: dict[str, Any]) -> bytes:
+    text: bytes = OpenApiYamlRenderer().render(document)
+    assert yaml.safe_load(text) == document
+    return text

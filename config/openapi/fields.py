@@ -1,0 +1,179 @@
+"""What drf-spectacular has to be told of this service's own fields, serializers and authentication."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+    OpenApiSerializerFieldExtension,
+)
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction
+from rest_framework import serializers
+
+from config.openapi import examples
+from labels import serializers as labels
+from labels.models import LABEL_ID_LENGTH
+from parcels import serializers as parcels
+from parcels.models import TrackingStatus
+from shops import addresses, strict
+
+Json = dict[str, Any]
+
+PLAIN: Final[dict[type[Any], Json]] = {
+    strict.NumberField: {"type": "number"},
+    strict.BooleanField: {"type": "boolean"},
+    strict.ArrayField: {"type": "array", "items": {}},
+    strict.AnyField: {"type": "object"},  # for drf-spectacular to pass on: `property_of` takes it away again
+}
+
+
+@dataclass(frozen=True)
+class Component:
+    """An object of the API by its name, with an example from which its fields take theirs."""
+
+    name: str
+    meaning: str
+    example: Json
+
+
+COMPONENTS: Final[dict[type[Any], Component]] = {
+    parcels.ParcelSerializer: Component("Parcel", "A parcel, where it is, and what is in it.", examples.PARCEL),
+    parcels.DestinationSerializer: Component("Destination", "Where a parcel goes.", examples.PARCEL["destination"]),
+    parcels.LineItemSerializer: Component("LineItem", "An article in a parcel.", examples.PARCEL["lineItems"][0]),
+    parcels.EventSerializer: Component("Event", "A step of a parcel's history.", examples.PARCEL["events"][0]),
+    parcels.CarrierStatusSerializer: Component(
+        "CarrierStatus", "The carrier's own last word on a parcel.", examples.PARCEL["carrierLastStatus"]
+    ),
+    parcels.DeliveryWindowSerializer: Component(
+        "DeliveryWindow", "When a parcel is expected.", examples.PARCEL["estimatedDeliveryDateWindow"]
+    ),
+    labels.LabelOrderSerializer: Component(
+        "LabelOrder", "An order for a label.", examples.ORDER | {"pickupPointCode": "1234A"}
+    ),
+    labels.RecipientSerializer: Component(
+        "RecipientAddress", "The postal address that parcels go to.", examples.ORDER["destinationAddress"]
+    ),
+    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", examples.ORDER["parcels"][0]),
+    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", examples.SENDER),
+    labels.LabelSerializer: Component("Label", "A label that was bought.", examples.LABEL),
+}
+# What a field's declaration does not say, because nothing at run time needs it; None takes away what it does say.
+DETAILS: Final[dict[tuple[str, str], Json]] = {
+    ("Parcel", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
+    ("Label", "id"): {"pattern": f"^[0-9A-Z]{{{LABEL_ID_LENGTH}}}$", "maxLength": None},
+    ("Label", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
+    ("Label", "orderId"): {"maxLength": 255, "minLength": 1},
+    ("Label", "trackingNumber"): {"minLength": 1, "maxLength": None},
+    ("Label", "labelUrl"): {"format": "uri", "maxLength": None},
+    ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_PARCELS * labels.MAX_WEIGHT_KG},
+    ("Label", "createdAt"): {"format": "date-time", "pattern": "Z$", "maxLength": None},
+    ("OrderedParcel", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_WEIGHT_KG},
+    ("LabelOrder", "reference"): {"maxLength": 35},
+    ("LabelOrder", "pickupPointCode"): {"pattern": "^([0-9]{4}[A-Z]|[0-9]{6})?$", "maxLength": None},
+    ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": labels.MAX_PARCELS},
+    ("RecipientAddress", "email"): {"pattern": "^$|@"},
+}
+
+
+def schema_of(field: serializers.Field[Any, Any, Any, Any]) -> Json:
+    """The JSON Schema of a strict field, without what is common to all fields."""
+    match field:
+        case strict.ChoiceField():
+            return {"type": "string", "enum": list(field.choices)}
+        case addresses.CountryField():
+            return {"type": "string", "enum": sorted(addresses.COUNTRY_CODES)}
+        case strict.StringField():
+            return {"type": "string"} | dict(string_bounds(field))
+        case strict.IntegerField():
+            return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
+    return PLAIN[type(field)]
+
+
+def string_bounds(field: strict.StringField) -> Iterator[tuple[str, Any]]:
+    yield "maxLength", field.max_length
+    match field:
+        case parcels.PatternField():
+            yield "pattern", f"^{field.pattern.pattern}$"
+        case parcels.UrlField():
+            yield "format", "uri"
+        case addresses.TextField():
+            yield "minLength", 1
+            yield "pattern", r"\S"
+        case _ if field.min_length:
+            yield "minLength", field.min_length
+
+
+class StrictFieldSchema(OpenApiSerializerFieldExtension):
+    """Describes the fields that take a JSON value of their own type only."""
+
+    target_class = "shops.strict.StrictField"
+    match_subclasses = True
+    target: strict.StrictField
+
+    def get_name(self) -> str | None:
+        """Name the lists of words that stand in several places."""
+        match self.target:
+            case addresses.CountryField():
+                return "CountryCode"
+            case parcels.StatusField():
+                return "TrackingStatus"
+            case strict.ChoiceField():
+                return {"carrierCode": "CarrierCode", "productCode": "ProductCode"}.get(self.target.field_name or "")
+        return None
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Json:
+        schema = schema_of(self.target)
+        if isinstance(self.target, parcels.StatusField):
+            meanings = "\n".join(f"* `{status}`: {status.label}." for status in TrackingStatus)
+            return schema | {"description": f"Where a parcel is.\n\n{meanings}"}
+        return schema
+
+
+class ObjectSchema(OpenApiSerializerExtension):
+    """Names the objects, gives their fields examples, and closes those that the service answers with."""
+
+    target_class = "rest_framework.serializers.Serializer"
+    match_subclasses = True
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return COMPONENTS[type(self.target)].name
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Json:
+        schema: Json = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        component = COMPONENTS[type(self.target)]
+        fields = self.target.fields
+        schema["description"] = component.meaning
+        schema["properties"] = {
+            name: property_of(part, fields[name], component) for name, part in schema["properties"].items()
+        }
+        if direction == "response":
+            schema |= {"required": list(schema["properties"]), "additionalProperties": False}
+        return schema
+
+
+def property_of(schema: Json, field: serializers.Field[Any, Any, Any, Any], component: Component) -> Json:
+    """A field in its object, with its example and its details."""
+    name = str(field.field_name)
+    if isinstance(field, strict.AnyField):
+        schema = {"description": schema["description"]}
+    # A default would make a field of an order required in the types that some generators write.
+    schema = schema | dict.fromkeys(("readOnly", "title", "default")) | DETAILS.get((component.name, name), {})
+    return {key: value for key, value in schema.items() if value is not None} | {"examples": [component.example[name]]}
+
+
+class BearerScheme(OpenApiAuthenticationExtension):
+    """Describes the access token."""
+
+    target_class = "shops.authentication.BearerAuthentication"
+    match_subclasses = True
+    name = "accessToken"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Json:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "The shop's access token: `Authorization: Bearer <ACCESS_TOKEN>`. It identifies the shop.",
+        }

@@ -1,0 +1,52 @@
+"""Serves the API's description, as JSON and as YAML, from the file in the repository."""
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import orjson
+import yaml
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import etag, require_safe
+
+FILE: Final = Path(__file__).with_name("openapi.yaml")
+MAX_AGE_S: Final = 300  # how long after a release a cache may still show the one before
+
+
+@cache
+def as_yaml() -> bytes:
+    """Read the file once a process."""
+    return FILE.read_bytes()
+
+
+@cache
+def as_json() -> bytes:
+    return orjson.dumps(yaml.load(as_yaml(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))  # noqa: S506 - safe
+
+
+@cache
+def version() -> str:
+    return f'"{sha256(as_yaml()).hexdigest()[:16]}"'
+
+
+def version_of(request: HttpRequest) -> str:
+    return version()
+
+
+# Public, and not counted: a description is no customer's data.
+
+
+@require_safe
+@cache_control(public=True, max_age=MAX_AGE_S)
+@etag(version_of)
+def openapi_json(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(as_json(), content_type="application/json")
+
+
+@require_safe
+@cache_control(public=True, max_age=MAX_AGE_S)
+@etag(version_of)
+def openapi_yaml(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(as_yaml(), content_type="application/yaml")

@@ -1,0 +1,128 @@
+"""How the service is served: one granian, its workers forked from a process in which everything is loaded."""
+
+import copy
+import importlib
+import logging
+import os
+import socket
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.server.mp import MPServer
+
+from config import metrics
+from labels.persistence import PATIENCE_S
+
+if TYPE_CHECKING:
+    from django.core.handlers.wsgi import WSGIHandler
+
+APPLICATION = "config.wsgi"
+logger = logging.getLogger("service.start")
+
+
+class ServingError(Exception):
+    """It can't be served like this; `str()` says why, to the operator."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What may differ from one start to another."""
+
+    host: str
+    port: int
+    workers: int
+    threads: int
+
+
+def serve(plan: Plan) -> None:
+    """Serve until SIGTERM or SIGINT, and then until what is in flight has been answered. Raise ServingError."""
+    check_timeouts()
+    check_threads(plan.threads)
+    check_port(plan.host, plan.port)
+    if settings.METRICS_PORT:
+        check_port(settings.METRICS_HOST, settings.METRICS_PORT)
+        prepare_metrics()
+    preload()
+    try:
+        granian(plan).serve(target_loader=load, wrap_loader=False)
+    finally:
+        if settings.METRICS_PORT:
+            metrics.remove_folder()
+
+
+def check_timeouts() -> None:
+    """Whoever ends a process must wait longer than the longest purchase takes, or it would be cut off half-way."""
+    # The carrier, the row with what it gave, the storage, the row again: with a database that restarts meanwhile.
+    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + 2 * PATIENCE_S
+    if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
+        raise ServingError(
+            f"GRACEFUL_TIMEOUT ({settings.GRACEFUL_TIMEOUT} s) has to be above {purchase_s:g} s, which a purchase may"
+            f" take (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s), and below STOP_TIMEOUT"
+            f" ({settings.STOP_TIMEOUT} s)"
+        )
+
+
+def check_threads(threads: int) -> None:
+    may_hang = len(settings.CARRIER_ENDPOINTS) * settings.CARRIER_CONCURRENCY
+    if threads <= may_hang:
+        logger.warning("SERVE_THREADS is %s, and calls to sick carriers may hang in %s threads", threads, may_hang)
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise ServingError unless the port is free: workers share it, so a second server would not notice the first."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, OverflowError) as error:
+        raise ServingError(f"port {port} of {host} can't be used: {error}") from None
+
+
+def prepare_metrics() -> None:
+    """Empty the folder for figures. The library looks for it when it is imported, so a new one takes a new start."""
+    if metrics.FOLDER in os.environ:
+        metrics.clear_folder()
+        return
+    os.environ[metrics.FOLDER] = tempfile.mkdtemp(prefix="parcel-service-metrics-")
+    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself
+
+
+def preload() -> None:
+    """Load what a worker needs before it is forked: it shares the memory, and one that died is soon replaced."""
+    importlib.import_module(settings.ROOT_URLCONF)
+    importlib.import_module(APPLICATION)  # last: it takes what is there out of the garbage collector's way
+
+
+def load() -> "WSGIHandler":
+    """Make a worker ready; it runs in the worker."""
+    if settings.METRICS_PORT:
+        metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
+    application: WSGIHandler = importlib.import_module(APPLICATION).application
+    return application
+
+
+def granian(plan: Plan) -> MPServer:
+    return MPServer(
+        f"{APPLICATION}:application",
+        address=plan.host,
+        port=plan.port,
+        interface=Interfaces.WSGI,
+        workers=plan.workers,
+        blocking_threads=plan.threads,
+        http=HTTPModes.http1,  # what proxies speak to a server
+        websockets=False,
+        # Each worker holds so many connections, idle ones included; more wait, as many again, in the kernel.
+        backpressure=settings.SERVE_CONNECTIONS,
+        backlog=settings.SERVE_CONNECTIONS,
+        # The time to send a request's head, and also how long a connection may lie idle between two requests.
+        http1_settings=HTTP1Settings(header_read_timeout=settings.KEEP_ALIVE * 1000),
+        respawn_failed_workers=True,
+        workers_kill_timeout=settings.GRACEFUL_TIMEOUT,
+        log_dictconfig=copy.deepcopy(settings.LOGGING),
+    )

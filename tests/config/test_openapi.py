@@ -1,0 +1,143 @@
+"""The API's description: valid, complete, current, and served to anyone."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.drainage import GENERATOR_STATS
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from pytest_django.fixtures import Settings
+
+from config.error_catalogue import CODES, PLAIN_ERRORS
+from config.openapi.document import as_yaml, generate
+from config.openapi.failures import FAILURES
+from config.openapi.views import FILE
+from tests.conftest import Nobody
+
+Json = dict[str, Any]
+# What is no part of the API: pages for people, and for machines that operate the service.
+NOT_THE_API = {"admin/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
+NOT_THE_API |= {"", "docs", "docs/reference", "docs/parcels.http"}
+
+
+@pytest.fixture(scope="module")
+def document() -> Json:
+    return generate()
+
+
+def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every route with its path, and the route that it stands below at the top."""
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if route in NOT_THE_API:
+            continue
+        if isinstance(entry, URLPattern):
+            yield entry.name or "", route
+        else:
+            yield from routes(entry, route)
+
+
+def parts(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each part of a JSON value with its path."""
+    yield path, value
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in items:
+        yield from parts(part, f"{path}/{name}")
+
+
+def operations(document: Json) -> list[Json]:
+    return [operation for path in document["paths"].values() for operation in path.values()]
+
+
+def test_the_file_is_current(document: Json) -> None:
+    assert as_yaml(document) == FILE.read_bytes(), "run: make openapi"
+
+
+def test_drf_spectacular_understands_everything() -> None:
+    with GENERATOR_STATS.silence():
+        generate()
+    assert not GENERATOR_STATS._warn_cache
+    assert not GENERATOR_STATS._error_cache
+
+
+def test_it_is_valid_openapi_3_1(document: Json) -> None:
+    assert document["openapi"] == "3.1.1"
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_every_route_is_described(document: Json) -> None:
+    described = {operation["operationId"] for operation in operations(document)}
+    names = [name for name, _ in routes(get_resolver())]
+    assert names == ["parcel", "parcel-search", "labels", "label", "label-file"]
+    assert described == {"lookUpParcel", "searchParcels", "buyLabel", "retrieveLabel", "openLabelPdf"}
+    assert len(document["paths"]) == len(names)
+
+
+def test_every_field_and_every_parameter_has_a_meaning_and_an_example(document: Json) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        for field, part in schema.get("properties", {}).items():
+            assert part.get("description"), (name, field)
+            assert "examples" in part or field == "code", (name, field)
+    for operation in operations(document):
+        assert operation["summary"]
+        assert operation["description"]
+        for parameter in operation.get("parameters", ()):
+            assert parameter["description"]
+            assert parameter["examples"]
+
+
+def test_every_answer_is_closed_and_complete(document: Json) -> None:
+    answered = {"Parcel", "Destination", "LineItem", "Event", "CarrierStatus", "DeliveryWindow", "Label", "Error"}
+    schemas = document["components"]["schemas"]
+    assert {name for name, schema in schemas.items() if schema.get("additionalProperties") is False} == answered
+    for name in answered - {"Error"}:
+        assert schemas[name]["required"] == list(schemas[name]["properties"])
+
+
+def test_every_error_of_the_catalogue_is_described_somewhere() -> None:
+    named = {name for failures in FAILURES.values() for names in failures.values() for name in names}
+    assert named == CODES.keys() | PLAIN_ERRORS.keys()
+
+
+def test_every_error_is_described_with_its_own_status() -> None:
+    for failures in FAILURES.values():
+        for status, names in failures.items():
+            for name in names:
+                statuses = PLAIN_ERRORS[name].statuses if name in PLAIN_ERRORS else (CODES[name].status,)
+                assert status in statuses, name
+
+
+def test_a_token_is_needed_for_all_but_the_pdfs(document: Json) -> None:
+    for operation in operations(document):
+        assert operation["security"] == ([{}] if operation["operationId"] == "openLabelPdf" else [{"accessToken": []}])
+
+
+def test_no_text_speaks_of_the_code(document: Json) -> None:
+    for path, text in parts(document):
+        if isinstance(text, str):
+            assert "specification" not in text, path
+            assert "None" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"), [("/openapi.json", "application/json"), ("/openapi.yaml", "application/yaml")]
+)
+def test_anyone_may_read_it_and_caches_may_keep_it(
+    path: str, content_type: str, nobody: Nobody, settings: Settings
+) -> None:
+    settings.RATE_LIMIT = (1, 86_400)
+    for _ in range(3):
+        response = nobody.get(path)
+        assert response.status_code == 200
+    assert response["Content-Type"] == content_type
+    assert response["Cache-Control"] == "public, max-age=300"
+    assert "RateLimit" not in response.headers
+    read = json.loads if path.endswith("json") else yaml.safe_load
+    assert read(response.content) == yaml.safe_load(FILE.read_bytes())
+    again = nobody.get(path, headers={"If-None-Match": response["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert nobody.request("HEAD", path).status_code == 200
+    assert nobody.request("POST", path).status_code == 405

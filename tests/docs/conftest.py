@@ -1,0 +1,111 @@
+"""The demonstration, running as `make demo` runs it, on a database of its own."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.processes import ROOT
+
+LAST_LINE = "Ctrl-C ends it."
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration's user is told, and the environment it runs in."""
+
+    url: str
+    token: str
+    sandbox_url: str
+    printed: str
+    collection: Path
+    environment: dict[str, str]
+
+    def command(self, *arguments: str) -> str:
+        """Run a command of the service beside it; return what it prints."""
+        process = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        return process.stdout.strip()
+
+
+@contextmanager
+def database(folder: Path) -> Iterator[str]:
+    """An empty database of the kind that the run is on."""
+    url = os.environ["DATABASE_URL"]
+    if url.startswith("sqlite"):
+        yield f"sqlite:///{folder / 'demo.sqlite3'}"
+        return
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE demonstration")
+        yield urlsplit(url)._replace(path="/demonstration").geturl()
+        connection.execute("DROP DATABASE demonstration WITH (FORCE)")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    folder = tmp_path_factory.mktemp("demo")
+    collection = folder / "parcels.http"
+    with database(folder) as database_url:
+        environment = {
+            "DEBUG": "1",
+            "DATABASE_URL": database_url,
+            "LABELS_DIR": str(folder / "labels"),
+            "PATH": os.environ["PATH"],
+            "PYTHONUNBUFFERED": "1",
+        }
+        command = [sys.executable, "manage.py", "demo", "--port", str(free_port()), "--collection", str(collection)]
+        with (
+            (folder / "demo.log").open("wb") as log,
+            subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log) as process,
+        ):
+            try:
+                printed = read_until_ready(process)
+                yield Demo(
+                    url=found(r"running at (\S+)\.", printed),
+                    token=found(r"Bearer (\S+)'", printed),
+                    sandbox_url=found(r"(http://\S+)/ledger", printed),
+                    printed=printed,
+                    collection=collection,
+                    environment=environment,
+                )
+            finally:
+                process.terminate()
+
+
+def read_until_ready(process: "subprocess.Popen[bytes]") -> str:
+    assert process.stdout
+    lines = []
+    for line in process.stdout:  # it ends, with the process, if the demonstration fails
+        lines.append(line.decode())
+        if lines[-1].strip() == LAST_LINE:
+            return "".join(lines)
+    raise RuntimeError("the demonstration did not start")
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    assert match, pattern
+    return match[1]

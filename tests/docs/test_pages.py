@@ -1,0 +1,196 @@
+"""The documentation's pages: what they answer, what they hold, and that they need nothing from elsewhere."""
+
+import gzip
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
+from carriers.sandbox.faults import FAULTS
+from config.api import MAX_BODY_BYTES
+from config.docs.guide import ORIGIN_MARK, SOURCE, guide
+from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
+from labels.serializers import MAX_WEIGHT_KG
+from labels.storage import URL_LIFETIME_S
+from parcels.models import TrackingStatus
+from parcels.reading import SEARCH_LIMIT
+from shops.authentication import REMEMBERED_S
+from tests.conftest import Nobody, Response
+
+PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
+HTML = PAGES[:2]
+TOLD = {"td", "dd", "code"}
+
+
+class Elements(HTMLParser):
+    """A page's elements in order, as their name and attributes, and the text in some of them."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, Any]]] = []
+        self.is_telling = False
+        self.texts: list[str] = []  # of table cells, terms and what is said of them
+        self.feed(response.content.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag in TOLD:
+            self.texts.append("")
+            self.is_telling = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.is_telling = self.is_telling and tag not in TOLD
+
+    def handle_data(self, data: str) -> None:
+        if self.is_telling:
+            self.texts[-1] += data
+
+    def all(self, *tags: str) -> list[dict[str, Any]]:
+        return [attributes for tag, attributes in self.found if tag in tags]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> None:
+    response = nobody.get(path)
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "public, max-age=60"
+    assert response["Vary"] == "Accept-Encoding"
+    assert not response.cookies
+    assert "'unsafe" not in response["Content-Security-Policy"]
+    assert response["Content-Security-Policy"].startswith("default-src 'none'; ")
+    again = nobody.get(path, headers={"If-None-Match": response["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_compressed_for_those_who_read_that(path: str, nobody: Nobody) -> None:
+    plain, small = nobody.get(path), nobody.get(path, headers={"Accept-Encoding": "gzip"})
+    assert small["Content-Encoding"] == "gzip"
+    assert gzip.decompress(small.content) == plain.content
+    again = nobody.get(path, headers={"Accept-Encoding": "gzip", "If-None-Match": small["ETag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("POST", 405), ("PUT", 405), ("DELETE", 405)])
+def test_a_page_is_read_only(method: str, status: int, path: str, nobody: Nobody) -> None:
+    response = nobody.request(method, path)
+    assert (response.status_code, response.content) == (status, b"")
+
+
+def test_the_root_leads_to_the_guide(nobody: Nobody) -> None:
+    response = nobody.get("/")
+    assert (response.status_code, response["Location"]) == (302, "/docs")
+
+
+@pytest.mark.parametrize("path", ["/docs/", "/docs/other", "/other"])
+def test_another_path_is_a_page_that_says_so(path: str, nobody: Nobody) -> None:
+    response = nobody.get(path)
+    assert response.status_code == 404
+    assert response["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("path", HTML)
+def test_a_page_takes_nothing_from_another_host(path: str, nobody: Nobody, db: None) -> None:
+    elements = Elements(nobody.get(path))
+    addresses = [attributes["src"] for attributes in elements.all("script", "img") if attributes]
+    addresses += [attributes["href"] for attributes in elements.all("link")]
+    assert len(addresses) >= 3
+    for address in addresses:
+        assert address.startswith("/static/")
+        file = nobody.get(address)
+        file.close()
+        assert file.status_code == 200
+    assert not elements.all("style", "iframe")
+    assert not [attributes for _, attributes in elements.found if "style" in attributes or "onclick" in attributes]
+
+
+@pytest.mark.parametrize("path", HTML)
+def test_every_link_leads_somewhere(path: str, nobody: Nobody) -> None:
+    elements = Elements(nobody.get(path))
+    ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    for link in elements.all("a"):
+        page, _, anchor = link["href"].partition("#")
+        assert not page or nobody.get(page).status_code == 200, page
+        assert not anchor or anchor in ids, anchor
+
+
+@pytest.mark.parametrize("path", HTML)
+def test_a_page_has_its_landmarks_and_one_title(path: str, nobody: Nobody) -> None:
+    elements = Elements(nobody.get(path))
+    assert elements.all("html") == [{"lang": "en"}]
+    assert len(elements.all("main")) == len(elements.all("title")) == len(elements.all("h1")) == 1
+    assert elements.all("a")[0] == {"class": "skip", "href": "#main"}
+    assert len({tuple(attributes.items()) for attributes in elements.all("nav")}) == len(elements.all("nav"))
+
+
+def test_no_heading_skips_a_level(nobody: Nobody) -> None:
+    levels = [int(tag[1]) for tag, _ in Elements(nobody.get("/docs")).found if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(following <= level + 1 for level, following in pairwise(levels))
+
+
+def test_whatever_may_scroll_sideways_is_reached_by_keyboard(nobody: Nobody) -> None:
+    elements = Elements(nobody.get("/docs"))
+    scrolling = elements.all("pre") + [each for each in elements.all("div") if each.get("class") == "table"]
+    assert len(scrolling) > 30
+    assert all(attributes["tabindex"] == "0" for attributes in scrolling)
+
+
+def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
+    elements = Elements(nobody.get("/docs"))
+    assert set(elements.texts) >= {
+        *PRODUCTS,
+        *CODES,
+        *CARRIERS,
+        *TrackingStatus.values,
+        *(fault.name.upper() for fault in FAULTS),
+    }
+    errors: list[ErrorCode | PlainError] = [*CODES.values(), *PLAIN_ERRORS.values()]
+    for error in errors:
+        cause = re.sub(r"\b(alpha|beta)\b", "the carrier", error.cause)
+        assert cause[0].upper() + cause[1:] in elements.texts
+        assert f"What to do: {error.remedy}" in elements.texts
+    assert {each["id"] for each in elements.all("code") if "id" in each} == set(CODES)
+    assert "[[" not in guide().body
+
+
+def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
+    alpha, beta = CARRIERS["alpha"], CARRIERS["beta"]
+    text = " ".join(SOURCE.read_text(encoding="utf-8").split())
+    relay = {product.max_weight_kg for product in PRODUCTS.values() if product.carrier == "alpha"} - {MAX_WEIGHT_KG}
+    for sentence in (
+        f"alpha takes up to {alpha.max_parcels}, beta up to {beta.max_parcels}",
+        f"at most {alpha.max_reference_length} characters with alpha, {beta.max_reference_length} with beta",
+        f"at most {MAX_WEIGHT_KG} for each parcel; at most {relay.pop()} with alpha's pickup points",
+        f"{settings.RATE_LIMIT[0]} in {settings.RATE_LIMIT[1]} seconds",
+        f"| parcels in a search | {SEARCH_LIMIT} |",
+        f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
+        f"| a request's body | {MAX_BODY_BYTES // 1024**2} MiB |",
+        f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
+    ):
+        assert sentence in text
+    assert REMEMBERED_S == 2
+    assert "within two seconds" in text
+
+
+def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) -> None:
+    text = nobody.get("/docs", headers={"Host": "localhost:8123"}).content.decode()
+    assert "http://localhost:8123/files/labels/" in text
+    assert ORIGIN_MARK not in text
+    assert "127.0.0.1" not in text
+    with override_settings(PUBLIC_BASE_URL="https://parcels.example/"):
+        text = nobody.get("/docs").content.decode()
+    assert "https://parcels.example/files/labels/" in text
+
+
+def test_the_guide_is_read_without_the_database(nobody: Nobody) -> None:
+    """It answers when nothing else does; without the ``db`` fixture a query would fail."""
+    assert nobody.get("/docs").status_code == 200

@@ -1,0 +1,285 @@
+"""A customer is erased on request: nothing of the person is left, and what the shop accounts for is."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import connection, models
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import storage
+from labels.models import LabelState, ShippingLabel
+from parcels import erasure
+from parcels.models import Parcel
+from parcels.serializers import ImportedParcelSerializer
+from shops.models import Shop
+from tests.conftest import Caller
+from tests.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
+from tests.labels.buckets import Bucket, keep_in
+from tests.labels.conftest import Sandbox, bought_label
+from tests.labels.orders import RECIPIENT, SENDER, order, post
+from tests.processes import run_command
+
+EMAIL = "Canary.Person@example.com"
+NOT_OVER = [state for state in LabelState if state not in (LabelState.GENERATED, LabelState.FAILED)]
+NOTHING = ["0 parcels", "0 labels", "0 PDFs"]
+# The person, wherever a shop or a carrier may write of them.
+PERSON = {
+    **{name: f"canary {name}" for name in ("firstName", "lastName", "name", "company", "address1", "address2")},
+    **{name: f"canary {name}" for name in ("city", "zip")},
+    "phone": "+33600000001",
+    "latitude": 48.111111,
+    "longitude": -4.222222,
+}
+TRACES = ["canary", "33600000001", "48.111111", "4.222222"]
+
+
+def run(*arguments: str) -> list[str]:
+    out, err = StringIO(), StringIO()
+    call_command("erase_customer", *arguments, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+    return out.getvalue().splitlines()
+
+
+def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
+    canary = {
+        "customerEmail": EMAIL,
+        "customerLocale": "canary-FR",
+        "previousEmails": ["canary@example.org"],
+        "giftConfig": {"message": "canary"},
+        "crossSellRecommendations": ["canary"],
+        "destination": DestinationFactory(**PERSON),
+        "lineItems": [LineItemFactory(metadata={"engraving": "canary"})],
+        "events": [EventFactory(label="Handed to canary", notifications=[{"to": "canary"}])],
+        "carrierLastStatus": {"code": "B10", "description": "Handed to canary", "date": 1_790_000_000_000},
+    }
+    return import_parcel(shop, **canary | fields)
+
+
+def label_of_the_person(shop: Shop, **fields: Any) -> ShippingLabel:
+    person = {name: PERSON.get(name, "") for name in RECIPIENT} | {"countryCode": "FR", "email": EMAIL}
+    notes = {"reference": "for canary", "error_message": "canary?", "pickup_point_code": "CANAR"}
+    return bought_label(shop, **{"recipient": person, **notes} | fields)
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables."""
+    return {model._meta.label: list(model._base_manager.order_by("pk").values()) for model in all_models()}
+
+
+def all_models() -> list[type[models.Model]]:
+    return [model for model in apps.get_models() if model._meta.managed]
+
+
+def traces() -> list[str]:
+    text = str(everything()).lower()
+    return [trace for trace in TRACES if trace in text]
+
+
+def test_nothing_of_the_person_is_left_and_the_rest_is(
+    kept: str, own: Caller, other: Caller, settings: Settings
+) -> None:
+    parcel = parcel_of_the_person(own.shop)
+    label = label_of_the_person(own.shop, tracking_numbers=["N1"])
+    failed = label_of_the_person(own.shop, state="failed")
+    bystander, bystanders_label = import_parcel(own.shop), bought_label(own.shop, order_id="another")
+    assert traces() == TRACES
+    before = everything()
+    assert run("own", EMAIL, "--dry-run") == ["1 parcels", "2 labels", "1 PDFs"]
+    assert everything() == before
+    assert storage.is_stored(label.pdf_key)
+
+    assert run("own", EMAIL) == ["1 parcels", "2 labels", "1 PDFs"]
+    assert traces() == []
+    assert not storage.is_stored(label.pdf_key)
+    assert own.look_up(bystander["trackingId"]).json() == bystander
+    assert storage.is_stored(bystanders_label.pdf_key)
+    answer = own.look_up(parcel["trackingId"]).json()
+    nobody = dict.fromkeys(PERSON, "") | {"address2": None, "latitude": None, "longitude": None}
+    assert answer == parcel | {
+        "destination": parcel["destination"] | nobody,
+        "lineItems": [parcel["lineItems"][0] | {"metadata": None}],
+        "events": [parcel["events"][0] | {"label": "", "notifications": []}],
+        "carrierLastStatus": parcel["carrierLastStatus"] | {"description": ""},
+    }
+    assert own.search(email=EMAIL).json() == []
+    retrieved = own.get(f"/public/v1/tracking/shipments/{label.id}").json()
+    assert (retrieved["trackingNumber"], retrieved["weight"]) == ("N1", 1.25)
+    assert ShippingLabel.objects.get(id=failed.id).recipient["countryCode"] == "FR"
+    assert run("own", EMAIL) == NOTHING
+    assert other.look_up(parcel["trackingId"]).status_code == 404
+
+
+def test_the_public_shape_of_an_erased_parcel_is_one_that_could_be_imported(own: Caller) -> None:
+    parcel = parcel_of_the_person(own.shop)
+    run("own", EMAIL)
+    answer = own.look_up(parcel["trackingId"]).json()
+    ImportedParcelSerializer().run_validation(answer)
+    assert list(answer) == list(parcel)
+    assert list(answer["destination"]) == list(parcel["destination"])
+
+
+@pytest.mark.parametrize("spelling", [EMAIL, EMAIL.lower(), EMAIL.upper()])
+def test_upper_and_lower_case_make_no_difference(spelling: str, own: Caller) -> None:
+    parcel_of_the_person(own.shop)
+    parcel_of_the_person(own.shop, customerEmail=None, previousEmails=["x@example.com", EMAIL.swapcase()])
+    label_of_the_person(own.shop)
+    assert run("own", spelling) == ["2 parcels", "1 labels", "1 PDFs"]
+    assert traces() == []
+
+
+@pytest.mark.parametrize(
+    "another",
+    ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],
+)
+def test_whoever_has_a_similar_address_is_another_customer(another: str | None, own: Caller) -> None:
+    import_parcel(own.shop, customerEmail=another, previousEmails=[another or ""])
+    bought_label(own.shop, order_id="another", recipient=RECIPIENT | {"email": another or ""})
+    before = everything()
+    assert run("own", EMAIL) == run("own", "canary.perso_@example.com") == run("own", "%") == NOTHING
+    assert everything() == before
+
+
+@pytest.mark.parametrize(
+    "earlier", ['a"b@example.com', "a\\b@example.com", "é@example.com", "a_b@example.com", "a%b@x.y"]
+)
+def test_an_earlier_address_of_any_characters_is_found(earlier: str, own: Caller) -> None:
+    import_parcel(own.shop, customerEmail="now@example.com", previousEmails=["x", earlier])
+    import_parcel(own.shop, customerEmail="else@example.com", previousEmails=[earlier.replace("_", "-") + "x"])
+    assert run("own", earlier) == ["1 parcels", "0 labels", "0 PDFs"]
+    assert Parcel.objects.filter(customer_email="now@example.com").count() == 0
+    assert Parcel.objects.filter(customer_email="else@example.com").count() == 1
+
+
+def test_another_shops_customer_of_the_same_address_stays(own: Caller, other: Caller) -> None:
+    parcel, label = parcel_of_the_person(other.shop), label_of_the_person(other.shop)
+    before = everything()
+    assert run("own", EMAIL) == NOTHING
+    assert everything() == before
+    assert storage.is_stored(label.pdf_key)
+    assert [found["id"] for found in other.search(email=EMAIL).json()] == [parcel["id"]]
+
+
+def test_a_label_for_the_customers_order_is_theirs_without_an_address_too(own: Caller, other: Caller) -> None:
+    parcel = parcel_of_the_person(own.shop)
+    theirs = label_of_the_person(own.shop, order_id=parcel["orderId"], recipient=RECIPIENT | {"email": ""})
+    back = bought_label(own.shop, order_id=parcel["orderId"], sender=SENDER, recipient=RECIPIENT)
+    foreign = bought_label(other.shop, order_id=parcel["orderId"])
+    assert run("own", EMAIL) == ["1 parcels", "2 labels", "2 PDFs"]
+    for label in (theirs, back):
+        label.refresh_from_db()
+        assert {*label.recipient.values(), *label.sender.values()} == {"", "FR"}
+    foreign.refresh_from_db()
+    assert (foreign.recipient, foreign.addresses_removed_at) == (RECIPIENT, None)
+
+
+@pytest.mark.parametrize("state", NOT_OVER)
+def test_a_label_that_is_not_over_leaves_everything_as_it_is(state: LabelState, own: Caller) -> None:
+    parcel = parcel_of_the_person(own.shop)
+    over = label_of_the_person(own.shop)
+    waiting = label_of_the_person(own.shop, state=state, order_id=parcel["orderId"])
+    before = everything()
+    for arguments in (["own", EMAIL], ["own", EMAIL, "--dry-run"]):
+        with pytest.raises(CommandError) as caught:
+            run(*arguments)
+        assert str(caught.value) == f"nothing was changed: settle or decide these labels first: {waiting.id}"
+    assert everything() == before
+    assert storage.is_stored(over.pdf_key)
+
+
+def test_a_key_younger_than_a_day_still_never_buys_again(buyer: Caller, sandbox: Sandbox) -> None:
+    created = post(buyer, order(), key="k").json()
+    email = order()["destinationAddress"]["email"]
+    assert run("own", email) == ["0 parcels", "1 labels", "1 PDFs"]
+    replayed = post(buyer, order(), key="k")
+    assert (replayed.status_code, replayed.json()["id"], len(sandbox.made())) == (201, created["id"], 1)
+    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25), recipient=RECIPIENT)
+    run("own", email)
+    label = ShippingLabel.objects.get()
+    assert (label.idempotency_key, label.body_digest) == (None, "")
+
+
+def test_a_storage_that_is_down_leaves_every_row_as_it_is(
+    own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel_of_the_person(own.shop)
+    label_of_the_person(own.shop)
+    kept_before, before = settings.STORAGES, everything()
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    with pytest.raises(CommandError, match=r"the storage can't be reached: .* run it again"):
+        run("own", EMAIL)
+    assert everything() == before
+    settings.STORAGES = kept_before
+    assert run("own", EMAIL) == ["1 parcels", "1 labels", "1 PDFs"]
+    assert traces() == []
+
+
+def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    parcel_of_the_person(own.shop)
+    label_of_the_person(own.shop, recipient=RECIPIENT, order_id=parcel_of_the_person(own.shop)["orderId"])
+
+    def broken(label: ShippingLabel) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("labels.erasure.remainder", broken)
+        with pytest.raises(KeyboardInterrupt):
+            run("own", EMAIL)
+    assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all
+    assert run("own", EMAIL) == ["2 parcels", "1 labels", "0 PDFs"]
+    assert traces() == []
+
+
+def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own: Caller) -> None:
+    parcel = parcel_of_the_person(own.shop)
+    run("own", EMAIL)
+    parcel_of_the_person(own.shop, id=parcel["id"])
+    assert len(own.search(email=EMAIL).json()) == 1
+    assert run("own", EMAIL) == ["1 parcels", "0 labels", "0 PDFs"]
+
+
+def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("parcels", "labels"):
+        monkeypatch.setattr(f"{module}.erasure.BATCH_SIZE", 4)
+    for number in range(10):
+        import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
+        bought_label(own.shop, order_id=f"order-{number}", state="failed")
+    assert run("own", EMAIL) == ["10 parcels", "10 labels", "0 PDFs"]
+    assert not Parcel.objects.exclude(customer_email=None).exists()
+    assert not ShippingLabel.objects.filter(addresses_removed_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("absent", EMAIL), ("", EMAIL), ("own", ""), ("own", " "), ("own", "a\0@b.c"), ("o\0", EMAIL)]
+)
+def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], own: Caller) -> None:
+    parcel_of_the_person(own.shop)
+    before = everything()
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    assert len(str(caught.value).splitlines()) == 1
+    assert EMAIL not in str(caught.value)
+    assert everything() == before
+
+
+def test_the_command_tells_counts_and_never_the_customer(own: Caller, transactional_db: None, folder: Path) -> None:
+    parcel_of_the_person(own.shop)
+    code, out, err = run_command("erase_customer", "own", EMAIL)
+    assert (code, out, err) == (0, "1 parcels\n0 labels\n0 PDFs\n", "")
+
+
+@pytest.mark.real_services
+def test_an_earlier_address_is_looked_for_among_the_few_parcels_that_have_one(own: Caller) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    with CaptureQueriesContext(connection) as captured:
+        erasure.parcels_of("own", EMAIL)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {captured.captured_queries[1]['sql']}")
+        assert "Index Scan using parcel_previous_emails" in str(cursor.fetchall())

@@ -1,0 +1,146 @@
+"""What purchases, carriers and the rate limit tell Prometheus, and that a call's line leads to its request."""
+
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from prometheus_client import REGISTRY
+from pytest_django.fixtures import Settings
+
+from config.logs import JsonFormatter, RequestIdFilter
+from config.metrics import OpenLabels, open_labels
+from labels.models import LabelState, ShippingLabel
+from shops.models import Shop
+from tests.conftest import SEARCH, Caller, Nobody
+from tests.labels.conftest import Sandbox, row
+from tests.labels.orders import PRODUCT, order, post
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+def purchases() -> dict[tuple[str, str], float]:
+    (found,) = (metric for metric in REGISTRY.collect() if metric.name == "label_purchases")
+    return {
+        (sample.labels["carrier"], sample.labels["state"]): sample.value
+        for sample in found.samples
+        if sample.name.endswith("_total")
+    }
+
+
+@pytest.mark.parametrize(
+    ("carrier", "fault", "state", "outcome"),
+    [
+        ("alpha", None, LabelState.GENERATED, "ok"),
+        ("beta", None, LabelState.GENERATED, "ok"),
+        ("alpha", "html503", LabelState.UNKNOWN, "outcome_unknown"),
+        ("beta", "error200", LabelState.FAILED, "address_rejected"),
+    ],
+)
+def test_a_purchase_and_its_call_are_counted_by_how_they_ended(
+    carrier: str, fault: str | None, state: str, outcome: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    operation = {"alpha": "shippingMultiParcelV4", "beta": "generateLabel"}[carrier]
+    series = {"carrier": carrier, "operation": operation, "outcome": outcome}
+    calls, before = value("carrier_call_duration_seconds_count", **series), purchases()
+    if fault:
+        sandbox.arm(fault, count=1)
+    post(buyer, order(PRODUCT[carrier]), key="k")
+    assert row().state == state
+    assert value("carrier_call_duration_seconds_count", **series) == calls + 1
+    changed = {key: count - before.get(key, 0) for key, count in purchases().items() if count != before.get(key, 0)}
+    assert changed == {(carrier, state): 1}
+
+
+def test_a_replay_is_no_purchase(buyer: Caller) -> None:
+    post(buyer, order(), key="k")
+    before = purchases()
+    assert post(buyer, order(), key="k").status_code == 201
+    assert purchases() == before
+
+
+def test_a_calls_line_has_the_label_and_the_request(buyer: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    caplog.handler.addFilter(with_id := RequestIdFilter())
+    response = post(buyer, order())
+    caplog.handler.removeFilter(with_id)
+    (record,) = (record for record in caplog.records if record.name == "carriers")
+    line = json.loads(JsonFormatter().format(record))
+    assert (line["label"], line["request_id"]) == (response.json()["id"], response["X-Request-Id"])
+    assert (line["carrier"], line["outcome"], line["http_status"]) == ("alpha", "ok", 200)
+    assert line["duration_ms"] >= 0
+
+
+def test_requests_are_counted_by_route_and_by_no_word_of_the_clients(own: Caller) -> None:
+    series = {"route": "parcel-search", "method": "other", "status": "405"}
+    before = value("http_request_duration_seconds_count", **series)
+    assert own.request("BREW", SEARCH).status_code == 405
+    assert value("http_request_duration_seconds_count", **series) == before + 1
+    assert "BREW" not in str(list(REGISTRY.collect()))
+
+
+def test_refusals_of_the_limit_are_counted(own: Caller, nobody: Nobody, settings: Settings) -> None:
+    settings.RATE_LIMIT = (2, 86_400)
+    before = [value("rate_limit_refusals_total", group=group) for group in ("shop", "address")]
+    for _ in range(5):
+        own.get(SEARCH)
+        nobody.get(SEARCH)
+    after = [value("rate_limit_refusals_total", group=group) for group in ("shop", "address")]
+    assert [count - earlier for count, earlier in zip(after, before, strict=True)] == [3, 3]
+
+
+def labels(shop: Shop, *states: tuple[str, float]) -> None:
+    """Labels in a state, whose leases ended so many seconds ago."""
+    for state, ago_s in states:
+        ShippingLabel.objects.create(
+            shop=shop, state=state, order_id="1", carrier_code="alpha", product_code="alpha-13", sender={},
+            recipient={}, weights_kg=["1"], pdf=b"%PDF" if state == LabelState.RECEIVED else None,
+            leased_until=timezone.now() - timedelta(seconds=ago_s),
+        )  # fmt: skip
+
+
+def samples() -> dict[str, float]:
+    return {
+        f"{sample.name} {' '.join(sample.labels.values())}".strip(): sample.value
+        for metric in open_labels()
+        for sample in metric.samples
+    }
+
+
+def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.metrics.connection.close", lambda: None)  # the test's own
+    labels(
+        own.shop, ("purchasing", 100), ("purchasing", -100), ("received", 2000), ("unknown", -300), ("unknown", 10),
+        ("incomplete", 10), ("failed", 10), ("label_generated", 10),
+    )  # fmt: skip
+    found = samples()
+    assert 2000 <= found.pop("labels_interrupted_oldest_seconds") < 2060
+    assert found == {
+        "labels_to_decide incomplete": 1,
+        "labels_to_decide unknown": 2,
+        "labels_interrupted purchasing": 1,
+        "labels_interrupted received": 1,
+        "labels_interrupted unknown": 1,
+    }
+
+
+def test_counting_reads_two_small_indexes_to_a_bound(
+    own: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr("config.metrics.connection.close", lambda: None)
+    monkeypatch.setattr("config.metrics.MANY", 2)
+    labels(own.shop, *[("unknown", 10.0)] * 5)
+    with django_assert_num_queries(2):  # type: ignore[operator]  # pytest-django's
+        found = samples()
+    assert (found["labels_to_decide unknown"], found["labels_interrupted unknown"]) == (2, 2)
+
+
+def test_without_a_database_the_others_figures_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("config.metrics.open_labels", broken)
+    assert list(OpenLabels().collect()) == []

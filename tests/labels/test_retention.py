@@ -1,0 +1,279 @@
+"""What labels hold beyond the purchase is removed by age; the purchase stays, and so does every key still needed."""
+
+import time
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import retention, storage
+from labels.models import LabelState, ShippingLabel
+from shops.models import AccessToken
+from tests.conftest import Caller, assert_error, client
+from tests.factories import AccessTokenFactory
+from tests.labels.buckets import Bucket, keep_in
+from tests.labels.conftest import PDF, Sandbox, assert_coded, bought_label, in_threads, row
+from tests.labels.orders import SENDER, SHIPMENTS, order, post
+from tests.labels.test_storage import fetch
+from tests.processes import start_command
+
+GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
+NOT_OVER = [state for state in LabelState if state not in (GENERATED, FAILED)]
+NOTHING = [
+    *("0 parcels (kept for ever)", "0 idempotency keys", "0 labels' addresses (kept for ever)"),
+    *("0 access tokens (kept for ever)", "0 sessions", "0 labels' PDFs (kept for ever)"),
+]
+
+
+def run(*arguments: str) -> list[str]:
+    out, err = StringIO(), StringIO()
+    call_command("apply_retention", *arguments, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+    return out.getvalue().splitlines()
+
+
+def rows() -> list[dict[str, Any]]:
+    return list(ShippingLabel.objects.order_by("id").values())
+
+
+def finished(days_ago: float) -> None:
+    """Let all purchases have ended so long ago."""
+    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(days=days_ago))
+
+
+def test_of_labels_only_keys_have_a_time_unless_a_setting_says_otherwise(own: Caller) -> None:
+    bought_label(own.shop, days_ago=500)
+    before = rows()
+    assert run() == NOTHING
+    assert rows() == before
+
+
+# --- PDFs ---
+
+
+def test_old_pdfs_are_removed_and_their_labels_stay(kept: str, own: Caller, settings: Settings) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = 30
+    old, young = [bought_label(own.shop, days_ago=31) for _ in range(3)], bought_label(own.shop, days_ago=29)
+    assert run("--dry-run")[-1] == "3 labels' PDFs"
+    assert {storage.is_stored(label.pdf_key) for label in old} == {True}
+    assert run("--batch", "2")[-1] == "3 labels' PDFs"
+    assert {storage.is_stored(label.pdf_key) for label in old} == {False}
+    assert storage.read(young.pdf_key) == PDF
+    assert set(ShippingLabel.objects.filter(pdf_removed_at=None)) == {young}
+    assert run()[-1] == "0 labels' PDFs"
+
+
+def test_a_label_whose_pdf_was_removed_is_retrieved_and_its_url_leads_to_a_404(
+    kept: str, buyer: Caller, settings: Settings, sandbox: Sandbox
+) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = 2
+    created = post(buyer, order(), key="k").json()
+    finished(3)
+    assert run()[-1] == "1 labels' PDFs"
+    retrieved = buyer.get(f"{SHIPMENTS}/{created['id']}")
+    assert (retrieved.status_code, retrieved.json() | {"labelUrl": ""}) == (200, created | {"labelUrl": ""})
+    replayed = post(buyer, order(), key="k")
+    assert (replayed.status_code, replayed["Idempotent-Replayed"], len(sandbox.made())) == (201, "true", 1)
+    url = retrieved.json()["labelUrl"]
+    assert fetch(url).status == 404
+    if kept == "folder":
+        assert_error(client().get(url), 404, "This label's PDF is no longer kept.")
+
+
+def test_nothing_of_a_removed_pdf_is_left_in_the_folder(own: Caller, folder: Path, settings: Settings) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = 30
+    label = bought_label(own.shop, days_ago=31)
+    place = (folder / label.pdf_key).parent
+    (place / "tmp_interrupted").write_bytes(PDF)
+    run()
+    assert not place.exists()
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("state", NOT_OVER)
+def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own: Caller, settings: Settings) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+    bought_label(own.shop, days_ago=500, state=state, idempotency_key="k", body_digest="d")
+    before = rows()
+    assert run("--dry-run") == run()
+    assert rows() == before
+
+
+def test_the_addresses_time_is_the_pdfs_too_where_that_is_shorter(own: Caller, settings: Settings) -> None:
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 30
+    for pdf_days in (None, 400):
+        settings.KEEP_LABEL_PDFS_DAYS = pdf_days
+        bought_label(own.shop, days_ago=31)
+        assert run()[-1] == "1 labels' PDFs"
+
+
+def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
+    own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = 30
+    label = bought_label(own.shop, days_ago=31)
+    before = settings.STORAGES
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    with pytest.raises(CommandError, match="the storage can't be reached"):
+        call_command("apply_retention")
+    assert "1 labels' addresses" in capsys.readouterr().out  # what needs no storage is done
+    label.refresh_from_db()
+    assert label.pdf_removed_at is None
+    settings.STORAGES = before
+    assert run()[-1] == "1 labels' PDFs"
+
+
+def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
+    own: Caller, transactional_db: None, folder: Path, settings: Settings
+) -> None:
+    labels = [bought_label(own.shop, days_ago=31) for _ in range(100)]
+    month = (folder / labels[0].pdf_key).parent.parent
+    how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}
+    with start_command("apply_retention", "--batch", "5", **how) as process:
+        deadline = time.monotonic() + 30
+        while len(list(month.iterdir())) > 80 and time.monotonic() < deadline:
+            pass
+        process.kill()
+    there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
+    removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))
+    assert 0 < len(there) <= 80
+    assert not there & removed  # nothing is called removed that is there
+    assert 100 - len(there) - len(removed) <= 1  # at most the one it was killed at is done again
+    settings.KEEP_LABEL_PDFS_DAYS = 30
+    assert run()[-1] == f"{100 - len(removed)} labels' PDFs"
+    assert list(folder.rglob("*.pdf")) == []
+
+
+# --- Keys ---
+
+
+def test_a_key_is_kept_for_a_day_at_least_and_can_buy_again_when_it_is_released(
+    buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+    first = post(buyer, order(), key="k").json()["id"]
+    finished(0.99)
+    assert run()[1] == "0 idempotency keys"
+    assert post(buyer, order(), key="k").json()["id"] == first
+    finished(1.01)
+    assert run("--dry-run")[1] == "1 idempotency keys"
+    assert post(buyer, order(), key="k").json()["id"] == first
+    assert run()[1] == "1 idempotency keys"
+    second = post(buyer, order(), key="k")
+    assert (second.status_code, "Idempotent-Replayed" in second.headers, len(sandbox.made())) == (201, False, 2)
+    assert buyer.get(f"{SHIPMENTS}/{first}").status_code == 200
+
+
+def test_a_key_of_an_unknown_outcome_is_never_released(buyer: Caller, sandbox: Sandbox, settings: Settings) -> None:
+    settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
+    sandbox.arm("closemade", count=1)
+    post(buyer, order("beta"), key="k")
+    finished(1000)
+    assert run()[1] == "0 idempotency keys"
+    assert_coded(post(buyer, order("beta"), key="k"), 502, "BETA_OUTCOME_UNKNOWN")
+    assert len(sandbox.made()) == 1
+
+
+# --- Addresses ---
+
+
+@pytest.mark.parametrize("state", [GENERATED, FAILED])
+def test_old_addresses_are_removed_and_what_was_bought_stays(
+    state: LabelState, own: Caller, settings: Settings
+) -> None:
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 30
+    facts = {"reference": "For Zoé", "pickup_point_code": "1234A", "error_message": "Zoé?", "error_code": "X"}
+    old = bought_label(own.shop, days_ago=31, state=state, tracking_numbers=["N"], **facts)
+    young = bought_label(own.shop, days_ago=29, state=state, **facts)
+    before = {each["id"]: each for each in rows()}
+    assert run("--dry-run")[2] == run("--batch", "1")[2] == "1 labels' addresses"
+    after = {each["id"]: each for each in rows()}
+    assert after[young.id] == before[young.id]
+    nobody = dict.fromkeys(["firstName", "lastName", "address1", "city", "zip", "phone"], "") | {"countryCode": "FR"}
+    removed_at = after[old.id].pop("addresses_removed_at")
+    assert abs(removed_at - timezone.now()) < timedelta(minutes=1)
+    unchanged = before[old.id].keys() - {"pdf_removed_at", "addresses_removed_at"}
+    expected = before[old.id] | {"recipient": nobody | {"email": ""}, "sender": nobody}
+    expected |= {"reference": "", "pickup_point_code": "", "error_message": ""}
+    assert {name: after[old.id][name] for name in unchanged} == {name: expected[name] for name in unchanged}
+    assert run()[2] == "0 labels' addresses"
+
+
+def test_the_shops_own_address_stays_on_its_labels(own: Caller, settings: Settings) -> None:
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 30
+    own.shop.sender_address = SENDER
+    own.shop.save()
+    bought_label(own.shop, days_ago=31)
+    run()
+    assert row().sender == SENDER
+
+
+# --- Tokens and sessions ---
+
+
+def test_tokens_that_expired_or_were_revoked_long_ago_are_removed(own: Caller, settings: Settings) -> None:
+    settings.KEEP_TOKENS_DAYS = 30
+    old, young = timezone.now() - timedelta(days=31), timezone.now() - timedelta(days=29)
+    AccessTokenFactory(shop=own.shop, expires_at=old)
+    AccessTokenFactory(shop=own.shop, revoked_at=old)
+    staying = [AccessTokenFactory(shop=own.shop, expires_at=young), AccessTokenFactory(shop=own.shop, revoked_at=young)]
+    assert run("--dry-run")[3] == run()[3] == "2 access tokens"
+    assert set(staying) < set(AccessToken.objects.all())
+    assert AccessToken.objects.count() == 3  # and the one that is asked with
+    assert own.look_up("x").status_code == 404
+
+
+def test_expired_sessions_are_removed(db: None) -> None:
+    now = timezone.now()
+    for name, expires_at in {"old": now - timedelta(seconds=1), "young": now + timedelta(hours=1)}.items():
+        Session.objects.create(session_key=name, session_data="", expire_date=expires_at)
+    assert run("--dry-run")[4] == run()[4] == "1 sessions"
+    assert [session.session_key for session in Session.objects.all()] == ["young"]
+
+
+# --- Several at once ---
+
+
+def test_runs_at_once_do_everything_once(own: Caller, transactional_db: None) -> None:
+    for number in range(30):
+        bought_label(own.shop, days_ago=31, idempotency_key=f"k{number}")
+    how: dict[str, Any] = {"before": timezone.now() - timedelta(days=30), "batch_size": 4, "is_dry_run": False}
+    for remove in (retention.release_keys, retention.remove_addresses, retention.remove_pdfs):
+        assert sum(in_threads(3, lambda _, remove=remove: remove(**how))) == 30  # type: ignore[misc]
+    assert not ShippingLabel.objects.filter(pdf_removed_at=None).exists()
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(("app", "migration"), [("labels", "0003"), ("parcels", "0002")])
+def test_the_indexes_are_made_while_the_service_runs(app: str, migration: str, transactional_db: None) -> None:
+    sql = StringIO()
+    call_command("sqlmigrate", app, migration, stdout=sql)
+    made = [line for line in sql.getvalue().splitlines() if line.startswith("CREATE")]
+    assert made
+    assert all(line.startswith("CREATE INDEX CONCURRENTLY") for line in made)
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(
+    ("index", "rows_kept"),
+    [
+        ("label_key_kept", {"state": GENERATED, "idempotency_key__isnull": False}),
+        ("label_pdf_kept", {"state": GENERATED, "pdf_removed_at": None}),
+        ("label_addresses_kept", {"state__in": [GENERATED, FAILED], "addresses_removed_at": None}),
+    ],
+)
+def test_what_is_old_is_found_along_an_index(index: str, rows_kept: dict[str, Any], own: Caller) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+    kept_rows = ShippingLabel.objects.filter(finished_at__lt=timezone.now(), **rows_kept).order_by("finished_at")
+    plan = kept_rows[:500].explain()
+    assert f"Index Scan using {index}" in plan
+    assert "Sort" not in plan

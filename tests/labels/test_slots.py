@@ -1,0 +1,296 @@
+"""Slots: what is too much at a time is refused at once and leaves nothing behind, and what only reads needs none."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from django.db import OperationalError, connections
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import decisions, purchase, storage
+from labels.models import LabelState, ShippingLabel
+from labels.slots import NoSlotError, Slots, slots
+from tests.conftest import Caller, Response
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+
+BETA = PRODUCT["beta"]
+KEY = "k"
+DEADLINE_S = 20
+# Quick, on a busy machine too.
+SOON_S = 2.0
+
+
+@pytest.fixture
+def one_slot(settings: Settings) -> None:
+    settings.CARRIER_CONCURRENCY = 1
+
+
+@contextmanager
+def all_taken(carrier_code: str = "alpha") -> Iterator[None]:
+    """Let other requests hold the one slot."""
+    with slots.hold(carrier_code):
+        yield
+
+
+@contextmanager
+def elsewhere(caller: Caller, body: Any, key: str) -> Iterator["Future[Response]"]:
+    """Order a label in another thread."""
+
+    def order_it() -> Response:
+        try:
+            return post(caller, body, key=key)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(order_it)
+
+
+class Gate:
+    """Holds a function up where it is reached, until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        inner = getattr(owner, name)
+
+        def held_up(*args: Any) -> Any:
+            self.reached.set()
+            assert self.open.wait(DEADLINE_S)
+            return inner(*args)
+
+        monkeypatch.setattr(owner, name, held_up)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.open.set()
+
+
+def assert_refused(response: Response, carrier_code: str) -> None:
+    said = "The carrier is unavailable: too many purchases at a time. Nothing was made; a retry is safe."
+    assert assert_coded(response, 502, f"{carrier_code.upper()}_UNAVAILABLE") == said
+
+
+@pytest.mark.usefixtures("one_slot")
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+@pytest.mark.parametrize("key", [None, KEY])
+def test_without_a_slot_a_purchase_is_refused_and_nothing_is_written(
+    key: str | None, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    carrier_code = order(product_code)["carrierCode"]
+    with all_taken(carrier_code):
+        assert_refused(post(buyer, order(product_code), key=key), carrier_code)
+        assert (ShippingLabel.objects.count(), sandbox.calls()) == (0, 0)
+    assert post(buyer, order(product_code), key=key).status_code == 201
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_carrier_that_hangs_leaves_the_other_its_slots(buyer: Caller) -> None:
+    with all_taken("alpha"):
+        assert post(buyer, order(BETA)).status_code == 201
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_slot_is_held_until_the_label_is_stored(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), "1") as first:
+        assert gate.reached.wait(DEADLINE_S)
+        started_s = time.monotonic()
+        assert_refused(post(buyer, order(), key="2"), "alpha")
+        assert time.monotonic() - started_s < SOON_S
+        assert (ShippingLabel.objects.count(), sandbox.calls()) == (1, 1)
+        gate.open.set()
+        assert first.result().status_code == 201
+
+
+@pytest.mark.usefixtures("one_slot")
+@pytest.mark.parametrize("reference", ["FAULT 38", "FAULT CLOSE", "FAULT NOLABEL"])
+def test_a_purchase_that_fails_gives_its_slot_back(reference: str, buyer: Caller) -> None:
+    assert post(buyer, order(reference=reference)).status_code != 201
+    assert post(buyer, order()).status_code == 201
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_purchase_that_the_database_or_the_storage_ends_gives_its_slot_back(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(label: ShippingLabel) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purchase, "reserve", fail)
+        assert post(buyer, order()).status_code == 500
+    folder.write_text("no folder")
+    assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    assert post(buyer, order()).status_code == 201
+
+
+# --- What needs none ---
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_what_only_reads_needs_no_slot(buyer: Caller) -> None:
+    first = post(buyer, order(), key=KEY).json()
+    with all_taken():
+        replay = post(buyer, order(), key=KEY)
+        assert (replay.status_code, replay["Idempotent-Replayed"]) == (201, "true")
+        assert buyer.get(f"{SHIPMENTS}/{first['id']}").status_code == 200
+        assert_coded(post(buyer, order(orderId="another"), key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")
+        ShippingLabel.objects.update(state=LabelState.PURCHASING)
+        assert_coded(post(buyer, order(), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+        assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
+        assert post(buyer, order(orderId=1)).status_code == 400
+
+
+# --- What waits for the storage ---
+
+
+def received(buyer: Caller, folder: Path) -> ShippingLabel:
+    """A label that is bought, and whose PDF the storage refused."""
+    folder.write_text("no folder")
+    assert_coded(post(buyer, order(), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    return row()
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_label_that_waits_for_the_storage_waits_for_a_slot_only_shortly(
+    buyer: Caller, sandbox: Sandbox, folder: Path
+) -> None:
+    received(buyer, folder)
+    started_s = time.monotonic()
+    with all_taken():
+        response = post(buyer, order(), key=KEY)
+    assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+    assert int(response["Retry-After"]) > 0
+    assert time.monotonic() - started_s < purchase.SLOT_PATIENCE_S + SOON_S
+    assert row().state == LabelState.RECEIVED
+    assert post(buyer, order(), key=KEY).status_code == 201
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_label_that_waits_for_the_storage_takes_a_slot_that_becomes_free(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received(buyer, folder)
+    monkeypatch.setattr(purchase, "SLOT_PATIENCE_S", DEADLINE_S)
+    with ExitStack() as others:
+        others.enter_context(all_taken())
+        with elsewhere(buyer, order(), KEY) as retry:
+            until(lambda: slots._waiting == 1)
+            others.close()
+            assert retry.result().status_code == 201
+
+
+def until(is_so: Any) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.005)
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_who_waits_finds_what_was_stored_meanwhile(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received(buyer, folder)
+    monkeypatch.setattr(purchase, "SLOT_PATIENCE_S", DEADLINE_S)
+    stored, store = [], storage.store
+
+    def counted(label: ShippingLabel, pdf: bytes) -> None:
+        stored.append(label.id)
+        store(label, pdf)
+
+    monkeypatch.setattr(storage, "store", counted)
+    with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), KEY) as first:
+        assert gate.reached.wait(DEADLINE_S)
+        with elsewhere(buyer, order(), KEY) as second:
+            until(lambda: slots._waiting == 1)
+            gate.open.set()
+            assert (first.result().status_code, second.result().status_code) == (201, 201)
+    assert len(stored) == 1
+
+
+# --- One key at once ---
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_key_whose_first_request_has_the_slot_and_no_row_yet_is_in_progress(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(monkeypatch, purchase, "reserve") as gate, elsewhere(buyer, order(), KEY) as first:
+        assert gate.reached.wait(DEADLINE_S)
+        assert_coded(post(buyer, order(), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        with all_taken("beta"):
+            assert_coded(post(buyer, order(BETA), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        assert_refused(post(buyer, order(), key="another"), "alpha")
+        gate.open.set()
+        assert first.result().status_code == 201
+    assert (len(sandbox.made()), ShippingLabel.objects.count()) == (1, 1)
+    assert post(buyer, order(), key=KEY)["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_key_that_another_process_was_faster_with_is_replayed_without_a_slot(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = post(buyer, order(), key=KEY).json()
+    find, answers = purchase.find_earlier, iter([False, True])
+    monkeypatch.setattr(purchase, "find_earlier", lambda *args: find(*args) if next(answers) else None)
+    with all_taken():
+        second = post(buyer, order(), key=KEY)
+    assert (second.status_code, second["Idempotent-Replayed"], second.json()["id"]) == (201, "true", first["id"])
+    assert len(sandbox.made()) == 1
+
+
+# --- The slots themselves ---
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_whoever_waits_keeps_a_thread_so_no_more_wait_and_work_than_there_are_slots() -> None:
+    own = Slots()
+    with ThreadPoolExecutor(1) as pool:
+        with own.hold("alpha"):
+            waiter = pool.submit(take, own, "alpha", DEADLINE_S)
+            until(lambda: own._waiting == 1)
+            for carrier_code in ("alpha", "beta"):
+                with pytest.raises(NoSlotError):
+                    take(own, carrier_code, DEADLINE_S)
+        waiter.result()
+    take(own, "beta", 0)
+
+
+def take(own: Slots, carrier_code: str, wait_s: float) -> None:
+    with own.hold(carrier_code, wait_s=wait_s):
+        pass
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_an_adoption_asks_the_carrier_within_a_slot_too(
+    buyer: Caller, sandbox: Sandbox, django_user_model: Any
+) -> None:
+    sandbox.arm("nolabel", count=1)
+    post(buyer, order(), key=KEY)
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    (parcel,) = sandbox.made()
+    ada = django_user_model.objects.create_user("ada")
+    numbers = [parcel.tracking_number]
+    with all_taken(), pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"):
+        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada)
+    assert row().state == LabelState.UNKNOWN
+    assert decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada).state == (
+        LabelState.GENERATED
+    )

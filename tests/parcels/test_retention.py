@@ -1,0 +1,139 @@
+"""Parcels are removed by age: those that nothing has happened to, in batches, without waiting for anybody."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from parcels.models import Parcel, ParcelNumber
+from parcels.retention import remove_parcels
+from tests.conftest import Caller
+from tests.factories import import_parcel
+
+
+def ms_ago(days: float) -> int:
+    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
+
+
+def parcel_of(days: float, caller: Caller, **fields: Any) -> dict[str, Any]:
+    """Import a parcel that was made and last updated so many days ago."""
+    return import_parcel(caller.shop, **{"createdAt": ms_ago(days), "updatedAt": ms_ago(days)} | fields)
+
+
+def run(*arguments: str) -> str:
+    out, err = StringIO(), StringIO()
+    call_command("apply_retention", *arguments, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+    return out.getvalue().splitlines()[0]
+
+
+def test_parcels_are_kept_for_ever_unless_a_setting_says_otherwise(own: Caller) -> None:
+    parcel = parcel_of(10_000, own)
+    assert run() == "0 parcels (kept for ever)"
+    assert own.look_up(parcel["trackingId"]).json() == parcel
+
+
+@pytest.mark.parametrize("batch", ["1", "2", "500"])
+def test_old_parcels_go_with_their_numbers_and_younger_ones_stay(
+    batch: str, own: Caller, other: Caller, settings: Settings
+) -> None:
+    settings.KEEP_PARCELS_DAYS = 30
+    same_moment = ms_ago(50)
+    old = [parcel_of(31, own, trackingNumbers=["A", "B"]), parcel_of(400, other)]
+    old += [parcel_of(50, own, createdAt=same_moment) for _ in range(4)]
+    young = [parcel_of(29, own), parcel_of(0, other), parcel_of(31, own, updatedAt=ms_ago(29))]
+    before = list(Parcel.objects.values()), list(ParcelNumber.objects.values())
+    assert run("--dry-run") == "6 parcels"
+    assert (list(Parcel.objects.values()), list(ParcelNumber.objects.values())) == before
+    assert run("--batch", batch) == "6 parcels"
+    assert {parcel.id for parcel in Parcel.objects.all()} == {parcel["id"] for parcel in young}
+    assert ParcelNumber.objects.count() == 3
+    for caller in (own, other):
+        assert {caller.look_up(parcel["trackingId"]).status_code for parcel in old} == {404}
+    assert own.look_up(young[0]["trackingId"]).json() == young[0]
+    assert run() == "0 parcels"
+
+
+def test_a_removed_parcel_that_is_imported_again_is_there_again(own: Caller, settings: Settings) -> None:
+    settings.KEEP_PARCELS_DAYS = 30
+    parcel = parcel_of(31, own)
+    assert run() == "1 parcels"
+    again = parcel_of(31, own, id=parcel["id"], trackingId=parcel["trackingId"])
+    assert own.look_up(parcel["trackingId"]).json() == again
+
+
+def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, transactional_db: None) -> None:
+    for _ in range(25):
+        parcel_of(31, own)
+    with CaptureQueriesContext(connection) as captured:
+        remove_parcels(before=timezone.now() - timedelta(days=30), batch_size=10, is_dry_run=False)
+    statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "DELETE"))]
+    # Three batches: one look, another of Django's own, and two deletions; and the look that finds no more.
+    assert len(statements) == 3 * 4 + 1
+    assert not [statement for statement in statements if '"destination"' in statement]
+
+
+@pytest.mark.real_services
+def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_run(
+    own: Caller, transactional_db: None
+) -> None:
+    held, free = parcel_of(31, own), parcel_of(32, own)
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            list(Parcel.objects.select_for_update().filter(id=held["id"]))
+            is_held.set()
+            is_over.wait(10)
+        connections.close_all()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert is_held.wait(10)
+    before = datetime.fromtimestamp(ms_ago(30) / 1000, UTC)
+    try:
+        assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
+        assert own.look_up(free["trackingId"]).status_code == 404
+        assert own.look_up(held["trackingId"]).status_code == 200
+    finally:
+        is_over.set()
+        thread.join(10)
+    assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
+
+
+def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: None) -> None:
+    for _ in range(60):
+        parcel_of(31, own)
+    before = timezone.now() - timedelta(days=30)
+    counts: list[int] = []
+    start = threading.Barrier(2)
+
+    def work() -> None:
+        start.wait(10)
+        counts.append(remove_parcels(before=before, batch_size=7, is_dry_run=False))
+        connections.close_all()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert (len(counts), sum(counts)) == (2, 60)
+    assert (Parcel.objects.count(), ParcelNumber.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("batch", ["0", "-1", "10001", "x", "1.5"])
+def test_a_bad_batch_size_changes_nothing(batch: str, own: Caller, settings: Settings) -> None:
+    settings.KEEP_PARCELS_DAYS = 30
+    parcel_of(31, own)
+    with pytest.raises(CommandError) as caught:
+        call_command("apply_retention", "--batch", batch)
+    assert len(str(caught.value).splitlines()) == 1
+    assert Parcel.objects.count() == 1

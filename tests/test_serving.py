@@ -1,0 +1,247 @@
+"""The service as production runs it, behind a proxy and under an orchestrator: `manage.py serve`."""
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
+
+from carriers.sandbox.server import SandboxServer
+from labels.models import LabelState, ShippingLabel
+from shops.models import Shop
+from tests.conftest import PARCELS, SEARCH
+from tests.factories import AccessTokenFactory, ShopFactory
+from tests.labels.conftest import Sandbox, contract
+from tests.labels.orders import SHIPMENTS, order
+from tests.processes import Server, free_port, served
+
+pytestmark = pytest.mark.real_services
+PATIENCE_S = 20.0
+ONE_A_DAY = {"RATE_LIMIT": "1/d"}
+
+
+def ask(
+    port: int, method: str, path: str, headers: list[tuple[str, str]] | None = None, body: bytes = b""
+) -> tuple[int, dict[str, str], bytes]:
+    """Send a request with exactly these headers over a connection of its own."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    sent = headers or []
+    connection.putrequest(method, path, skip_host=any(name == "Host" for name, _ in sent), skip_accept_encoding=True)
+    for name, value in [*sent, ("Content-Length", str(len(body)))]:
+        connection.putheader(name, value)
+    connection.endheaders(body)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    return response.status, {name.lower(): value for name, value in response.getheaders()}, content
+
+
+def until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.01)
+
+
+def is_refused(port: int) -> bool:
+    try:
+        ask(port, "GET", "/livez")
+    except ConnectionError:
+        return True
+    return False
+
+
+def worker_pids(server: Server) -> list[int]:
+    pid = server.process.pid
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def metrics(server: Server) -> dict[str, float]:
+    """All samples, by name and labels."""
+    text = ask(server.metrics_port, "GET", "/metrics")[2].decode()
+    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
+
+
+# --- Ending ---
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with SandboxServer() as server:
+        yield Sandbox(server)
+
+
+def carrier_settings(sandbox: Sandbox) -> dict[str, str]:
+    server = sandbox.server
+    return {"ALPHA_URL": server.alpha_url, "ALPHA_TRACKING_URL": server.alpha_tracking_url, "BETA_URL": server.beta_url}
+
+
+def buyer() -> tuple[Shop, str]:
+    shop: Shop = ShopFactory()
+    for carrier in ("alpha", "beta"):
+        contract(shop, carrier)
+    return shop, AccessTokenFactory(shop=shop).secret
+
+
+def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_begins(
+    transactional_db: None, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    _, token = buyer()
+    sandbox.arm("slow", count=1, delay_s=1.5)
+    headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
+    with (
+        served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
+        until(sandbox.calls)
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: is_refused(server.port))
+        assert not purchase.done()
+        status, _, content = purchase.result(PATIENCE_S)
+        assert (status, server.process.wait(PATIENCE_S)) == (201, 0)
+    label = ShippingLabel.objects.get()
+    assert (label.state, label.id) == (LabelState.GENERATED, json.loads(content)["id"])
+
+
+# --- Staying ---
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", workers=2, with_metrics=True) as server:
+        until(lambda: len(worker_pids(server)) == 2)
+        for _ in range(20):
+            assert ask(server.port, "GET", "/public/unknown")[0] == 404
+        before = worker_pids(server)
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: len(set(worker_pids(server)) - {before[0]}) == 2)
+        until(lambda: ask(server.port, "GET", "/livez")[0] == 200)
+        found = metrics(server)
+    name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
+    assert found[name] == 20
+    assert found['carrier_resting{carrier="alpha"}'] == 0
+
+
+def test_the_figures_of_several_processes_are_one_whichever_is_asked(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", workers=3, with_metrics=True) as server:
+        with ThreadPoolExecutor(8) as pool:
+            statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
+        assert statuses == {403: 100, 429: 50}
+        pids = {line for line in server.log.read_text().splitlines() if "Spawning worker" in line}
+        readings = [metrics(server) for _ in range(6)]
+    assert len(pids) == 3
+    for found in readings:
+        for status, count in statuses.items():
+            labels = f'{{method="GET",route="parcel-search",status="{status}"}}'
+            assert found[f"http_request_duration_seconds_count{labels}"] == count
+        assert found['rate_limit_refusals_total{group="address"}'] == 50
+        assert found["labels_interrupted_oldest_seconds"] == 0
+
+
+# --- Behind a proxy ---
+
+FORGERIES = [
+    [("X-Forwarded-For", "203.0.113.1")],
+    [("X-Forwarded-For", "203.0.113.2, 198.51.100.1, 192.0.2.1")],
+    [("X-Forwarded-For", "203.0.113.3"), ("X-Forwarded-For", "203.0.113.4")],
+    [("X-Forwarded-For", "2001:db8:1::1")],
+    [("X-Forwarded-For", "[2001:db8:2::1]:4711")],
+    [("X-Forwarded-For", "nonsense"), ("X-Forwarded-For", "")],
+    [("X_Forwarded_For", "203.0.113.5")],
+    [("Forwarded", "for=203.0.113.6"), ("X-Real-IP", "203.0.113.7"), ("X-Client-IP", "203.0.113.8")],
+]
+
+
+def statuses_of(server: Server, requests: list[list[tuple[str, str]]]) -> list[int]:
+    return [ask(server.port, "GET", SEARCH, headers)[0] for headers in requests]
+
+
+def test_without_a_proxy_no_header_gains_a_window_of_its_own(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", ONE_A_DAY) as server:
+        assert statuses_of(server, [[], *FORGERIES]) == [403] + [429] * len(FORGERIES)
+
+
+def test_behind_a_proxy_what_a_client_forges_before_the_proxys_own_entry_gains_nothing(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    proxys = ("X-Forwarded-For", "192.0.2.50")  # what the proxy adds, in a line of its own or in the client's
+    appended = [[*forgery, proxys] for forgery in FORGERIES]
+    joined = [[("X-Forwarded-For", ", ".join([*dict(forgery).values(), proxys[1]]))] for forgery in FORGERIES]
+    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "1"}) as server:
+        assert statuses_of(server, [[proxys], *appended, *joined]) == [403] + [429] * 2 * len(FORGERIES)
+        # Others behind the same proxy have windows of their own; an IPv6 client's is its whole network's.
+        assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.99, 192.0.2.51")]]) == [403]
+        network = [[("X-Forwarded-For", f"2001:db8::{host}")] for host in ("1", "2", "ffff")]
+        assert statuses_of(server, network) == [403, 429, 429]
+
+
+def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None, tmp_path: Path) -> None:
+    def chain(forged: str, client: str) -> list[tuple[str, str]]:
+        return [("X-Forwarded-For", f"{forged}, {client}"), ("X-Forwarded-For", "10.0.0.2")]
+
+    requests = [chain("203.0.113.1", "192.0.2.1"), chain("203.0.113.2", "192.0.2.1"), chain("192.0.2.1", "192.0.2.2")]
+    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "2"}) as server:
+        assert statuses_of(server, requests) == [403, 429, 403]
+        # Fewer entries than proxies: whoever reached past them shares the window of the address it came from.
+        assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
+
+
+def test_https_is_asked_for_and_only_a_trusted_proxy_can_vouch_for_it(transactional_db: None, tmp_path: Path) -> None:
+    forwarded = [("X-Forwarded-Proto", "https")]
+    with served(tmp_path / "direct", {"HTTPS": "1"}) as server:
+        for headers in ([], forwarded):
+            status, found, _ = ask(server.port, "GET", PARCELS + "1", headers)
+            assert (status, found["location"]) == (301, f"https://127.0.0.1:{server.port}{PARCELS}1")
+    with served(tmp_path / "proxied", {"HTTPS": "1", "TRUSTED_PROXIES": "1"}) as server:
+        assert ask(server.port, "GET", PARCELS + "1")[0] == 301
+        status, found, _ = ask(server.port, "GET", PARCELS + "1", forwarded)
+        assert status == 403
+        assert re.match(r"max-age=\d{8}; includeSubDomains; preload", found["strict-transport-security"])
+
+
+def test_probes_need_no_https_no_known_host_and_no_token(transactional_db: None, tmp_path: Path) -> None:
+    pod = [("Host", "10.1.2.3:8000"), ("User-Agent", "kube-probe/1.33")]
+    with served(tmp_path / "log", ONE_A_DAY | {"HTTPS": "1", "ALLOWED_HOSTS": "api.example.com"}) as server:
+        for path in ("/livez", "/readyz"):
+            assert [ask(server.port, "GET", path, pod)[0] for _ in range(3)] == [200] * 3
+        assert ask(server.port, "GET", PARCELS + "1", pod)[0] == 400
+        assert ask(server.port, "GET", "/livez/", [("Host", "api.example.com")])[0] == 301
+    assert '"livez"' not in (tmp_path / "log").read_text()
+
+
+# --- Not starting ---
+
+
+@pytest.mark.parametrize(
+    ("name", "value_s", "words"),
+    [
+        ("CARRIER_TIMEOUT", 40.0, "GRACEFUL_TIMEOUT (75 s) has to be above 85 s"),
+        ("GRACEFUL_TIMEOUT", 65, "GRACEFUL_TIMEOUT (65 s) has to be above 65 s"),
+        ("STOP_TIMEOUT", 75, "below STOP_TIMEOUT (75 s)"),
+    ],
+)
+def test_timeouts_in_the_wrong_order_are_refused(name: str, value_s: float, words: str, settings: Settings) -> None:
+    setattr(settings, name, value_s)
+    with pytest.raises(CommandError, match=re.escape(words)):
+        call_command("serve", port=free_port())
+
+
+def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandError, match=f"port {port} of 127.0.0.1 can't be used"):
+            call_command("serve", port=port)
+        settings.METRICS_PORT = port
+        with pytest.raises(CommandError, match=f"port {port} of 127.0.0.1 can't be used"):
+            call_command("serve", port=free_port())
