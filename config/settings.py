@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
@@ -14,9 +13,11 @@ from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
 from environs import Env, EnvError, ValidationError, validate
-from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from config import databases
+from shops.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
 
@@ -50,24 +51,13 @@ def host_names(values: list[str]) -> None:
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
-def database_url(value: str) -> None:
-    try:
-        parts = urlsplit(value)
-        is_known = bool(re.match(r"(sqlite|postgres(ql)?)://", value)) and bool(parts.path.strip("/"))
-        dj_database_url.parse(value)
-    except ValueError:
-        is_known = False
-    if not is_known:
-        raise ValidationError("needs sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
-
-
 def redis_url(value: str) -> None:
     try:
-        is_known = not value or bool(re.match(r"(rediss?|unix)://.", value) and ConnectionPool.from_url(value))
+        is_known = not value or bool(re.match(r"(rediss?(\+sentinel)?|unix)://.", value) and Pool.from_url(value))
     except ValueError:
         is_known = False
     if not is_known:
-        raise ValidationError("needs redis://HOST:PORT/DB, rediss://... or unix://...")
+        raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
 
 
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
@@ -300,27 +290,11 @@ REST_FRAMEWORK = {
 # --- The database ---
 
 SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
-DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=database_url)
-
-
-def database(url: str) -> dict[str, Any]:
-    """Django's settings for a database URL; connections stay open, and a dead one is noticed before use."""
-    config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
-    if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",  # a writer waits its turn instead of failing half-way
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
-        }
-        Path(config["NAME"]).resolve().parent.mkdir(parents=True, exist_ok=True)
-    else:
-        config["ENGINE"] = "config.postgresql"
-        # Statements are prepared once a connection: a look-up costs PostgreSQL a third of what it costs unprepared.
-        config["OPTIONS"] = {"server_side_binding": True, "prepare_threshold": 1} | config.get("OPTIONS", {})
-    return config
-
-
-DATABASES = {"default": database(DATABASE_URL)}
+DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=databases.database_url)
+DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", "", validate=databases.replica_url(DATABASE_URL))
+DATABASES = {"default": databases.primary(DATABASE_URL)}
+if DATABASE_REPLICA_URL:  # parcels are read from it (shops.replicas)
+    DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- The rate limit ---
@@ -328,6 +302,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
 REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
 REDIS_OPTIONS = {
+    "pool_class": Pool,
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
     "socket_connect_timeout": 0.1,
     "socket_timeout": 0.1,
@@ -336,7 +311,8 @@ REDIS_OPTIONS = {
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
-        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": REDIS_URL, "OPTIONS": REDIS_OPTIONS}
+        # A list, as Django takes a comma in a text for one between servers.
+        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
         # A count must never be culled while its window runs.
         else {

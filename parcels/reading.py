@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connections
 from django.db.models import QuerySet
-from django.utils.functional import cached_property
 
 from parcels.models import Parcel
 from parcels.serializers import COLUMNS
+from shops import replicas
 
 Row = Sequence[Any]
 SEARCH_LIMIT = 50
@@ -21,27 +21,34 @@ class Argument(str):
 
 
 class PreparedRead:
-    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` lays out."""
+    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` lays out.
+
+    They come from a replica where there is one, so they may be as old as replication is behind.
+    """
+
+    # The SQL, and the argument that each of its parameters takes.
+    statement: tuple[str, list[str]] | None = None
 
     def __init__(self, build: Callable[..., QuerySet[Parcel]], *names: str) -> None:
         self.build = build
         self.names = names
 
-    @cached_property
-    def statement(self) -> tuple[str, list[str]]:
-        """The SQL, and the argument that each of its parameters takes."""
-        queryset = self.build(*map(Argument, self.names)).values_list(*COLUMNS)
-        sql, parameters = queryset.query.get_compiler(connection=connection).as_sql()
-        return sql, list(parameters)
-
     def rows(self, **arguments: str) -> list[Row]:
         if any("\0" in value for value in arguments.values()):
             return []  # no stored text has a NUL, and PostgreSQL refuses to compare with one
-        sql, names = self.statement
-        with connection.cursor() as cursor:
+        return replicas.read(lambda alias: self.run(alias, arguments))
+
+    def run(self, alias: str, arguments: dict[str, str]) -> list[Row]:
+        sql, names = self.statement = self.statement or self.compile(alias)
+        with connections[alias].cursor() as cursor:
             cursor.execute(sql, [arguments[name] for name in names])
             rows: list[Row] = cursor.fetchall()
         return rows
+
+    def compile(self, alias: str) -> tuple[str, list[str]]:
+        queryset = self.build(*map(Argument, self.names)).values_list(*COLUMNS)
+        sql, parameters = queryset.query.get_compiler(alias).as_sql()
+        return sql, list(parameters)
 
 
 def newest(shop: str) -> QuerySet[Parcel]:

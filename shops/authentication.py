@@ -9,7 +9,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
-from shops import tokens
+from shops import replicas, tokens
 from shops.models import AccessToken, Shop
 from shops.throttling import count_refusal
 
@@ -22,12 +22,15 @@ logger = logging.getLogger("shops.authentication")
 class BearerAuthentication(BaseAuthentication):
     """``Authorization: Bearer <token>``; a request without a valid one is refused with 401."""
 
+    # Whether a replica's word is enough while the primary can't be reached: never where something is bought.
+    is_replica_enough = False
+
     def authenticate(self, request: Request) -> tuple[Shop, AccessToken]:
         secret = sent_token(request)
         if secret is None:
             count_refusal(request)
             raise NotAuthenticated("A bearer token is required: Authorization: Bearer <ACCESS_TOKEN>.")
-        token = valid_token(secret)
+        token = valid_token(secret, is_replica_enough=self.is_replica_enough)
         if token is None:
             count_refusal(request)
             raise AuthenticationFailed(
@@ -42,7 +45,9 @@ class BearerAuthentication(BaseAuthentication):
 
 
 class ForbiddingBearerAuthentication(BearerAuthentication):
-    """The same where the specification asks for 403: DRF answers it when there is no challenge."""
+    """The same for reading parcels, where the specification asks for 403: DRF answers it when there is no challenge."""
+
+    is_replica_enough = True
 
     def authenticate_header(self, request: Request) -> str | None:
         return None
@@ -54,13 +59,23 @@ def sent_token(request: Request) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def valid_token(secret: str) -> AccessToken | None:
-    """Find a token that may be used now."""
+def valid_token(secret: str, *, is_replica_enough: bool) -> AccessToken | None:
+    """Find a token that may be used now; raise ``DatabaseError`` or ``InterfaceError`` where nobody can tell."""
     try:
         token = find(secret)
     except AccessToken.DoesNotExist:
         return None
+    except replicas.UNREACHABLE:
+        if not is_replica_enough or not replicas.is_configured():
+            raise
+        return valid_replicated_token(secret)
     return token if token.is_valid else None
+
+
+def valid_replicated_token(secret: str) -> AccessToken | None:
+    """Find a token as a replica knows it: what was made or revoked last may not have reached it."""
+    token = find_replicated(secret)
+    return token if token and token.is_valid else None
 
 
 @cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
@@ -71,10 +86,17 @@ def find(secret: str) -> AccessToken:
     """
     if not tokens.is_well_formed(secret):
         raise AccessToken.DoesNotExist
-    token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
-    if token.is_valid:
-        record_use(token)
+    with replicas.soon():
+        token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
+        if token.is_valid:
+            record_use(token)
     return token
+
+
+@cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
+def find_replicated(secret: str) -> AccessToken | None:
+    found = AccessToken.objects.using(replicas.REPLICA).select_related("shop")
+    return found.filter(digest=tokens.digest(secret)).first()
 
 
 def record_use(token: AccessToken) -> None:

@@ -33,7 +33,9 @@ class CountingRedisCache(RedisCache):
         A client, which Django's cache makes anew for every call, takes a third of a whole look-up's CPU time. (And
         functools' `cached_property` would, before Python 3.12, let one thread at a time connect.)
         """
-        return redis.ConnectionPool.from_url(self._servers[0], **self._options).make_connection()
+        options = dict(self._options)
+        pool_class = options.pop("pool_class", redis.ConnectionPool)
+        return pool_class.from_url(self._servers[0], **options).make_connection()
 
     def add(self, key: str, value: Any, timeout: Any = None, version: int | None = None) -> bool:
         if value != 1 or not timeout:
@@ -68,11 +70,14 @@ class CountingRedisCache(RedisCache):
             return int(self.ask("EVAL", COUNT, 1, key, timeout_s))
 
     def ask(self, *command: str | int) -> Any:
-        """Send a command and read its answer; a connection on which that went wrong is not used again."""
+        """Send a command and read its answer; a connection on which that went wrong is not used again.
+
+        That holds for a server that refuses to count too: it may be a master no more.
+        """
         try:
             self.connection.send_command(*command)
             return self.connection.read_response()
-        except redis.ResponseError:
+        except NoScriptError:
             raise
         except BaseException:
             self.connection.disconnect()

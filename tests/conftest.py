@@ -17,7 +17,7 @@ from django.test.client import ClientHandler
 
 from config.error_catalogue import PLAIN_ERRORS
 from shops import throttling
-from shops.authentication import find
+from shops.authentication import find, find_replicated
 from shops.models import Shop
 from tests.factories import AccessTokenFactory, ShopFactory
 
@@ -56,6 +56,7 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 def forget() -> None:
     """Forget what the process keeps between requests: tokens, and the pause after a count that failed."""
     find.cache_clear()
+    find_replicated.cache_clear()
     throttling.pause.until = 0
 
 

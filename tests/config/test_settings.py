@@ -62,6 +62,7 @@ BAD: dict[str, list[str | None]] = {
         "sqlite://",
         "sqlite:hunter2",
     ],
+    "DATABASE_REPLICA_URL": ["hunter2", "postgresql://u:hunter2@host,/name", "sqlite:///file"],
     "REDIS_URL": [
         "hunter2",
         "http://:hunter2@host",
@@ -70,6 +71,15 @@ BAD: dict[str, list[str | None]] = {
         "redis://:hunter2@host:port/0",
         "redis://:hunter2@host:70000/0",
         "redis://:hunter2@[::1/0",
+        "redis+sentinel://:hunter2@host:26379",
+        "redis+sentinel://:hunter2@host:26379/",
+        "redis+sentinel://:hunter2@host:port/master/0",
+        "redis+sentinel://:hunter2@host:70000/master/0",
+        "redis+sentinel://:hunter2@host,/master/0",
+        "redis+sentinel://:hunter2@[::1/master/0",
+        "redis+sentinel://:hunter2@host/master/one",
+        "redis+sentinel://:hunter2@host/master/0?ssl=hunter2",
+        "redis+sentinel://:hunter2@host/master/0?hunter2",
     ],
     "RATE_LIMIT": [
         "",
@@ -176,6 +186,13 @@ def test_what_production_needs_starts() -> None:
     assert loaded["DATABASES"]["default"]["NAME"] == "tracking"
 
 
+def test_a_replica_is_a_second_database_for_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(load()["DATABASES"]) == ["default"]
+    monkeypatch.setenv("DATABASE_REPLICA_URL", "postgresql://tracking:hunter2@db1.example.com,db2.example.com/tracking")
+    replica = load()["DATABASES"]["replica"]
+    assert replica["HOST"] == "db1.example.com,db2.example.com"
+
+
 def test_https_is_on_where_debug_is_off() -> None:
     loaded = load()
     for name in ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
@@ -201,6 +218,7 @@ def test_https_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
         ("TRUSTED_PROXIES", "2", "TRUSTED_PROXIES", 2),
         ("REDIS_URL", "", "REDIS_URL", ""),
         ("REDIS_URL", "redis://localhost", "REDIS_URL", "redis://localhost"),
+        ("REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1", "REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1"),
     ],
 )
 def test_a_good_value_is_taken(

@@ -1,0 +1,106 @@
+"""The hosts of a database, as this process knows them: which to try first, and when to try none."""
+
+import logging
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+
+import psycopg
+
+Host = tuple[str, str]  # name and port, as text
+# A host that has failed is tried last for so long.
+AVOIDED_S = 30.0
+# After a failure nobody tries for as long as it took, within these bounds; then one thread tries for all.
+MIN_PAUSE_S, MAX_PAUSE_S = 0.25, 2.0
+# What one thread may need to try all hosts, before another one tries as well.
+MAX_ATTEMPT_S = 10.0
+logger = logging.getLogger("database.hosts")
+
+
+class Hosts:
+    """Shared by all threads. `order` gives the hosts as they are worth trying; `attempt` says when.
+
+    While it is in doubt whether any of them answers, one thread at a time finds out, and the others are told at once
+    that the database can't be reached: a host that says nothing costs one request its time, not every request.
+    """
+
+    def __init__(self, alias: str, hosts: list[Host], *, is_balanced: bool) -> None:
+        self.alias = alias
+        self.hosts = hosts
+        self.is_balanced = is_balanced
+        self.last_good: Host | None = None
+        self.failed_at: dict[Host, float] = {}
+        self.silent_at: dict[Host, float] = {}
+        self.is_doubtful = False
+        self.next_attempt_at = 0.0
+        self.lock = Lock()
+
+    def order(self) -> list[Host]:
+        """Those that have not failed lately first; then the one that was reached last, or where any will do, any."""
+        now = time.monotonic()
+        hosts = random.sample(self.hosts, len(self.hosts)) if self.is_balanced else self.hosts
+        return sorted(hosts, key=lambda host: (self.is_avoided(host, now), self.is_second_choice(host)))
+
+    def is_avoided(self, host: Host, now: float) -> bool:
+        return now - self.failed_at.get(host, -AVOIDED_S) < AVOIDED_S
+
+    def is_second_choice(self, host: Host) -> bool:
+        return not self.is_balanced and host != self.last_good
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Raise ``psycopg.OperationalError`` instead of trying while another thread does, or has just failed."""
+        started_at = time.monotonic()
+        with self.lock:
+            if self.is_doubtful and started_at < self.next_attempt_at:
+                raise psycopg.OperationalError("the database could not be reached a moment ago")
+            self.next_attempt_at = started_at + MAX_ATTEMPT_S
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            self.note_failure(started_at, error)
+            raise
+        except BaseException:
+            self.next_attempt_at = 0.0
+            raise
+
+    def note_failure(self, started_at: float, error: Exception) -> None:
+        now = time.monotonic()
+        if not self.is_doubtful:
+            logger.warning("database not reachable", extra={"database": self.alias, "reason": type(error).__name__})
+        self.is_doubtful = True
+        self.next_attempt_at = now + min(MAX_PAUSE_S, max(MIN_PAUSE_S, now - started_at))
+
+    def note_success(self, reached: Host, order: list[Host]) -> None:
+        """Those that were tried before it have failed."""
+        now = time.monotonic()
+        self.failed_at.update(dict.fromkeys(order[: order.index(reached)] if reached in order else [], now))
+        self.failed_at.pop(reached, None)
+        if self.is_doubtful:
+            logger.warning("database reachable again", extra={"database": self.alias, "host": ":".join(reached)})
+        self.last_good = reached
+        self.is_doubtful = False
+
+    def note_silence(self, host: Host) -> None:
+        """A statement was not answered: all connections to the host are as good as lost."""
+        now = self.silent_at[host] = self.failed_at[host] = time.monotonic()
+        is_another_good = self.is_balanced and not all(self.is_avoided(other, now) for other in self.hosts)
+        if not self.is_doubtful and not is_another_good:
+            self.is_doubtful = True
+            self.next_attempt_at = 0.0  # the next one tries, and the others wait for what it finds
+        logger.warning("database silent", extra={"database": self.alias, "host": ":".join(host)})
+
+    def is_lost(self, host: Host, connected_at: float) -> bool:
+        return bool(self.silent_at) and connected_at <= self.silent_at.get(host, -1.0)
+
+
+@cache
+def hosts_of(alias: str, names: str, ports: str, *, is_balanced: bool) -> Hosts:
+    """Find what the process knows of a database's hosts, given as libpq takes them: comma-separated."""
+    split_names, split_ports = names.split(","), ports.split(",")
+    if len(split_ports) == 1:
+        split_ports *= len(split_names)
+    return Hosts(alias, list(zip(split_names, split_ports, strict=True)), is_balanced=is_balanced)

@@ -1,0 +1,106 @@
+"""Redis connections, of a server that is named or of the master that Redis Sentinel names."""
+
+import re
+from functools import cache
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote
+
+import redis
+from redis.sentinel import MasterNotFoundError
+
+from shops.hosts import split_host
+
+URL = re.compile(
+    r"redis(?P<tls>s?)\+sentinel://(?:(?P<username>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?]+)"
+    r"/(?P<service>[^/?]+)(?:/(?P<db>[0-9]+))?(?:\?(?P<query>.*))?"
+)
+Address = tuple[str, int]
+
+
+class Sentinels:
+    """Those that watch a master, shared by all threads; one that fails is asked last from then on."""
+
+    def __init__(self, addresses: tuple[Address, ...], service: str) -> None:
+        self.addresses = list(addresses)
+        self.service = service
+
+    def master(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+        """Ask for the master's address; raise redis.RedisError. Silence is waited for once, not at each of them."""
+        for _ in self.addresses[1:]:
+            try:
+                return self.ask_first(connection_class, **options)
+            except redis.ConnectionError:
+                continue
+        return self.ask_first(connection_class, **options)
+
+    def ask_first(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+        first = self.addresses[0]
+        connection: Any = connection_class(host=first[0], port=first[1], **options)
+        try:
+            connection.send_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.service)
+            answer = connection.read_response()
+            if not answer:
+                raise MasterNotFoundError(f"no master is known as {self.service}")
+        except redis.RedisError:
+            self.addresses = [*(other for other in self.addresses if other != first), first]
+            raise
+        finally:
+            connection.disconnect()
+        host, port = answer
+        return host.decode(), int(port)
+
+
+sentinels_of = cache(Sentinels)
+
+
+class MasterConnection(redis.Connection):
+    """A connection to whichever server is the master when it connects."""
+
+    plain_class: type[redis.Connection] = redis.Connection
+
+    def __init__(self, sentinels: Sentinels, sentinel_options: dict[str, Any], **options: Any) -> None:
+        super().__init__(**options)  # type: ignore[no-untyped-call]  # redis-py is typed in part
+        self.sentinels = sentinels
+        self.sentinel_options = sentinel_options
+
+    def _connect(self) -> Any:
+        self.host, self.port = self.sentinels.master(self.plain_class, **self.sentinel_options)
+        return super()._connect()  # type: ignore[no-untyped-call]  # as above
+
+
+class TLSMasterConnection(MasterConnection, redis.SSLConnection):
+    """The same over TLS, as is the way to the sentinels."""
+
+    plain_class = redis.SSLConnection
+
+
+class Pool(redis.ConnectionPool):
+    """redis-py's pool, which takes ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB`` too.
+
+    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``. Each of the two connections, to
+    a sentinel and to the master, has half of the time that one to a server that is named would have.
+    """
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Self:
+        """Raise ValueError for what is none."""
+        parts = URL.fullmatch(url)
+        if not parts:
+            return super().from_url(url, **options)
+        bounds = {name: value / 2 for name, value in options.items() if name.startswith("socket_") and value}
+        addresses = tuple(split_host(host, 26379) for host in parts["hosts"].split(","))
+        query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
+        credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
+        return cls(
+            connection_class=TLSMasterConnection if parts["tls"] else MasterConnection,
+            sentinels=sentinels_of(addresses, unquote(parts["service"])),
+            sentinel_options=options | bounds | sentinel_credentials(query),
+            db=int(parts["db"] or 0),
+            **options | bounds | credentials,
+        )
+
+
+def sentinel_credentials(query: dict[str, list[str]]) -> dict[str, str]:
+    if not set(query) <= {"sentinel_username", "sentinel_password"}:
+        raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
+    return {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}

@@ -1,0 +1,108 @@
+"""A database's URL: its hosts, its options, and what is chosen where it is silent."""
+
+from typing import Any
+
+import pytest
+from environs import ValidationError
+
+from config import databases
+
+REPLICAS = "postgresql://u:p@h1:5433,h2/db"
+
+
+@pytest.mark.parametrize(
+    ("netloc", "hosts", "ports"),
+    [
+        ("h1,h2", "h1,h2", "5432,5432"),
+        ("h1:5433,h2:5434,h3", "h1,h2,h3", "5433,5434,5432"),
+        ("[::1]:5433,[2001:db8::1],192.0.2.1:6432", "::1,2001:db8::1,192.0.2.1", "5433,5432,6432"),
+        ("%2Frun%2FOne,%2Frun%2FTwo:5433", "/run/One,/run/Two", "5432,5433"),
+    ],
+)
+def test_all_hosts_of_a_url_are_taken(netloc: str, hosts: str, ports: str) -> None:
+    config = databases.parse(f"postgresql://user:p%40ss,word@{netloc}/db?sslmode=require")
+    assert (config["HOST"], config["PORT"]) == (hosts, ports)
+    assert (config["USER"], config["PASSWORD"], config["NAME"]) == ("user", "p@ss,word", "db")
+    assert config["OPTIONS"] == {"sslmode": "require"}
+
+
+def test_one_host_is_read_as_ever() -> None:
+    config = databases.parse("postgresql://user:p%40ss@host:5433/db")
+    assert (config["HOST"], config["PORT"], config["USER"], config["PASSWORD"]) == ("host", 5433, "user", "p@ss")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:hunter2@h1,/db",
+        "postgresql://u:hunter2@,h2/db",
+        "postgresql://u:hunter2@h1:0,h2/db",
+        "postgresql://u:hunter2@h1:70000,h2/db",
+        "postgresql://u:hunter2@h1:port,h2/db",
+        "postgresql://u:hunter2@[::1,h2/db",
+        "postgresql://u:hunter2@h1,h2/",
+        "postgresql://u:hunter2@h1,h2",
+        "postgresql://u:hunter2@h1/db?timeout=soon",
+        "postgresql://u:hunter2@h1/db?timeout=0",
+        "postgresql://u:hunter2@h1/db?timeout=-1",
+        "postgresql://u:hunter2@h1/db?timeout=true",
+        "postgresql://u:hunter2@h1/db?pgbouncer=maybe",
+        "postgresql://u:hunter2@h1/db?prepare_threshold=none",
+    ],
+)
+def test_a_bad_url_is_refused_and_not_shown(url: str) -> None:
+    for check in (databases.database_url, databases.replica_url("postgresql://u:p@h/db")):
+        with pytest.raises(ValidationError) as caught:
+            check(url)
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///file", "mysql://u:p@h/db", "hunter2"])
+def test_a_replica_is_postgresql(url: str) -> None:
+    with pytest.raises(ValidationError):
+        databases.replica_url("postgresql://u:p@h/db")(url)
+
+
+def test_sqlite_has_no_replicas() -> None:
+    databases.replica_url("sqlite:///file")("")
+    with pytest.raises(ValidationError, match="SQLite has no replicas"):
+        databases.replica_url("sqlite:///file")(REPLICAS)
+
+
+def options(config: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = config["OPTIONS"]
+    return made
+
+
+def test_of_several_hosts_the_primary_is_the_one_that_can_be_written_to() -> None:
+    assert options(databases.primary(REPLICAS))["target_session_attrs"] == "read-write"
+    assert "target_session_attrs" not in options(databases.primary("postgresql://u:p@h/db"))
+    chosen = databases.primary(REPLICAS + "?target_session_attrs=primary")
+    assert options(chosen)["target_session_attrs"] == "primary"
+
+
+def test_replicas_share_the_load_and_a_lost_one_comes_back_into_use() -> None:
+    config = databases.replica(REPLICAS)
+    assert options(config)["target_session_attrs"] == "prefer-standby"
+    assert options(config)["load_balance_hosts"] == "random"
+    assert 0 < config["CONN_MAX_AGE"] <= 600
+
+
+def test_nobody_waits_for_a_database_without_end() -> None:
+    for config in (databases.primary(REPLICAS), databases.replica(REPLICAS)):
+        assert 0 < options(config)["connect_timeout"] <= 2
+        assert 0 < options(config)["timeout"] <= 10
+        assert 0 < options(config)["tcp_user_timeout"] <= 15_000
+        waits_s = [options(config)[f"keepalives_{name}"] for name in ("idle", "interval", "count")]
+        assert waits_s[0] + waits_s[1] * waits_s[2] <= 30
+    assert options(databases.primary("postgresql://u:p@h/db?timeout=3&connect_timeout=5"))["timeout"] == 3
+
+
+def test_behind_pgbouncer_nothing_is_kept_on_a_connection() -> None:
+    config = databases.primary("postgresql://u:p@h/db?pgbouncer=true")
+    assert options(config)["prepare_threshold"] is None
+    assert config["DISABLE_SERVER_SIDE_CURSORS"] is True
+    newer = databases.primary("postgresql://u:p@h/db?pgbouncer=true&prepare_threshold=1")
+    assert options(newer)["prepare_threshold"] == 1
+    direct = databases.primary("postgresql://u:p@h/db")
+    assert (options(direct)["prepare_threshold"], direct["DISABLE_SERVER_SIDE_CURSORS"]) == (1, False)

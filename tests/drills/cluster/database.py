@@ -1,0 +1,157 @@
+"""PostgreSQL under Patroni: etcd, a primary and two streaming replicas, each with a REST port of its own."""
+
+import json
+import os
+import shutil
+import signal
+import time
+import urllib.request
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.drills.stage import Process, free_port
+
+USER = "postgres"  # PostgreSQL refuses to be root
+NAME = "tracking"
+HEALTHY_S = 90
+# Patroni's own figures, as short as it takes them: a primary that is gone is replaced after `ttl` at the latest.
+TTL_S, LOOP_S, RETRY_S = 20, 2, 5
+
+
+def binaries() -> Path | None:
+    """The newest PostgreSQL that Debian's packages have installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+class Node:
+    """A host of the database: Patroni and the PostgreSQL that it keeps running."""
+
+    def __init__(self, folder: Path, name: str, etcd_port: int) -> None:
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.name = name
+        self.port, self.rest_port = free_port(), free_port()
+        self.process: Process | None = None
+        config = self.folder / "patroni.json"  # YAML takes JSON
+        config.write_text(json.dumps(self.config(etcd_port)))
+        if os.getuid() == 0:
+            shutil.chown(self.folder, USER)
+        self.command = [*as_user(), "patroni", str(config)]
+
+    def config(self, etcd_port: int) -> dict[str, Any]:
+        host = f"127.0.0.1:{self.port}"
+        rest = f"127.0.0.1:{self.rest_port}"
+        users = {role: {"username": name, "password": "drill"} for role, name in
+                 (("superuser", "postgres"), ("replication", "replicator"), ("rewind", "rewind"))}  # fmt: skip
+        return {
+            "scope": "drill",
+            "name": self.name,
+            "restapi": {"listen": rest, "connect_address": rest},
+            "etcd3": {"hosts": [f"127.0.0.1:{etcd_port}"]},
+            "bootstrap": {
+                "dcs": {
+                    "ttl": TTL_S,
+                    "loop_wait": LOOP_S,
+                    "retry_timeout": RETRY_S,
+                    # A commit is on two hosts before it is acknowledged: no label is lost with the primary.
+                    "synchronous_mode": True,
+                    "postgresql": {"use_pg_rewind": True, "parameters": {"max_connections": 200}},
+                },
+                "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
+            },
+            "postgresql": {
+                "listen": host,
+                "connect_address": host,
+                "data_dir": str(self.folder / "data"),
+                "bin_dir": str(binaries()),
+                "pgpass": str(self.folder / "pgpass"),
+                "authentication": users,
+                "parameters": {"unix_socket_directories": str(self.folder), "wal_sender_timeout": "5s"},
+                "pg_hba": ["local all all trust", "host all all 127.0.0.1/32 trust",
+                           "host replication all 127.0.0.1/32 trust"],
+            },
+        }  # fmt: skip
+
+    def start(self) -> None:
+        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        self.process = Process(self.command, environment, self.folder / "log")
+
+    def signal_all(self, what: signal.Signals) -> None:
+        """Send a signal to all processes, as nothing but their host's end or standstill does."""
+        pids = []
+        if self.process:
+            pids += tree(self.process.popen.pid)
+        with suppress(OSError, ValueError):
+            pids += tree(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]))
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, what)
+
+    def kill(self) -> None:
+        self.signal_all(signal.SIGKILL)
+        if self.process:
+            self.process.kill()
+            self.process = None
+
+
+def as_user() -> list[str]:
+    return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if os.getuid() == 0 else []
+
+
+def tree(pid: int) -> list[int]:
+    """A process and what it has started, which may have left its group."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    found = children.read_text().split() if children.exists() else []
+    return [pid, *(grandchild for child in found for grandchild in tree(int(child)))]
+
+
+class Cluster:
+    """Three nodes; which is the primary changes."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        command = ["etcd", "--data-dir", str(folder / "etcd"), "--name", "etcd", "--initial-cluster", f"etcd={peer}"]
+        command += ["--listen-client-urls", client, "--advertise-client-urls", client]
+        command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
+        stack.enter_context(Process(command, dict(os.environ), folder / "etcd.log"))
+        port = int(client.rpartition(":")[2])
+        self.nodes = [Node(folder, f"pg{number}", port) for number in (1, 2, 3)]
+        for node in self.nodes:
+            stack.callback(node.kill)
+        self.nodes[0].start()
+        self.wait(lambda roles: "leader" in roles)
+        for node in self.nodes[1:]:
+            node.start()
+        self.wait_until_healthy()
+
+    def url(self, query: str = "") -> str:
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        return f"postgresql://postgres@{hosts}/{NAME}{query}"
+
+    def roles(self) -> dict[str, str]:
+        """Each running node's role, as any node that answers says: ``leader``, ``sync_standby``, ``replica``."""
+        for node in self.nodes:
+            with suppress(OSError, ValueError):
+                url = f"http://127.0.0.1:{node.rest_port}/cluster"
+                with urllib.request.urlopen(url, timeout=1) as answer:
+                    members = json.load(answer)["members"]
+                running = [member for member in members if member["state"] in {"running", "streaming"}]
+                return {member["name"]: member["role"] for member in running}
+        return {}
+
+    def wait(self, is_enough: Any) -> None:
+        deadline = time.monotonic() + HEALTHY_S
+        while not is_enough(list(self.roles().values())):
+            if time.monotonic() > deadline:
+                logs = "\n".join((node.folder / "log").read_text()[-1500:] for node in self.nodes)
+                raise RuntimeError(f"the database is {self.roles()} after {HEALTHY_S} s\n{logs}")
+            time.sleep(0.2)
+
+    def wait_until_healthy(self) -> None:
+        self.wait(lambda roles: sorted(roles) == ["leader", "replica", "sync_standby"])
+
+    def node(self, role: str) -> Node:
+        roles = self.roles()
+        return next(node for node in self.nodes if roles.get(node.name) == role)

@@ -1,0 +1,90 @@
+"""A Redis with a replica, and three sentinels that watch both."""
+
+import socket
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import redis
+
+from tests.services import redis_executable
+
+FAILOVER_S = 10  # that the sentinels need at most
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as probes:
+        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [probe.getsockname()[1] for probe in sockets]
+
+
+class Redis:
+    """A Redis, or a sentinel, of its own."""
+
+    def __init__(self, folder: Path, port: int, lines: list[str], *, is_sentinel: bool = False) -> None:
+        folder.mkdir()
+        self.port = port
+        config = folder / "redis.conf"
+        config.write_text("\n".join([f"port {port}", "bind 127.0.0.1", f"dir {folder}", *lines]))
+        command = [redis_executable(), str(config), *(["--sentinel"] if is_sentinel else [])]
+        self.command = command
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, start_new_session=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, *command: str) -> Any:
+        with redis.Redis(port=self.port) as client:
+            return client.execute_command(*command)
+
+    def wait_for(self, *command: str, until: Any) -> None:
+        deadline = time.monotonic() + FAILOVER_S
+        while True:
+            try:
+                answer = self.ask(*command)
+            except redis.RedisError:
+                answer = None
+            if until(answer):
+                return
+            assert time.monotonic() < deadline, (command, answer)
+            time.sleep(0.02)
+
+
+class World:
+    """A master, its replica and three sentinels."""
+
+    def __init__(self, folder: Path, stack: ExitStack, down_after_ms: int = 400) -> None:
+        ports = free_ports(5)
+        keep_nothing = ['save ""', "appendonly no"]
+        follow = [f"replicaof 127.0.0.1 {ports[0]}", "repl-diskless-sync yes", "repl-diskless-sync-delay 0"]
+        self.servers = [
+            stack.enter_context(Redis(folder / f"redis-{number}", ports[number], [*keep_nothing, *lines]))
+            for number, lines in enumerate(([], follow))
+        ]
+        self.servers[1].wait_for("ROLE", until=lambda role: role and role[3] == b"connected")
+        watch = [
+            f"sentinel monitor main 127.0.0.1 {ports[0]} 2",
+            f"sentinel down-after-milliseconds main {down_after_ms}",
+            f"sentinel failover-timeout main {5 * down_after_ms}",
+        ]
+        self.sentinels = [
+            stack.enter_context(Redis(folder / f"sentinel-{port}", port, watch, is_sentinel=True)) for port in ports[2:]
+        ]
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports[2:])
+        self.url = f"redis+sentinel://{hosts}/main/1"
+
+    def wait_for_discovery(self) -> None:
+        """Let the sentinels find the replica and each other, without which they can't fail over."""
+        for sentinel in self.sentinels:
+            for command in ("REPLICAS", "SENTINELS"):
+                count = 1 if command == "REPLICAS" else 2
+                sentinel.wait_for("SENTINEL", command, "main", until=lambda found, n=count: len(found or []) == n)
