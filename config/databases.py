@@ -59,7 +59,7 @@ def replica(url: str) -> dict[str, Any]:
 
 
 def sqlite(config: dict[str, Any]) -> dict[str, Any]:
-    Path(config["NAME"]).resolve().parent.mkdir(parents=True, exist_ok=True)
+    make_folder(Path(config["NAME"]))
     options = {
         "transaction_mode": "IMMEDIATE",  # a writer waits its turn instead of failing half-way
         "timeout": 20,
@@ -83,6 +83,15 @@ def postgresql(config: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
 
 def database_url(value: str) -> None:
     check(value, r"(sqlite|postgres(ql)?)://", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
+    if value.startswith("sqlite:"):
+        make_folder(Path(parse(value)["NAME"]))
+
+
+def make_folder(file: Path) -> None:
+    try:
+        file.resolve().parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        raise ValidationError("needs a file in a folder that the service may write to") from None
 
 
 def replica_url(primary_url: str) -> Callable[[str], None]:

@@ -51,10 +51,13 @@ def host_names(values: list[str]) -> None:
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
+REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
+
+
 def redis_url(value: str) -> None:
     try:
-        is_known = not value or bool(re.match(r"(rediss?(\+sentinel)?|unix)://.", value) and Pool.from_url(value))
-    except ValueError:
+        is_known = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
+    except (ValueError, TypeError):  # the latter for a parameter that a connection does not take
         is_known = False
     if not is_known:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")

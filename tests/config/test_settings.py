@@ -61,6 +61,7 @@ BAD: dict[str, list[str | None]] = {
         "mysql://u:hunter2@host/name",
         "sqlite://",
         "sqlite:hunter2",
+        "sqlite:////etc/passwd/hunter2/db.sqlite3",
     ],
     "DATABASE_REPLICA_URL": ["hunter2", "postgresql://u:hunter2@host,/name", "sqlite:///file"],
     "REDIS_URL": [
@@ -71,6 +72,8 @@ BAD: dict[str, list[str | None]] = {
         "redis://:hunter2@host:port/0",
         "redis://:hunter2@host:70000/0",
         "redis://:hunter2@[::1/0",
+        "redis://:hunter2@host/0?foo=1",
+        "redis://:hunter2@host/abc",
         "redis+sentinel://:hunter2@host:26379",
         "redis+sentinel://:hunter2@host:26379/",
         "redis+sentinel://:hunter2@host:port/master/0",
