@@ -1,5 +1,6 @@
 """The commands for shops and tokens: what stands on standard output is a contract, everything else is elsewhere."""
 
+import json
 import re
 from datetime import timedelta
 from io import StringIO
@@ -191,10 +192,12 @@ def test_no_other_text_revokes_a_token(db: None) -> None:
         assert_refused("revoke_token", text)
 
 
-def test_a_database_that_can_not_be_reached_is_one_line() -> None:
+def test_a_database_that_can_not_be_reached_is_one_line_and_a_warning_in_the_log() -> None:
     code, out, err = run_command("create_shop", "Own", DATABASE_URL="postgresql://u:hunter2@127.0.0.1:1/none")
-    assert (code, out, len(err.splitlines())) == (1, "", 1)
-    assert "the database can't be used" in err
+    assert (code, out) == (1, "")
+    logged, said = err.splitlines()
+    assert json.loads(logged)["logger"] == "database.hosts"
+    assert said.startswith("CommandError: the database can't be used: ")
     assert "hunter2" not in err
 
 
