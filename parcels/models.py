@@ -105,7 +105,8 @@ class ParcelNumber(models.Model):
 
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = KeyField(max_length=MAX_KEY_LENGTH)
-    parcel = models.ForeignKey(Parcel, on_delete=models.CASCADE, related_name="numbers")
+    # Found along the unique constraint, which begins with it.
+    parcel = models.ForeignKey(Parcel, on_delete=models.CASCADE, related_name="numbers", db_index=False)
     created_at = models.BigIntegerField(help_text="The parcel's, so that the newest is found along the index.")
 
     class Meta:

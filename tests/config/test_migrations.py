@@ -76,7 +76,7 @@ def narrowing(old: Any, new: Any) -> str | None:
     """Tell what a field no longer takes, or how its column changes; choices and texts are not the database's."""
     if old.null and not new.null and not new.has_db_default():
         return "the version before may leave it out"
-    if type(old) is not type(new) or old.unique is not new.unique or old.db_index is not new.db_index:
+    if type(old) is not type(new) or old.unique is not new.unique or new.db_index > old.db_index:
         return "its column changes"
     if (new.max_length or 0) < (old.max_length or 0):
         return "it becomes shorter"
