@@ -1,22 +1,18 @@
 """Every setting, read from the environment: with DEBUG off an insecure, malformed or missing value stops the start."""
 
-import os
-import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
-from cryptography.fernet import Fernet
 from django.http import HttpRequest
 from django.urls import reverse, reverse_lazy
-from environs import Env, EnvError, ValidationError, validate
+from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import databases
+from config import databases, values
 from shops.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -24,135 +20,19 @@ django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at r
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"  # what a first look writes
 env = Env()
-# Keys for a first look on one's own machine, which everybody knows.
-FIRST_LOOK_SECRET_KEY = "not-a-secret-" * 5
-FIRST_LOOK_CREDENTIALS_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-
-# --- What a value must look like. An error names the variable and what it needs, never the value. ---
-
-
-def secret(value: str) -> None:
-    """Refuse what Django's deployment check W009 calls insecure, and what everybody knows."""
-    if value == FIRST_LOOK_SECRET_KEY:
-        raise ValidationError("needs a key of your own: this one is public")
-    if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
-        raise ValidationError("needs 50 or more random characters")
-
-
-def secrets(values: list[str]) -> None:
-    for value in values:
-        secret(value)
-
-
-def host_names(values: list[str]) -> None:
-    if not values or not all(
-        re.fullmatch(r"\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\]", value) for value in values
-    ):
-        raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
-
-
-REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
-
-
-def redis_url(value: str) -> None:
-    try:
-        is_known = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
-    except (ValueError, TypeError):  # the latter for a parameter that a connection does not take
-        is_known = False
-    if not is_known:
-        raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
-
-
-RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
-
-
-def rate(value: str) -> None:
-    if not RATE.fullmatch(value):
-        raise ValidationError("needs COUNT/PERIOD, such as 100/60s")
-
-
-def parse_rate(value: str) -> tuple[int, int]:
-    """Requests and seconds of a rate such as ``100/60s`` or ``5000/h``."""
-    requests, times, unit = RATE.fullmatch(value).groups()  # type: ignore[union-attr]  # it is validated
-    return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
-
-
-def http_url(value: str) -> None:
-    try:
-        parts = urlsplit(value)
-        is_known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_known = False
-    if not is_known or not re.fullmatch(r"[!-~]+", value) or "#" in value:
-        raise ValidationError("needs an http or https URL")
-
-
-def http_url_or_none(value: str) -> None:
-    if value:
-        http_url(value)
-
-
-def base_url(value: str) -> None:
-    http_url_or_none(value)
-    if "?" in value:
-        raise ValidationError("needs an http or https URL that a path can be added to")
-
-
-def folder(value: str) -> None:
-    path = Path(value)
-    there = next(place for place in [path, *path.absolute().parents] if place.exists())
-    if not value or not there.is_dir() or not os.access(there, os.W_OK):
-        raise ValidationError("needs a folder that the service may write to")
-
-
-def above_zero(value: float) -> None:
-    if not 0 < value < 86_400:  # noqa: PLR2004 - a day
-        raise ValidationError("needs a number above 0")
-
-
-def fernet_keys(values: list[str]) -> None:
-    if not DEBUG and FIRST_LOOK_CREDENTIALS_KEY in values:
-        raise ValidationError("needs keys of your own: one of these is public")
-    try:
-        is_valid = bool([Fernet(value) for value in values])
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        raise ValidationError("needs Fernet keys, comma-separated, newest first")
-
-
-def count(value: int) -> None:
-    if value < 0:
-        raise ValidationError("needs 0 or more")
-
-
-def whole_days(value: int | None) -> None:
-    if value is not None and not 1 <= value <= 36_500:  # noqa: PLR2004 - a hundred years
-        raise ValidationError("needs whole days, 1 to 36500")
-
-
-def port(value: int) -> None:
-    if not 0 < value < 65_536:  # noqa: PLR2004 - TCP's
-        raise ValidationError("needs a port, 1 to 65535")
-
-
-def port_or_none(value: int) -> None:
-    if value:
-        port(value)
-
 
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
-    SECRET_KEY = env.str("SECRET_KEY", FIRST_LOOK_SECRET_KEY)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=host_names)
+    SECRET_KEY = env.str("SECRET_KEY", values.FIRST_LOOK_SECRET_KEY)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=values.host_names)
 else:
-    SECRET_KEY = env.str("SECRET_KEY", validate=secret)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=host_names)
+    SECRET_KEY = env.str("SECRET_KEY", validate=values.secret)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=values.host_names)
 # What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], validate=secrets)
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=count)
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], validate=values.secrets)
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=values.count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
 # A probe knows neither https nor the service's name.
@@ -302,8 +182,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- The rate limit ---
 
-RATE_LIMIT = parse_rate(env.str("RATE_LIMIT", "100/60s", validate=rate))
-REDIS_URL = env.str("REDIS_URL", "", validate=redis_url)
+RATE_LIMIT = values.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=values.rate))
+REDIS_URL = env.str("REDIS_URL", "", validate=values.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
     # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
@@ -338,30 +218,29 @@ if not REDIS_URL:
 DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
-ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=http_url)
+ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=values.http_url)
 # Whoever changes the shipping endpoint only has no tracking service to ask.
 OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
-ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=http_url_or_none)
+ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=values.http_url_or_none)
 CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
     "alpha": {"url": ALPHA_URL, "tracking_url": ALPHA_TRACKING_URL or None},
-    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=http_url)},
+    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=values.http_url)},
 }
-CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=above_zero)
-CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=above_zero)
+CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=values.above_zero)
+CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=values.above_zero)
 # A purchase is nobody's any more when it is this much older than the carrier's deadline,
-LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=above_zero)
+LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=values.above_zero)
 # and a parcel that the carrier does not know by then (its search may need minutes) was not made.
-RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=above_zero)
+RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=values.above_zero)
 
 if DEBUG:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", [FIRST_LOOK_CREDENTIALS_KEY], validate=fernet_keys)
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", [values.FIRST_LOOK_CREDENTIALS_KEY], validate=values.fernet_keys)
 else:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=fernet_keys)
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=values.own_fernet_keys)
 STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=base_url)
-BUCKET = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")
-LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=BUCKET)
-LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else folder)
+PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=values.base_url)
+LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=values.BUCKET)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else values.folder)
 
 
 def aws_keys() -> dict[str, str | None]:
@@ -372,9 +251,6 @@ def aws_keys() -> dict[str, str | None]:
     if len(missing) == 1:
         raise EnvError(f'Environment variable "{missing[0]}" not set: the two AWS keys go together')
     return keys
-
-
-REGION = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 
 
 def label_storage(bucket: str) -> dict[str, Any]:
@@ -388,8 +264,8 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "bucket_name": bucket,
             **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
-            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=REGION),
-            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=http_url_or_none) or None,
+            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=values.REGION),
+            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=values.http_url_or_none) or None,
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
@@ -418,25 +294,25 @@ STORAGES = {
 
 # --- How many days things are kept, for `apply_retention`; None is for ever ---
 
-KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=whole_days)
-KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=whole_days)
-KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=whole_days)
-KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=whole_days)
-KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=whole_days)
+KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=values.whole_days)
+KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=values.whole_days)
+KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=values.whole_days)
+KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=values.whole_days)
+KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=values.whole_days)
 
 # --- Serving ---
 
 SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
-SERVE_PORT = env.int("SERVE_PORT", 8000, validate=port)
-SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=above_zero)
+SERVE_PORT = env.int("SERVE_PORT", 8000, validate=values.port)
+SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=values.above_zero)
 # More than calls to carriers may hang in, or a sick carrier would hold up the look-ups.
-SERVE_THREADS = env.int("SERVE_THREADS", len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY + 2, validate=above_zero)
-SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=above_zero)
-KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=above_zero)
-GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=above_zero)
-STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=above_zero)
+SERVE_THREADS = env.int("SERVE_THREADS", len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY + 2, validate=values.above_zero)
+SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=values.above_zero)
+KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=values.above_zero)
+GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=values.above_zero)
+STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=values.above_zero)
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
-METRICS_PORT = env.int("METRICS_PORT", 0, validate=port_or_none)
+METRICS_PORT = env.int("METRICS_PORT", 0, validate=values.port_or_none)
 
 # --- Logs ---
 
