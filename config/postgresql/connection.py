@@ -33,10 +33,14 @@ class Connection(psycopg.Connection[Any]):
         self.host: Host = (self.info.host, str(self.info.port))
 
     def wait_for_answer(self, timeout_s: float) -> None:
-        """Raise psycopg.OperationalError unless the server answers, now."""
+        """Raise psycopg.OperationalError, and close, unless the server answers now."""
         self.patience, usual = Patience(timeout_s), self.patience
-        self.autocommit = True
-        self.execute("SELECT 1", prepare=False)
+        try:
+            self.autocommit = True
+            self.execute("SELECT 1", prepare=False)
+        except BaseException:
+            self.close()
+            raise
         self.patience = usual
 
     @property

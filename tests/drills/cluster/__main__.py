@@ -62,12 +62,17 @@ def main() -> None:
         scene, port = set_up(stack)
         numbers, orders = import_parcels()
         keys: dict[str, list[Answer]] = {}
+        faults: list[str] = []
         for name in options.acts or ACTS:
             load = Load(scene.world, port, options.rate, numbers, orders)
             play(name, scene, load)
             keys |= load.keys
-            scene.cluster.wait_until_healthy()
-        faults = settle(scene.world, keys)
+            try:
+                scene.cluster.wait_until_healthy()
+            except RuntimeError as error:  # what was bought is compared all the same
+                faults.append(f"after {name}: {error}")
+                break
+        faults += settle(scene.world, keys)
     print(f"\n{len(faults)} faults, {time.monotonic() - started_at:.0f} s")
     for fault in faults[:20]:
         print(f"  FAULT {fault}")
@@ -146,7 +151,7 @@ def import_parcels() -> tuple[list[str], list[str]]:
 def play(name: str, scene: Scene, load: Load) -> None:
     """Put the scene under load, let the act happen, print what came back."""
     act = ACTS[name]
-    print(f"\n{act.__doc__}")
+    print(f"\n{(act.__doc__ or name).splitlines()[0]}")
     with load:
         time.sleep(CALM_S)
         after = act(scene)
@@ -221,13 +226,16 @@ def primary_killed(scene: Scene) -> Iterator[str]:
 
 
 def primary_frozen(scene: Scene) -> Iterator[str]:
-    """The primary's host frozen (SIGSTOP), silent on open connections; thawed when another has taken over."""
+    """The primary's host frozen (SIGSTOP), silent on open connections; reset when another has taken over.
+
+    A watchdog resets it in a cluster. Thawed instead, Patroni 3.0.2 (Debian 12's) may overwrite the new leader's key in
+    etcd, and the new primary's transactions are undone: its pull request 2689 mended that.
+    """
     node = scene.cluster.node("leader")
     node.signal_all(signal.SIGSTOP)
-    try:
-        yield from wait_for_successor(scene, node)
-    finally:
-        node.signal_all(signal.SIGCONT)
+    yield from wait_for_successor(scene, node)
+    node.kill()
+    node.start()
     time.sleep(5)
 
 

@@ -145,7 +145,7 @@ class Cluster:
         deadline = time.monotonic() + HEALTHY_S
         while not is_enough(list(self.roles().values())):
             if time.monotonic() > deadline:
-                logs = "\n".join((node.folder / "log").read_text()[-1500:] for node in self.nodes)
+                logs = "\n".join((node.folder / "log").read_text()[-4000:] for node in self.nodes)
                 raise RuntimeError(f"the database is {self.roles()} after {HEALTHY_S} s\n{logs}")
             time.sleep(0.2)
 
