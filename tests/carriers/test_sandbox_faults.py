@@ -23,7 +23,7 @@ from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT
 
 Outcome = PurchasedLabel | CarrierError
 DEADLINE_S = 0.5
-MARGIN_S = 0.5
+MARGIN_S = 3.0
 PATIENCE_S = 10.0
 LATE_S = 1.0  # later than the deadline
 LABEL, UNKNOWN, UNAVAILABLE = PurchasedLabel, OutcomeUnknown, CarrierUnavailable
