@@ -62,7 +62,7 @@ def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
         started_s = time.monotonic()
         with pytest.raises(OutcomeUnknown) as caught:
             buyer.create_label(shipment("beta", 2), CREDENTIALS["beta"])
-    assert 0.75 < time.monotonic() - started_s < 1.6
+    assert 0.75 < time.monotonic() - started_s < 4
     assert caught.value.made_numbers == ("6A1234561", "6A1234562")
     assert len(server.requests) == 2
 
