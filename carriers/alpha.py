@@ -62,6 +62,7 @@ class AlphaClient:
     """Buys labels at alpha's shipping service; without a tracking URL nothing can be asked afterwards."""
 
     name = CARRIER
+    purchase_operation = alpha_message.PURCHASE
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE

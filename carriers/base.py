@@ -157,6 +157,7 @@ class Carrier(Protocol):
     name: str
     max_parcels: int
     max_reference_length: int
+    purchase_operation: str
     pickup_point_code: re.Pattern[str]
     product_code: re.Pattern[str]
     max_goods_length: int

@@ -76,6 +76,7 @@ class BetaClient:
     """Buys labels at beta's label service; an unused one is not billed, and none can be found again."""
 
     name = CARRIER
+    purchase_operation = PURCHASE
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE

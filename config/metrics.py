@@ -20,8 +20,9 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 
 from carriers import CARRIERS
+from carriers.errors import CredentialsRejected
 from config.checking import Check
-from labels.metrics import RESTING
+from labels.metrics import CALLS, PURCHASES, RESTING
 from labels.models import LabelState, ShippingLabel
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
@@ -140,8 +141,12 @@ def touch() -> None:
     for group in ("shop", "address"):
         for counter in (REFUSALS, LET_THROUGH, FAILURES):
             counter.labels(group).inc(0)
-    for carrier in CARRIERS:
-        RESTING.labels(carrier).set(0)
+    # What alerts are made of begins at nought: a series that comes with its first event shows no increase.
+    for name, carrier in CARRIERS.items():
+        RESTING.labels(name).set(0)
+        CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
+        for state in LabelState.values:
+            PURCHASES.labels(name, state)
 
 
 def clear_folder() -> None:

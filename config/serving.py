@@ -1,6 +1,7 @@
 """How the service is served: one granian, its workers forked from a process in which everything is loaded."""
 
 import copy
+import ctypes
 import importlib
 import logging
 import os
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
 
 APPLICATION = "config.wsgi"
+MOST = 1000  # workers, or threads in one
+PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent ends
 logger = logging.getLogger("service.start")
 
 
@@ -43,12 +46,15 @@ class Plan:
 def serve(plan: Plan) -> None:
     """Serve until SIGTERM or SIGINT, and then until what is in flight has been answered. Raise ServingError."""
     check_timeouts()
+    check_count("workers", plan.workers)
+    check_count("threads", plan.threads)
     check_threads(plan.threads)
     check_port(plan.host, plan.port)
     if settings.METRICS_PORT:
-        check_port(settings.METRICS_HOST, settings.METRICS_PORT)
+        check_metrics_port(plan.port)
         prepare_metrics()
     preload()
+    look_up_regularly()
     os.register_at_fork(after_in_child=end_when_told)
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)
@@ -67,6 +73,11 @@ def check_timeouts() -> None:
             f" take (CARRIER_TIMEOUT and {purchase_s - settings.CARRIER_TIMEOUT:g} s), and below STOP_TIMEOUT"
             f" ({settings.STOP_TIMEOUT} s)"
         )
+
+
+def check_count(name: str, value: int) -> None:
+    if not 0 < value <= MOST:
+        raise ServingError(f"{value} {name} can't be served with: needs 1 to {MOST}")
 
 
 def check_threads(threads: int) -> None:
@@ -88,10 +99,20 @@ def check_port(host: str, port: int) -> None:
         raise ServingError(f"port {port} of {host} can't be used: {error}") from None
 
 
+def check_metrics_port(public_port: int) -> None:
+    """Raise ServingError unless the port for metrics is free and not the public one, which would answer with either."""
+    if public_port == settings.METRICS_PORT:
+        raise ServingError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
+    check_port(settings.METRICS_HOST, settings.METRICS_PORT)
+
+
 def prepare_metrics() -> None:
     """Empty the folder for figures. The library looks for it when it is imported, so a new one takes a new start."""
     if metrics.FOLDER in os.environ:
-        metrics.clear_folder()
+        try:
+            metrics.clear_folder()
+        except OSError as error:
+            raise ServingError(f"{metrics.FOLDER} can't be used: {error.strerror}") from None
         return
     os.environ[metrics.FOLDER] = tempfile.mkdtemp(prefix="parcel-service-metrics-")
     os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself
@@ -104,16 +125,29 @@ def preload() -> None:
 
 
 def end_when_told() -> None:
-    """Let a SIGTERM end a worker that is not ready yet, and so has nothing in flight.
+    """Let a SIGTERM, which comes when the parent dies too, end a worker that is not ready and has nothing in flight.
 
     It is born with its parent's handlers, which would swallow the signal, and the end would wait for GRACEFUL_TIMEOUT.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def look_up_regularly() -> None:
+    """Let the main thread, which waits without end, look up every second, and see a signal that it has missed.
+
+    Python notes a signal and acts on it when the wait is interrupted. One that comes in the instant before the wait
+    begins interrupts nothing.
+    """
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
 
 
 def load() -> "WSGIHandler":
     """Make a worker ready; it runs in the worker."""
+    look_up_regularly()
     if settings.METRICS_PORT:
         metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
     application: WSGIHandler = importlib.import_module(APPLICATION).application

@@ -62,7 +62,12 @@ def remove_pdf(label: ShippingLabel) -> int:
 def erase(label_ids: Sequence[str]) -> int:
     """Take the people out of those that are over, within the caller's transaction; return how many that were."""
     over = ShippingLabel.objects.over().order_by("id").select_for_update(of=("self",))
-    return sum(anonymise(over.filter(id__in=ids)) for ids in batches(label_ids))
+    erased = 0
+    for ids in batches(label_ids):
+        erased += anonymise(over.filter(id__in=ids))
+        past_promise = ShippingLabel.objects.over().filter(id__in=ids, finished_at__lt=timezone.now() - KEY_PROMISE)
+        past_promise.update(idempotency_key=None, body_digest="")
+    return erased
 
 
 def anonymise(rows: QuerySet[ShippingLabel]) -> int:
@@ -76,9 +81,8 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     now = timezone.now()
     notes = {"reference": "", "pickup_point_code": "", "error_message": ""}
     for addresses, ids in alike.items():
-        labels = ShippingLabel.objects.filter(id__in=ids)
-        labels.update(**orjson.loads(addresses), **notes, addresses_removed_at=now)
-        labels.filter(finished_at__lt=now - KEY_PROMISE).update(idempotency_key=None, body_digest="")
+        rows_alike = ShippingLabel.objects.filter(id__in=ids)
+        rows_alike.update(**orjson.loads(addresses), **notes, addresses_removed_at=now)
     return sum(map(len, alike.values()))
 
 

@@ -23,7 +23,7 @@ from tests.conftest import PARCELS, SEARCH
 from tests.factories import AccessTokenFactory, ShopFactory
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
-from tests.processes import Server, free_port, served
+from tests.processes import Server, free_port, run_command, served
 
 pytestmark = pytest.mark.real_services
 PATIENCE_S = 20.0
@@ -131,6 +131,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20
     assert found['carrier_resting{carrier="alpha"}'] == 0
+    assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # an alert sees the first one, too
 
 
 def test_the_figures_of_several_processes_are_one_whichever_is_asked(transactional_db: None, tmp_path: Path) -> None:
@@ -245,3 +246,37 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
         settings.METRICS_PORT = port
         with pytest.raises(CommandError, match=f"port {port} of 127.0.0.1 can't be used"):
             call_command("serve", port=free_port())
+
+
+# --- Refusing ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "said"),
+    [
+        (["--threads", "0"], {}, "0 threads can't be served with: needs 1 to 1000"),
+        (["--threads", "-3"], {}, "-3 threads can't be served with: needs 1 to 1000"),
+        (["--workers", "0"], {}, "0 workers can't be served with: needs 1 to 1000"),
+        (["--workers", "1001"], {}, "1001 workers can't be served with: needs 1 to 1000"),
+        (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
+        (["--port", "9"], {"METRICS_PORT": "9"}, "METRICS_PORT is the public port 9: it needs one of its own"),
+        (
+            [],
+            {"METRICS_PORT": "9", "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
+            "PROMETHEUS_MULTIPROC_DIR can't be used",
+        ),
+    ],
+)
+def test_what_can_not_be_served_with_is_one_line(
+    arguments: list[str], settings: dict[str, str], said: str, transactional_db: None
+) -> None:
+    code, out, err = run_command("serve", *arguments, stdin=b"", **settings)
+    assert (code, out) == (1, "")
+    assert said in err.splitlines()[-1]
+
+
+def test_workers_whose_parent_is_killed_end_too(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", workers=2) as server:
+        until(lambda: server.log.read_text().count("Started worker-") == 2)
+        server.process.kill()
+        until(lambda: is_refused(server.port))

@@ -134,6 +134,12 @@ def test_upper_and_lower_case_make_no_difference(spelling: str, own: Caller) -> 
     assert traces() == []
 
 
+@pytest.mark.parametrize("address", ["aéb@example.com", "AÉB@example.com", "ß@example.com", "ﬁ@example.com"])
+def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Caller) -> None:
+    import_parcel(own.shop, customerEmail=address)
+    assert run("own", address)[0] == "1 parcels"
+
+
 @pytest.mark.parametrize(
     "another",
     ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],

@@ -106,6 +106,15 @@ def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own
     assert rows() == before
 
 
+def test_a_key_stays_for_its_own_time_when_the_addresses_go(own: Caller, settings: Settings) -> None:
+    settings.KEEP_LABEL_ADDRESSES_DAYS, settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 5, 30
+    label = bought_label(own.shop, days_ago=10, idempotency_key="k", body_digest="d")
+    run()
+    label.refresh_from_db()
+    assert label.addresses_removed_at is not None
+    assert (label.idempotency_key, label.body_digest) == ("k", "d")
+
+
 def test_the_addresses_time_is_the_pdfs_too_where_that_is_shorter(own: Caller, settings: Settings) -> None:
     settings.KEEP_LABEL_ADDRESSES_DAYS = 30
     for pdf_days in (None, 400):

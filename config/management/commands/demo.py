@@ -1,5 +1,6 @@
 """Shows the service at work: sample parcels, both carriers' sandbox, the service itself, and what to paste."""
 
+import fcntl
 import os
 import secrets
 import signal
@@ -7,7 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
@@ -19,6 +21,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
+from django.db import connection
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
@@ -77,15 +80,16 @@ class Command(commands.Command):
             check_port(HOST, port)
         except ServingError as error:
             raise CommandError(str(error)) from None
-        call_command("migrate", verbosity=0)
-        parcel = seed_parcels()
-        seed_contracts()
-        token = fresh_token()
-        password = fresh_password()
         url = f"http://{HOST}:{port}"
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
+                stack.enter_context(alone())
+                call_command("migrate", verbosity=0)
+                parcel = seed_parcels()
+                seed_contracts()
+                token = fresh_token()
+                password = fresh_password()
                 sandbox = stack.enter_context(SandboxServer(HOST))
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
@@ -96,6 +100,20 @@ class Command(commands.Command):
                 server.wait()
             except KeyboardInterrupt:
                 self.stdout.write("\nThe demonstration has ended.")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep a second demonstration off the same file, whose token it would revoke; raise CommandError."""
+    if connection.vendor != "sqlite":
+        yield
+        return
+    with Path(f"{connection.settings_dict['NAME']}.demo").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CommandError(f"another demonstration is running on {connection.settings_dict['NAME']}") from None
+        yield
 
 
 def seed_parcels() -> dict[str, Any]:
