@@ -143,6 +143,13 @@ _ALL: Final = (
         "A fault of ours.",
         "Retry a look-up later, an order only with its Idempotency-Key. Report it with the X-Request-Id.",
     ),
+    PlainError(
+        "too_busy",
+        (HTTPStatus.SERVICE_UNAVAILABLE,),
+        "Too many requests with a body are under way. This one was not read: send it again in a second.",
+        "The service has no thread left to wait for this request's body. Nothing was read, counted or bought.",
+        "Send the same again after the seconds in Retry-After, with or without an Idempotency-Key.",
+    ),
 )
 
 PLAIN_ERRORS: Final[Mapping[str, PlainError]] = MappingProxyType({error.name: error for error in _ALL})

@@ -26,6 +26,7 @@ UNKNOWN_PATH = (
     "There is nothing at this path. Paths are case-sensitive and have no slash at the end; see /openapi.json."
 )
 UNREADABLE = "The request can't be read. Send at most 1000 query parameters, percent-encoded as UTF-8."
+TOO_BUSY = "Too many requests with a body are under way. This one was not read: send it again in a second."
 UNEXPECTED = "The server failed to answer this request. Quote the X-Request-Id header when you report it."
 
 
@@ -91,6 +92,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if request.path_info.startswith(API_PREFIXES):
         return error_response(HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
     return defaults.server_error(request)
+
+
+def too_busy(request: HttpRequest) -> HttpResponse:
+    """Refuse a request whose body there is no thread to wait for."""
+    if request.path_info.startswith(API_PREFIXES):
+        response = error_response(HTTPStatus.SERVICE_UNAVAILABLE, TOO_BUSY)
+    else:
+        response = HttpResponse(TOO_BUSY, status=HTTPStatus.SERVICE_UNAVAILABLE, content_type="text/plain")
+    response["Retry-After"] = "1"
+    return response
 
 
 @csrf_exempt

@@ -18,8 +18,8 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config import logs, metrics
-from config.errors import API_PREFIXES, error_response
+from config import bodies, logs, metrics
+from config.errors import API_PREFIXES, error_response, too_busy
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
@@ -39,7 +39,7 @@ class RequestMiddleware:
         request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIXES)
-        response = self.api_response(request) if is_api else self.get_response(request)
+        response = self.api_response(request) if is_api else self.answer(request)
         response.headers["X-Request-Id"] = request_id
         record(request, response, time.perf_counter() - started_at)
         return response
@@ -50,13 +50,23 @@ class RequestMiddleware:
         except DisallowedHost:
             response: HttpResponse = error_response(HTTPStatus.BAD_REQUEST, HOST_UNKNOWN)
         else:
-            response = self.get_response(request)
+            response = self.answer(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
         headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
         return response
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        """Pass a request on; one with a body that finds no place is refused, and its body is not read."""
+        if not bodies.comes_with(request.META):
+            return self.get_response(request)
+        try:
+            with bodies.places.hold():
+                return self.get_response(request)
+        except bodies.NoPlaceError:
+            return too_busy(request)
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:

@@ -17,7 +17,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
 
-from config import metrics
+from config import bodies, metrics
 from labels.persistence import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def serve(plan: Plan) -> None:
         prepare_metrics()
     preload()
     look_up_regularly()
+    bodies.places.limit(threads=plan.threads)  # each worker is forked with places of its own
     os.register_at_fork(after_in_child=end_when_told)
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)

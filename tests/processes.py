@@ -73,7 +73,7 @@ def served(
     settings: dict[str, str] | None = None,
     *,
     workers: int = 1,
-    threads: int = 2,
+    threads: int = 3,
     with_metrics: bool = False,
 ) -> Iterator[Server]:
     """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""

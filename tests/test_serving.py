@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from carriers.sandbox.server import SandboxServer
+from config.error_catalogue import PLAIN_ERRORS
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import PARCELS, SEARCH
-from tests.factories import AccessTokenFactory, ShopFactory
+from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
 from tests.processes import Server, free_port, run_command, served
@@ -113,6 +115,68 @@ def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_b
         assert (status, server.process.wait(PATIENCE_S)) == (201, 0)
     label = ShippingLabel.objects.get()
     assert (label.state, label.id) == (LabelState.GENERATED, json.loads(content)["id"])
+
+
+# --- Bodies that stall ---
+
+OF_KNOWN_LENGTH, IN_CHUNKS = "Content-Length: 1000", "Transfer-Encoding: chunked"
+A_FORM = ("Content-Type: application/x-www-form-urlencoded", f"Cookie: csrftoken={'c' * 32}")
+
+
+@contextmanager
+def stalled(port: int, path: str, *headers: str) -> Iterator[None]:
+    """Announce a body and send four bytes of it; a thread waits for the rest when this yields."""
+    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Expect: 100-continue", *headers, "", ""]
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+        connection.sendall("\r\n".join(head).encode())
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"  # said when the body is asked for
+        connection.sendall(b"3e8\r\nhalf" if IN_CHUNKS in headers else b"half")
+        yield
+
+
+@contextmanager
+def all_places_taken(port: int, token: str) -> Iterator[None]:
+    """Stall three bodies, each in its own way."""
+    an_order = (f"Authorization: Bearer {token}", "Content-Type: application/json")
+    with (
+        stalled(port, SHIPMENTS, *an_order, OF_KNOWN_LENGTH),
+        stalled(port, SHIPMENTS, *an_order, IN_CHUNKS),
+        stalled(port, "/admin/login/", *A_FORM, OF_KNOWN_LENGTH),
+    ):
+        yield
+
+
+def statuses_of_posts(server: Server) -> list[int]:
+    """Those that were answered, refusals left out."""
+    lines = [json.loads(line) for line in server.log.read_text().splitlines() if '"method":"POST"' in line]
+    return sorted(line["status"] for line in lines if line["status"] != 503)
+
+
+def test_bodies_that_stall_leave_a_thread_for_what_has_none(
+    transactional_db: None, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    shop, token = buyer()
+    number = import_parcel(shop)["trackingId"]
+    bearer = ("Authorization", f"Bearer {token}")
+    an_order = ("POST", SHIPMENTS, [bearer, ("Content-Type", "application/json")], json.dumps(order()).encode())
+    said = PLAIN_ERRORS["too_busy"].message
+    settings = {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)
+    with served(tmp_path / "log", settings, threads=4) as server:
+        with all_places_taken(server.port, token):
+            for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/login/"):
+                assert ask(server.port, "GET", path, [bearer])[0] == 200, path
+            status, headers, content = ask(server.port, *an_order)
+            assert (status, headers["retry-after"], headers["cache-control"]) == (503, "1", "no-store")
+            assert json.loads(content) | {"timestamp": ""} == {"message": said, "statusCode": 503, "timestamp": ""}
+            status, headers, content = ask(server.port, "POST", "/admin/login/", body=b"username=a")
+            assert (status, headers["retry-after"], headers["content-type"]) == (503, "1", "text/plain")
+            assert content.decode() == said
+            assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
+        until(lambda: statuses_of_posts(server) == [400, 400, 403])
+        assert ask(server.port, *an_order)[0] == 201
+        with all_places_taken(server.port, token):  # so every place was given back
+            assert ask(server.port, "GET", "/livez")[0] == 200
+    assert sandbox.calls() == 1
 
 
 # --- Staying ---

@@ -39,6 +39,7 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
         415: ("media_type_unsupported",),
         422: ("IDEMPOTENCY_KEY_REUSED",),
         502: of_carriers("CREDENTIALS_REJECTED", "UNAVAILABLE", "OUTCOME_UNKNOWN"),
+        503: ("too_busy",),
         **LABEL,
         **ANYWHERE,
         500: ("unexpected", "LABEL_STORAGE_UNAVAILABLE"),
@@ -61,7 +62,7 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
 PUBLIC: Final = {"openLabelPdf"}
 # After the token was found valid, so that the request is counted for the shop.
 COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502}
-UNCOUNTED: Final = {401, 403}
+UNCOUNTED: Final = {401, 403, 503}
 
 TITLES: Final = {
     400: "The request is wrong",
@@ -76,6 +77,7 @@ TITLES: Final = {
     429: "Too many requests",
     500: "A fault of ours",
     502: "The carrier's failure",
+    503: "Too busy",
 }
 HEADERS: Final[dict[str, Json]] = {
     "XRequestId": {
@@ -99,7 +101,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string", "pattern": '^"shop";r=[0-9]+;t=[0-9]+$', "examples": ['"shop";r=99;t=47']},
     },
     "RetryAfter": {
-        "description": "Seconds to wait; a request after that is not refused for the same reason.",
+        "description": "Seconds to wait; after a 429, a request after that is not refused for the same reason.",
         "required": True,
         "schema": {"type": "integer", "minimum": 1, "examples": [31]},
     },
@@ -214,6 +216,7 @@ def headers(operation: str, status: int) -> Json:
         405: {"Allow": "Allow"},
         409: {"Retry-After": "RetryAfter"},
         429: {"Retry-After": "RetryAfter"},
+        503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
     return {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}

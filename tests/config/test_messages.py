@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 
 from config.error_catalogue import PLAIN_ERRORS
 from labels import storage
+from tests.config.test_bodies import all_places_held
 from tests.conftest import PARCELS, SEARCH, Caller, Nobody, Response, assert_error
 from tests.labels.orders import SHIPMENTS, order, post
 
@@ -49,6 +50,11 @@ def a_link_to_nothing(world: World) -> Response:
     return world.nobody.get(storage.FILES_PATH + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
 
 
+def as_many_bodies_as_there_are_places_for(world: World) -> Response:
+    with all_places_held(threads=2):
+        return post(world.own, order())
+
+
 def with_a_token(token: str, path: str) -> Callable[[World], Response]:
     return lambda world: world.nobody.get(path, headers={"Authorization": f"Bearer {token}"})
 
@@ -73,6 +79,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),
     ("limit_exceeded", 429, too_many_requests),
     ("unexpected", 500, a_broken_database),
+    ("too_busy", 503, as_many_bodies_as_there_are_places_for),
 ]
 
 
