@@ -113,7 +113,7 @@ def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_
     ("chunks", "kind", "status", "message"),
     [
         ([b'{"orderId":"1"', b"}"], b"application/json", 400, "carrierCode: is required."),
-        ([], b"application/json", 400, "not valid JSON"),
+        ([], b"application/json", 400, "The body is empty. Send JSON."),
         ([b"{nope"], b"application/json", 400, "not valid JSON"),
         ([b" " * 2**19] * 3, b"application/json", 413, "1 MiB"),
         ([b"<a/>"], b"text/xml", 415, "Content-Type: application/json"),
