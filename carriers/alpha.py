@@ -66,7 +66,7 @@ class AlphaClient:
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
-    pickup_point_form = "4 digits and a letter"
+    pickup_point_form = "4 digits and a capital letter"
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(

@@ -11,6 +11,8 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from shops.strict import EMPTY_BODY
+
 MAX_BODY_BYTES = 1024 * 1024
 
 
@@ -41,6 +43,8 @@ class JSONParser(BaseParser):
         body = stream.read(MAX_BODY_BYTES + 1)
         if len(body) > MAX_BODY_BYTES:
             raise BodyTooLargeError
+        if not body:  # it came in chunks: for one that says its length, no parser is asked
+            raise ParseError(EMPTY_BODY)
         try:
             value = orjson.loads(body)
             orjson.dumps(value)  # it reads deeper nesting than it writes

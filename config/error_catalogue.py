@@ -41,7 +41,7 @@ _ALL: Final = (
         "body_not_json",
         (HTTPStatus.BAD_REQUEST,),
         "The body is not valid JSON: unexpected end of data: line 1 column 2 (char 1).",
-        "The body can't be parsed: broken JSON, NaN or infinity, invalid UTF-8, or nesting without end.",
+        "The body can't be parsed: nothing at all, broken JSON, NaN or infinity, invalid UTF-8, or endless nesting.",
         "Send UTF-8 JSON as a JSON library writes it.",
     ),
     PlainError(
@@ -97,8 +97,8 @@ _ALL: Final = (
         "pdf_not_found",
         (HTTPStatus.NOT_FOUND,),
         "This label's PDF is no longer kept.",
-        "The link is right, but the PDF was removed from the storage.",
-        "Tell us the label's id.",
+        "The link is right, but the PDF was removed, by its age as a rule. The label itself is still there.",
+        "Nothing is wrong: PDFs are kept for some time only. Tell us the label's id only if you still need its PDF.",
     ),
     PlainError(
         "path_unknown",

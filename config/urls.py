@@ -2,6 +2,8 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from config.docs import views as docs
@@ -17,7 +19,7 @@ urlpatterns = [
     re_path(r"^public/", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
-    path("", RedirectView.as_view(pattern_name="guide"), name="root"),
+    path("", csrf_exempt(require_safe(RedirectView.as_view(pattern_name="guide"))), name="root"),
     path("docs", docs.show_guide, name="guide"),
     path("docs/reference", docs.show_reference, name="reference"),
     path("docs/parcels.http", docs.download_collection, name="collection"),

@@ -12,7 +12,7 @@ from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import LabelState, ShippingLabel
-from shops.addresses import AddressSerializer, EmailField, TextField
+from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
 from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, put
 
 MAX_WEIGHT_KG = 30
@@ -36,6 +36,12 @@ class OrderedParcelSerializer(ObjectSerializer):
 class RecipientSerializer(AddressSerializer):
     """A postal address that parcels go to."""
 
+    phone = StringField(
+        required=False,
+        default="",
+        max_length=100,
+        help_text=f"{PHONE} May be empty, but not where the product is a pickup point.",
+    )
     email = EmailField(
         required=False,
         default="",
@@ -62,7 +68,7 @@ class LabelOrderSerializer(ObjectSerializer):
     pickupPointCode = StringField(
         required=False,
         default="",
-        help_text="The pickup point: 4 digits and a letter for alpha, 6 digits for beta. "
+        help_text="The pickup point: 4 digits and a capital letter for alpha, 6 digits for beta. "
         "Required for a pickup-point product.",
     )
     originAddress = AddressSerializer(

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound, ParseError, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +16,7 @@ from labels.errors import PdfUnavailableError, StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
+from shops.strict import EMPTY_BODY
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
@@ -30,6 +31,8 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
+        if request.stream is None:  # to DRF it is an empty form
+            raise ParseError(EMPTY_BODY)
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})

@@ -29,6 +29,8 @@ SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
 OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes whose Unicode category is another; phonenumbers knows the minus sign
 E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
+PHONE = "Phone number in any written form, read in the address's country and passed on as E.164."
+
 
 class TextField(StringField):
     """A string with something to read in it."""
@@ -74,13 +76,7 @@ class AddressSerializer(ObjectSerializer):
     city = TextField(help_text="Town.")
     zip = TextField(help_text="Postal code, as the country writes it.")
     countryCode = CountryField(help_text="The country's ISO 3166-1 alpha-2 code, in upper case.")
-    phone = StringField(
-        required=False,
-        default="",
-        max_length=100,
-        help_text="Phone number in any written form, read in the address's country and passed on as E.164. "
-        "May be empty, but not where the product is a pickup point.",
-    )
+    phone = StringField(required=False, default="", max_length=100, help_text=f"{PHONE} May be empty.")
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)

@@ -109,11 +109,20 @@ def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_
         assert hidden not in log
 
 
+def test_what_the_server_itself_refuses_is_as_the_guide_says(ports: list[int]) -> None:
+    get, host, end = b"GET " + SEARCH.encode(), b" HTTP/1.1\r\nHost: localhost\r\n", b"\r\n"
+    many = b"".join(b"X-%d: a\r\n" % number for number in range(100))
+    assert raw(ports[0], b"nonsense" + end + end) == (400, b"")
+    assert raw(ports[0], get + b"?email=" + b"x" * 2**16 + host + end) == (414, b"")
+    assert raw(ports[0], get + host + many + end) == (431, b"")
+    assert raw(ports[0], get + host + b"X: " + b"x" * 2**19 + end + end) == (431, b"")
+
+
 @pytest.mark.parametrize(
     ("chunks", "kind", "status", "message"),
     [
         ([b'{"orderId":"1"', b"}"], b"application/json", 400, "carrierCode: is required."),
-        ([], b"application/json", 400, "not valid JSON"),
+        ([], b"application/json", 400, "The body is empty. Send JSON."),
         ([b"{nope"], b"application/json", 400, "not valid JSON"),
         ([b" " * 2**19] * 3, b"application/json", 413, "1 MiB"),
         ([b"<a/>"], b"text/xml", 415, "Content-Type: application/json"),

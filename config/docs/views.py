@@ -7,9 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.utils.cache import patch_cache_control
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.html import escape
 from django.utils.safestring import mark_safe
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
@@ -35,9 +36,10 @@ def page(view: View) -> View:
         response = view(request)
         response["Content-Security-Policy"] = POLICY
         patch_cache_control(response, public=True, max_age=MAX_AGE_S)
+        patch_vary_headers(response, ["Accept-Encoding"])  # here, for a 304 to have it too
         return response
 
-    return require_safe(gzip_page(conditional_page(wrapped)))
+    return csrf_exempt(require_safe(gzip_page(conditional_page(wrapped))))  # another method is 405, not a missing form
 
 
 @page

@@ -24,7 +24,11 @@ Times are Unix time in milliseconds, but for a label's `createdAt`; weights are 
 **The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
 token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` says how long to wait.
 
-**Errors** have one shape, `Error`, whatever went wrong.
+**Errors** have one shape, `Error`, whatever went wrong. Only what comes from before the service has another, and no
+`X-Request-Id`: the server refuses a request that it can't read with an empty body (400 for broken HTTP, 414 for an
+address of more than 64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
+
+**Where the service is served over https**, plain http is answered with 301 to the same address with `https://`.
 """
 SETTINGS: Final[dict[str, Any]] = {
     "OAS_VERSION": "3.1.1",

@@ -145,10 +145,11 @@ _LABEL_ERRORS: Final[tuple[LabelError, ...]] = (
 )
 
 
-def error_body(name: str, status: int) -> Json:
-    """The body of an error of the catalogue, by its code or its name."""
+def error_body(name: str, status: int, methods: str) -> Json:
+    """The body of an error of the catalogue, by its code or its name, at a path that takes these methods."""
     if name in PLAIN_ERRORS:
-        return {"message": PLAIN_ERRORS[name].message, "statusCode": status, "timestamp": ERROR_TIME}
+        message = PLAIN_ERRORS[name].message.replace("GET, HEAD", methods)
+        return {"message": message, "statusCode": status, "timestamp": ERROR_TIME}
     return {"message": coded_message(name), "statusCode": status, "timestamp": ERROR_TIME, "code": name}
 
 

@@ -19,7 +19,7 @@ def of_carriers(*suffixes: str) -> tuple[str, ...]:
 
 FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
     "lookUpParcel": {
-        400: ("request_unreadable", "host_unknown"),
+        400: ("host_unknown",),
         404: ("parcel_not_found", "path_unknown"),
         **PARCEL,
         **ANYWHERE,
@@ -60,6 +60,8 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
     },
 }
 PUBLIC: Final = {"openLabelPdf"}
+# What a path with an operation of this method takes, as `Allow` lists it.
+METHODS: Final = {"get": "GET, HEAD", "post": "POST"}
 # After the token was found valid, so that the request is counted for the shop.
 COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502}
 UNCOUNTED: Final = {401, 403, 503}
@@ -118,10 +120,15 @@ HEADERS: Final[dict[str, Json]] = {
             "examples": ['Bearer realm="parcel-service"'],
         },
     },
+    "ContentDisposition": {
+        "description": "The name that the PDF is saved under.",
+        "required": True,
+        "schema": {"type": "string", "examples": ['inline; filename="label-0RCRUGWGBZDJINQ.pdf"']},
+    },
     "Allow": {
         "description": "The methods that the path takes.",
         "required": True,
-        "schema": {"type": "string", "examples": ["GET, HEAD"]},
+        "schema": {"type": "string", "examples": list(METHODS.values())},
     },
 }
 # Where a request may have failed before its token was looked at.
@@ -178,18 +185,20 @@ def add_failures(document: Json) -> None:
     components["headers"] = HEADERS | IF_COUNTED
     components["schemas"] |= {"Error": ERROR, "ErrorCode": ERROR_CODE}
     for path in document["paths"].values():
+        methods = ", ".join(METHODS[method] for method in path)
         for operation in path.values():
             name = operation["operationId"]
             answers = operation["responses"]
-            answers |= {str(status): failure(status, names) for status, names in sorted(FAILURES[name].items())}
+            failures = sorted(FAILURES[name].items())
+            answers |= {str(status): failure(status, names, methods) for status, names in failures}
             for status, answer in answers.items():
                 answer["headers"] = headers(name, int(status))
 
 
-def failure(status: int, names: tuple[str, ...]) -> Json:
-    """One status with all its causes and remedies, and a body of each."""
+def failure(status: int, names: tuple[str, ...], methods: str) -> Json:
+    """One status with all its causes and remedies, and a body of each; `methods` are those that the path takes."""
     causes = "\n".join(f"* {cause_and_remedy(name)}" for name in names)
-    examples = {name: {"summary": cause(name), "value": error_body(name, status)} for name in names}
+    examples = {name: {"summary": cause(name), "value": error_body(name, status, methods)} for name in names}
     content = {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}
     return {"description": f"{TITLES[status]}.\n\n{causes}", "content": {"application/json": content}}
 
@@ -219,4 +228,6 @@ def headers(operation: str, status: int) -> Json:
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
+    if (operation, status) == ("openLabelPdf", 200):
+        names["Content-Disposition"] = "ContentDisposition"
     return {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}

@@ -62,6 +62,11 @@ def test_no_answer_may_be_stored(own: Caller, nobody: Nobody) -> None:
     assert {response["Cache-Control"] for response in answers(own, nobody)} == {"no-store"}
 
 
+def test_the_right_methods_are_listed_where_one_was_wrong(own: Caller, nobody: Nobody) -> None:
+    for response in answers(own, nobody):
+        assert ("Allow" in response.headers) == (response.status_code == 405)
+
+
 def test_every_answer_has_a_length_and_sets_no_cookie(own: Caller, nobody: Nobody) -> None:
     for response in answers(own, nobody):
         if response.request["REQUEST_METHOD"] != "HEAD":

@@ -110,6 +110,23 @@ def test_every_error_is_described_with_its_own_status() -> None:
                 assert status in statuses, name
 
 
+def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: Json) -> None:
+    said = {
+        operation["operationId"]: operation["responses"]["405"]["content"]["application/json"]["examples"]
+        for operation in operations(document)
+    }
+    only = {name: examples["method_not_allowed"]["value"]["message"] for name, examples in said.items()}
+    reading = "This path does not take this method, only GET, HEAD."
+    assert only.pop("buyLabel") == reading.replace("GET, HEAD", "POST")
+    assert set(only.values()) == {reading}
+
+
+def test_a_phone_may_be_asked_for_of_the_customer_only(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    assert "pickup point" not in schemas["Address"]["properties"]["phone"]["description"]
+    assert "pickup point" in schemas["RecipientAddress"]["properties"]["phone"]["description"]
+
+
 def test_a_token_is_needed_for_all_but_the_pdfs(document: Json) -> None:
     for operation in operations(document):
         assert operation["security"] == ([{}] if operation["operationId"] == "openLabelPdf" else [{"accessToken": []}])

@@ -1,12 +1,17 @@
 """Every example of the guide, run as it stands on the page against the running demonstration."""
 
+import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -146,9 +151,51 @@ def test_every_error_of_a_carrier_can_be_provoked() -> None:
     assert of_carriers - provoked == {"ALPHA_PICKUP_POINT_REJECTED"}
 
 
+@dataclass(frozen=True)
+class Scripted:
+    """An answer of a server that follows a script; only `sent` bytes of the body reach the client."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    sent: int | None = None
+
+
+PAGE = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
+LABEL = json.dumps({"id": "0RCRUGWGBZDJINQ", "status": "label_generated"}).encode()
+BOUGHT = Scripted(201, LABEL)
+
+
+@contextmanager
+def server_that_answers(script: list[Scripted]) -> Iterator[str]:
+    """Serve the script's answers, one to each request; what is left in it was not asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer = script.pop(0)
+            self.send_response(answer.status)
+            for name, value in (*answer.headers, ("Content-Length", str(len(answer.body)))):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body[: answer.sent])
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def retry_recipe(language: str) -> Example:
+    return next(example for example in examples() if example.language == language and "again later" in example.code)
+
+
 @pytest.mark.parametrize("language", ["python", "js"])
 def test_the_retry_recipe_outlasts_a_failure(language: str, demo: Demo, tmp_path: Path) -> None:
-    recipe = next(example for example in examples() if example.language == language and "again later" in example.code)
+    recipe = retry_recipe(language)
     code = recipe.code.replace("order-1003-label-1", f"outlast-{language}")
     fault = {"fault": "soapfault", "carrier": "alpha", "count": 1}
     assert requests.post(f"{demo.sandbox_url}/control/faults", json=fault, timeout=TIMEOUT_S).status_code == 201
@@ -157,3 +204,31 @@ def test_the_retry_recipe_outlasts_a_failure(language: str, demo: Demo, tmp_path
     assert output == recipe.answer
     assert requests.get(f"{demo.sandbox_url}/control/faults", timeout=TIMEOUT_S).json() == []
     assert requests.get(f"{demo.sandbox_url}/ledger/count", timeout=TIMEOUT_S).json()["count"] == before + 1
+
+
+@pytest.mark.parametrize("language", ["python", "js"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Scripted(503, PAGE, (("Content-Type", "text/html"),)),
+        Scripted(503, b"null", (("Retry-After", "Sat, 21 Nov 2026 16:00:00 GMT"),)),
+        Scripted(201, LABEL, sent=10),
+    ],
+    ids=["a page", "a date to wait for", "half an answer"],
+)
+def test_the_retry_recipe_outlasts_what_the_service_itself_never_says(
+    failure: Scripted, language: str, demo: Demo, tmp_path: Path
+) -> None:
+    recipe, script = retry_recipe(language), [failure, BOUGHT, BOUGHT]
+    with server_that_answers(script) as url:
+        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"], "").run(recipe, recipe.code)
+    assert (output, script) == (recipe.answer, [])
+
+
+@pytest.mark.parametrize("language", ["python", "js"])
+def test_the_retry_recipe_ends_where_a_retry_changes_nothing(language: str, demo: Demo, tmp_path: Path) -> None:
+    recipe, script = retry_recipe(language), [Scripted(403, PAGE), BOUGHT]
+    with server_that_answers(script) as url:
+        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"], "").run(recipe, recipe.code)
+    assert "Error: status 403\n" in output
+    assert script == [BOUGHT]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -68,6 +68,7 @@ def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> Non
     assert response["Content-Security-Policy"].startswith("default-src 'none'; ")
     again = nobody.get(path, headers={"If-None-Match": response["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+    assert again["Vary"] == "Accept-Encoding"
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -84,6 +85,12 @@ def test_a_page_is_compressed_for_those_who_read_that(path: str, nobody: Nobody)
 def test_a_page_is_read_only(method: str, status: int, path: str, nobody: Nobody) -> None:
     response = nobody.request(method, path)
     assert (response.status_code, response.content) == (status, b"")
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/", "/openapi.json", "/openapi.yaml"])
+def test_another_method_is_refused_as_such_and_not_for_a_forms_sake(path: str) -> None:
+    response = Client(enforce_csrf_checks=True).post(path)
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
 
 
 def test_the_root_leads_to_the_guide(nobody: Nobody) -> None:

@@ -128,6 +128,11 @@ def test_a_bad_month_is_one_line(since: str, db: None) -> None:
     assert check("--since", since) == ([], "--since: needs a month, such as 2026-11")
 
 
+@pytest.mark.parametrize("since", ["0001-01", "1969-12", "2024-12"])
+def test_a_month_before_all_labels_is_one_line(since: str, db: None) -> None:
+    assert check("--since", since) == ([], "--since: there are no labels from before 2025-01")
+
+
 def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
     assert check() == ([], "the storage can't be reached")

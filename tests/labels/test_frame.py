@@ -1,5 +1,6 @@
 """What is around a label order: tokens, methods, media types, sizes, broken JSON, and the order they are looked at."""
 
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ from pytest_django.fixtures import Settings
 from config.error_catalogue import PLAIN_ERRORS
 from labels.models import ShippingLabel
 from shops import tokens
-from tests.conftest import UNKNOWN_PATH, Caller, Nobody, assert_error, client
+from tests.conftest import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
 from tests.factories import AccessTokenFactory
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import SHIPMENTS, order, post
@@ -155,6 +156,14 @@ def test_broken_json_is_a_400_that_says_so(body: bytes, asker: Caller, sandbox: 
     assert_error(response, 400)
     assert response.json()["message"].startswith("The body is not valid JSON: ")
     assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
+
+
+def test_an_empty_body_is_the_same_whether_its_length_is_told_or_not(asker: Caller) -> None:
+    told = post(asker, b"", key="key")
+    headers = {"CONTENT_LENGTH": str(MIB + 1), "CONTENT_TYPE": "application/json"}  # as config.bodies gives them
+    in_chunks = post(asker, b"", key="key", **headers, **{"wsgi.input": BytesIO()})
+    assert_error(told, 400, "The body is empty. Send JSON.")
+    assert without_timestamp(in_chunks) == without_timestamp(told)
 
 
 @pytest.mark.parametrize("levels", [250, 255, 1_000, 1_100, 10_000, 100_000, 500_000])

@@ -112,7 +112,10 @@ def test_an_empty_object_lacks_all_that_is_required(asker: Caller, sandbox: Sand
     faults = " ".join(f"{name}: is required." for name in names)
     faults += " originAddress: is required, as the shop has no sender address of its own."
     assert_refused(asker, sandbox, {}, faults)
-    assert_refused(asker, sandbox, b"", faults)
+
+
+def test_no_body_at_all_is_refused(asker: Caller, sandbox: Sandbox) -> None:
+    assert_refused(asker, sandbox, b"", "The body is empty. Send JSON.")
 
 
 ADDRESS_FIELDS = ("firstName", "lastName", "address1", "city", "zip", "countryCode")
@@ -153,7 +156,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("relais", "pickupPointCode", ..., "is required for relais."),
     ("relais", "pickupPointCode", "", "is required for relais."),
     *(
-        ("relais", "pickupPointCode", code, "must be a pickup point code of alpha: 4 digits and a letter.")
+        ("relais", "pickupPointCode", code, "must be a pickup point code of alpha: 4 digits and a capital letter.")
         for code in ("1234", "1234a", "12345", "A1234", " 1234A", "1234A\n", "12345A", "\u0661234A", "001234")
     ),
     *(
@@ -161,7 +164,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
         for code in ("12345", "1234567", "1234A", "12345A", "\uff11\uff12\uff13\uff14\uff15\uff16")
     ),
     # Given where none is needed, it is looked at all the same.
-    ("alpha-13", "pickupPointCode", "x" * 17, "must be a pickup point code of alpha: 4 digits and a letter."),
+    ("alpha-13", "pickupPointCode", "x" * 17, "must be a pickup point code of alpha: 4 digits and a capital letter."),
     (BETA, "pickupPointCode", "1234A", "must be a pickup point code of beta: 6 digits."),
     *(
         ("alpha-13", f"{address}.{name}", value, said)
@@ -288,7 +291,7 @@ MANY: list[tuple[str, Json, list[str]]] = [
             "parcels[2]: must be an object, not an integer.",
             "parcels[3].weight: is required.",
             "parcels[4].weight: must be above 0 and at most 20 kilograms for relais.",
-            "pickupPointCode: must be a pickup point code of alpha: 4 digits and a letter.",
+            "pickupPointCode: must be a pickup point code of alpha: 4 digits and a capital letter.",
             "reference: must have at most 35 characters for alpha.",
         ],
     ),

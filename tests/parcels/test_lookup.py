@@ -233,3 +233,7 @@ def test_accept_is_ignored(accept: str, own: Caller) -> None:
 def test_a_format_asked_for_in_the_query_is_ignored(own: Caller) -> None:
     parcel = import_parcel(own.shop)
     assert own.get(path_of(parcel["trackingId"]) + "?format=html").json() == parcel
+
+
+def test_a_query_that_is_too_long_to_be_read_is_not_read(own: Caller) -> None:
+    assert_error(own.get(f"{PARCELS}absent?{'a=1&' * 1100}"), 404)

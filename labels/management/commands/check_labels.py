@@ -11,6 +11,8 @@ from labels.models import EPOCH_MS
 from labels.storage import StorageError
 from shops import commands
 
+FIRST_DAY = datetime.fromtimestamp(EPOCH_MS / 1000, UTC)
+
 
 class Command(commands.Command):
     """``check_labels [--since YYYY-MM]``: changes nothing, and fails where it finds a difference."""
@@ -21,7 +23,7 @@ class Command(commands.Command):
         parser.add_argument("--since", metavar="YYYY-MM", help="the first month to look at; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        since = first_day(options["since"]) if options["since"] else datetime.fromtimestamp(EPOCH_MS / 1000, UTC)
+        since = first_day(options["since"]) if options["since"] else FIRST_DAY
         found: Counter[str] = Counter()
         try:
             for finding in check(since):
@@ -36,6 +38,9 @@ class Command(commands.Command):
 def first_day(month: str) -> datetime:
     """Read a month; raise CommandError."""
     try:
-        return datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
+        day = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
         raise CommandError("--since: needs a month, such as 2026-11") from None
+    if day < FIRST_DAY:
+        raise CommandError(f"--since: there are no labels from before {FIRST_DAY:%Y-%m}")
+    return day
