@@ -9,6 +9,10 @@ from typing import Any
 
 import orjson
 
+# Of each record Python's logging would gather the caller, the thread, the process and the task, which no line here has.
+logging._srcfile = None
+logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 # What a LogRecord has by itself; everything else on it came through ``extra``.

@@ -1,8 +1,11 @@
 """The parcel endpoints: look-up by number, and search."""
 
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from parcels import reading
@@ -21,17 +24,22 @@ class ParcelViewSet(GenericViewSet[Parcel]):
     # One serves all requests: making a serializer costs more than laying out a row with it.
     serializer = ParcelSerializer()
 
-    def retrieve(self, request: Request, tracking_number: str) -> Response:
+    def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:
         """Answer the newest parcel that has this tracking number."""
         row = reading.find(shop_id=str(request.user.pk), number=tracking_number)
         if row is None:
             raise NotFound(f"No parcel has the tracking number '{tracking_number}'.")
-        return Response(self.serializer.to_representation(row))
+        return answer(self.serializer.to_representation(row))
 
-    def search(self, request: Request) -> Response:
+    def search(self, request: Request) -> HttpResponse:
         """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
             raise ValidationError("One of the query parameters orderName and email must be provided.")
         rows = reading.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
-        return Response([self.serializer.to_representation(row) for row in rows])
+        return answer([self.serializer.to_representation(row) for row in rows])
+
+
+def answer(body: Any) -> HttpResponse:
+    """Answer as DRF's Response would, which costs a twentieth of a look-up: it waits to be rendered, and can be changed."""
+    return HttpResponse(orjson.dumps(body), content_type="application/json")
