@@ -31,6 +31,7 @@ LIMIT_MS = 50.0
 SHARES = {"look-up": 0.95, "search": 0.04, "label": 0.01}
 DRIVERS, CONNECTIONS = 2, 48  # processes, and connections of each
 DURATION_S = 20.0
+WARM_RATE = 200
 RATES = "200,400,600,800,1000,1200,1400,1600,1800,2000,2400"
 TRACKING = "/public/v1/tracking"
 
@@ -69,6 +70,7 @@ def main() -> None:
         port, process = stack.enter_context(world.granian(**service))
         move([os.getpid(), *sandboxes()], others)
         print(f"{options.parcels} parcels; served on {len(served)} cores by {service}, driven from {len(others)} cores")
+        run(world, port, process, WARM_RATE, options.parcels)  # until every thread has its connections
         for rate in map(int, options.rates.split(",")):
             if show(rate, run(world, port, process, rate, options.parcels)) >= LIMIT_MS:
                 break
