@@ -21,8 +21,9 @@ from tests.proxies import Proxy, postgresql_target
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
 LABELS = "/public/v1/tracking/shipments/"
-# A statement's time-out on a replica, the primary's patience, and some for a busy machine.
-BOUND_S = 4.0
+# A statement's time-out on a replica, a connection's or two (2 s each), and some for a busy machine. Without bounds it
+# would be a minute and more.
+BOUND_S = 12.0
 
 
 class World(SimpleNamespace):
@@ -56,7 +57,7 @@ class World(SimpleNamespace):
 def assert_only_the_first_waited(answers: list[tuple[int, Any, float]]) -> None:
     durations_s = sorted(duration_s for *_, duration_s in answers)
     assert durations_s[-1] < BOUND_S
-    assert durations_s[len(durations_s) // 2] < 0.2
+    assert durations_s[len(durations_s) // 2] < 0.5
 
 
 @contextmanager
