@@ -1,5 +1,6 @@
 """Our PostgreSQL backend on real servers: which it uses, when it stops waiting, which connections it drops."""
 
+import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -137,6 +138,8 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     process = value(connection, "SELECT pg_backend_pid()")
     with psycopg.connect(servers[0].url, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
+    assert connection.connection is not None
+    assert select.select([connection.connection.fileno()], [], [], 5)[0]  # the farewell has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
 
