@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.management import call_command
 
+from tests.processes import free_port
 from tests.services import ENVIRONMENT, postgresql, redis_server
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def prepare(parcels: int) -> str:
 @contextmanager
 def serve(application: str) -> Iterator[tuple[int, int]]:
     """Serve a WSGI application with one worker a core and one thread a worker; yield process id and port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--workers", str(len(os.sched_getaffinity(0))), "--blocking-threads", "1", application]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.processes import ROOT
+from tests.processes import ROOT, free_port
 
 LAST_LINE = "Ctrl-C ends it."
 TIMEOUT_S = 60
@@ -56,12 +55,6 @@ def database(folder: Path) -> Iterator[str]:
         connection.execute("CREATE DATABASE demonstration")
         yield urlsplit(url)._replace(path="/demonstration").geturl()
         connection.execute("DROP DATABASE demonstration WITH (FORCE)")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

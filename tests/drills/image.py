@@ -24,7 +24,8 @@ from urllib.request import urlopen
 
 from tests.deployment import ROOT, Service, compose_services, deployed
 from tests.drills.containers import Engine
-from tests.drills.stage import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, free_port, order, wait_for
+from tests.drills.stage import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, order, wait_for
+from tests.processes import free_port
 from tests.services import ENVIRONMENT, postgresql, redis_executable
 
 HOST = "127.0.0.1"

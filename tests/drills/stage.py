@@ -21,6 +21,7 @@ from typing import Any, Self
 import django
 from django.core.management import call_command
 
+from tests.processes import free_port
 from tests.services import ENVIRONMENT, postgresql, redis_server
 
 ROOT = Path(__file__).parent.parent.parent
@@ -111,12 +112,6 @@ class Process:
         self.popen.wait()
         assert self.popen.stdout
         self.popen.stdout.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(port: int, process: Process) -> None:

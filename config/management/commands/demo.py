@@ -26,6 +26,7 @@ from django.db import connection
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
+from config.openapi import examples
 from config.serving import ServingError, check_port
 from labels.models import CarrierContract
 from parcels.importing import ParcelImport
@@ -37,32 +38,8 @@ HOST = "127.0.0.1"
 SHOP_ID = "demo"
 PARCELS = 400
 START_TIMEOUT_S = 30
-SENDER = {
-    "firstName": "Atelier",
-    "lastName": "Nord",
-    "address1": "12 rue du Port",
-    "city": "Lille",
-    "zip": "59000",
-    "countryCode": "FR",
-    "phone": "+33320123456",
-}
-ORDER = {
-    "orderId": "5400000002",
-    "carrierCode": "alpha",
-    "productCode": "alpha-13",
-    "reference": "ORDER 1001",
-    "destinationAddress": {
-        "firstName": "Zoë",
-        "lastName": "Lefèvre",
-        "address1": "18 impasse des Œillets",
-        "city": "Lyon",
-        "zip": "69007",
-        "countryCode": "FR",
-        "phone": "06 12 34 56 78",
-        "email": "zoe.lefevre@example.com",
-    },
-    "parcels": [{"weight": 1.2}],
-}
+# The description's example, sent from the shop's own address.
+ORDER = {name: value for name, value in examples.ORDER.items() if name != "originAddress"}
 
 
 class Command(commands.Command):
@@ -127,7 +104,7 @@ def seed_parcels() -> dict[str, Any]:
 
 def seed_contracts() -> None:
     """Give the shop an address to send from, and contracts that the sandbox accepts."""
-    Shop.objects.filter(id=SHOP_ID).update(sender_address=SENDER)
+    Shop.objects.filter(id=SHOP_ID).update(sender_address=examples.SENDER)
     for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "sandbox")):
         contract, _ = CarrierContract.objects.get_or_create(shop_id=SHOP_ID, carrier_code=carrier)
         contract.account_number = account_number

@@ -27,11 +27,12 @@ from tests.drills.cluster.front import Host, haproxy
 from tests.drills.cluster.load import KINDS, Load
 from tests.drills.judging import Judge
 from tests.drills.kill import line
-from tests.drills.stage import SHOP, Answer, Stage, free_port, stage
+from tests.drills.stage import SHOP, Answer, Stage, stage
 from tests.labels.buckets import SERVER as S3_SERVER
 from tests.labels.buckets import s3_server
 from tests.pooler import EXECUTABLE as PGBOUNCER
 from tests.pooler import pgbouncer
+from tests.processes import free_port
 from tests.sentinels import World as Counters
 
 PARCELS = 2_000

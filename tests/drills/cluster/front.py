@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.drills.cluster.database import Cluster
-from tests.drills.stage import Process, free_port, wait_for
+from tests.drills.stage import Process, wait_for
+from tests.processes import free_port
 
 GRACE_S = 90
 THREADS = 16
