@@ -269,7 +269,8 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # A request waits for a silent bucket STORAGE_PATIENCE_S at most; the PDF is in the database by then.
+                # A request waits for a silent bucket STORAGE_PATIENCE_S at most (boto3's own: five minutes); the PDF
+                # is in the database by then.
                 connect_timeout=2,
                 read_timeout=5,
                 retries={"mode": "standard", "total_max_attempts": 2},

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core import signing
@@ -25,15 +24,6 @@ FILES_PATH = "/files/"
 ROOT = "labels"  # what every PDF's name starts with
 CACHE_CONTROL = "private, no-store"
 signer = signing.TimestampSigner(salt="labels.storage")
-# A store that is silent is given up soon: the label is safe in the database. (Of its own, boto3 waits five minutes.)
-# Newer checksums, which some stores refuse, are sent only where S3 asks for them.
-PATIENCE = Config(
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 2},
-    request_checksum_calculation="when_required",
-    response_checksum_validation="when_required",
-)
 FAILURES = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
 logger = logging.getLogger("labels.storage")
 
@@ -48,10 +38,6 @@ class LinkError(Exception):
 
 class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.client_config: Config = self.client_config.merge(PATIENCE)
 
     def check(self) -> None:
         """Raise BotoCoreError or ClientError unless the bucket is there, and ours to look into."""
