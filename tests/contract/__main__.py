@@ -26,9 +26,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with stage(arguments.database, {}, redis=arguments.database == "postgresql") as made:
-        world = Path(made.folder / "world.json")
-        world.write_text(json.dumps(seed(made)))
+        world = seed(made)
         with made.granian() as (port, _):
+            bought = [made.buy(port, f"seed-{number}", order) for number, order in enumerate(world["orders"])]
+            world["labels"] = [answer.body for answer in bought if answer.status == 201]
+            (made.folder / "world.json").write_text(json.dumps(world))
             started_s = time.monotonic()
             options = {"max-examples": arguments.examples, "seed": arguments.seed, "phases": arguments.phases}
             status = run(made, port, options)

@@ -18,8 +18,10 @@ WORLD: dict[str, Any] = json.loads(Path(os.environ["CONTRACT_WORLD"]).read_text(
 TALLY = Path(os.environ["CONTRACT_TALLY"])
 ORDERS: list[dict[str, Any]] = WORLD["orders"]
 # What was bought so far.
-labels: list[str] = []
-signed_names: list[str] = []
+labels: list[str] = [label["id"] for label in WORLD["labels"]]
+signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label in WORLD["labels"]]
+# The operations that were asked for something that exists.
+filled: set[str] = set()
 tally: Counter[str] = Counter()
 atexit.register(lambda: TALLY.write_text(json.dumps(tally)))
 # Rules between fields, and of what a text means: JSON Schema has no words for them, or generators do not read them.
@@ -47,13 +49,15 @@ def draw(case: Case[Any]) -> random.Random:
 
 @schemathesis.hook
 def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
-    """Put what exists into half of the valid cases, but for those that try each bound of the description."""
+    """Put what exists into each operation's first valid case and half of the others, but where a bound is tried."""
     if case.meta is None or case.meta.generation.mode.is_negative:
         return case
     choice = draw(case)
     if "Idempotency-Key" in case.headers:  # the example's own would be used with ever other bodies
         case.headers["Idempotency-Key"] = f"{choice.getrandbits(64):x}"
-    if case.meta.phase.name != TestPhase.COVERAGE and choice.random() < 0.5:
+    is_first = case.operation.label not in filled
+    if case.meta.phase.name != TestPhase.COVERAGE and (is_first or choice.random() < 0.5):
+        filled.add(case.operation.label)
         fill(case, choice)
     return case
 
@@ -70,9 +74,9 @@ def fill(case: Case[Any], choice: random.Random) -> None:
             case.body = ORDERS[number]
             if choice.random() < 0.3:
                 case.headers["Idempotency-Key"] = f"again-{number}"
-        case "{labelId}" if labels:
+        case "{labelId}":
             case.path_parameters["labelId"] = choice.choice(labels)
-        case "{signedName}" if signed_names:
+        case "{signedName}":
             case.path_parameters["signedName"] = choice.choice(signed_names)
 
 
