@@ -1,0 +1,93 @@
+"""Every example of the README's API, run as it stands there against the running demonstration."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.conftest import Demo
+from tests.processes import ROOT
+
+TIMEOUT_S = 60
+CURL = Path(__file__).with_name("curl.py")
+LABEL = re.compile(r'(?<="id":")0[0-9A-Z]{14}')
+# What is another each time, and what stands for it in both texts; a label's URL comes before what it contains.
+VARYING = {
+    r"https?://127\.0\.0\.1:\d+/files/labels/[^\"]+": "<url>",
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z": "<time>",
+    r'(?<="trackingNumber":")XU\d{9}FR': "<number>",
+    r"\b0[0-9A-Z]{14}\b": "<label>",
+    r"\b1[78]\d{11}\b": "<milliseconds>",
+    r"\b[0-9a-f]{32}\b": "<request>",
+    r"r=\d+;t=\d+": "r=<left>;t=<seconds>",
+}
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each command of the README that asks the API, with the answer shown below it."""
+    blocks = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = [command for block in blocks for command in re.split(r"^ {4}\$ ", block, flags=re.MULTILINE)[1:]]
+    return [split(command) for command in commands if "/public/" in command]
+
+
+def split(text: str) -> tuple[str, str]:
+    """Tell a command, which ends where its quotes and backslashes do, from its answer."""
+    lines = text.splitlines(keepends=True)
+    for number in range(1, len(lines) + 1):
+        command = "".join(lines[:number])
+        if is_whole(command):
+            return command, "".join(lines[number:])
+    raise ValueError(f"the command has no end: {text}")
+
+
+def is_whole(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError:
+        return False
+    return not command.endswith("\\\n")
+
+
+def comparable(text: str) -> str:
+    for pattern, name in VARYING.items():
+        text = re.sub(pattern, name, text)
+    return text
+
+
+def pieces(answer: str) -> list[str]:
+    """What of a shown answer is there word for word: each header, and the body but for three dots and line breaks."""
+    head, _, body = answer.rpartition("\n\n") if answer.startswith("    HTTP/") else ("", "", answer)
+    joined = re.sub(r"\n {4} ?", "", f"\n{body}").strip()
+    return [part for text in (*head.splitlines(), *joined.split("...")) if (part := text.strip(" ,"))]
+
+
+def run(command: str, demo: Demo) -> str:
+    return subprocess.run(
+        ["sh", "-euc", command.replace("curl ", f"{sys.executable} {CURL} ", 1)],
+        env={"URL": demo.url, "TOKEN": demo.token, "PATH": os.environ["PATH"], "PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=True,
+    ).stdout
+
+
+def test_every_example_is_answered_as_shown(demo: Demo) -> None:
+    shown_label = bought_label = "0"
+    for command, shown in examples():
+        output = run(command.replace(shown_label, bought_label), demo)
+        missing = [piece for piece in pieces(comparable(shown)) if piece not in comparable(output)]
+        assert missing == [], f"{command}{output}"
+        assert ('"statusCode":' in output) == ('"statusCode":' in shown), f"{command}{output}"
+        assert output != "[]", command
+        if '"labelUrl"' in shown:
+            shown_label, bought_label = LABEL.findall(shown)[0], LABEL.findall(output)[0]
+
+
+def test_the_examples_are_found() -> None:
+    """One of each kind: a look-up, two searches, a purchase, a retrieval, an error."""
+    paths = [re.findall(r"/v1/tracking/(\w+)(\?\w+)?", command)[0] for command, _ in examples()]
+    expected = [("parcels", ""), ("search", "?orderName"), ("search", "?email"), ("shipments", ""), ("shipments", "")]
+    assert paths == [*expected, ("parcels", "")]
