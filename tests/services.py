@@ -74,7 +74,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     services = ExitStack()
     early_config.add_cleanup(services.close)  # also after Ctrl-C,
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
-    folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True)))
+    folder = services.enter_context(data_folder())
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
     if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
         os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
@@ -89,6 +89,13 @@ def runs_tests(config: pytest.Config) -> bool:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"services: {config.getoption('services')}"
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """Make a folder for servers' data: none of pytest's, which any other run shuts against PostgreSQL's own user."""
+    with tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
 
 
 @contextmanager

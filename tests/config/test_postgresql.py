@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from config import databases
 from config.postgresql.base import DatabaseWrapper
 from tests.proxies import Proxy
-from tests.services import postgresql
+from tests.services import data_folder, postgresql
 
 pytestmark = pytest.mark.real_services
 Connect = Callable[..., DatabaseWrapper]
@@ -48,11 +48,12 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]]:
+def servers() -> Iterator[list[Server]]:
     with ExitStack() as stack:
+        folder = stack.enter_context(data_folder())
         made = []
         for name in ("one", "two"):
-            server = Server(stack.enter_context(postgresql(tmp_path_factory.mktemp(name) / "pg")))
+            server = Server(stack.enter_context(postgresql(folder / name)))
             stack.enter_context(server.proxy)
             made.append(server)
         yield made

@@ -21,24 +21,32 @@ from tests.factories import import_parcel
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
 from tests.labels.test_backup import check, postgresql_program
-from tests.services import postgresql
+from tests.services import data_folder, postgresql
 
 pytestmark = pytest.mark.real_services
 ARCHIVED_WITHIN_S = 30
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with data_folder() as made:
+        yield made
 
 
 @contextmanager
 def archived_to(folder: Path) -> Iterator[None]:
     """Archive the server's WAL while the block runs, the last of it included."""
     folder.mkdir()
-    command = [postgresql_program("pg_receivewal"), f"--directory={folder}", f"--dbname={os.environ['DATABASE_URL']}"]
-    with subprocess.Popen(command) as process:
+    ask("SELECT pg_create_physical_replication_slot('archive', true)")  # it keeps what was not fetched yet
+    receive = [postgresql_program("pg_receivewal"), f"--dbname={os.environ['DATABASE_URL']}", "--slot=archive"]
+    with subprocess.Popen([*receive, f"--directory={folder}"]) as process:
         try:
-            wait_for(lambda: any(folder.iterdir()))
             yield
             wait_for((folder / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
         finally:
             process.terminate()
+    wait_for(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
+    ask("SELECT pg_drop_replication_slot('archive')")
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -92,17 +100,17 @@ def recovered(base: Path, wal: Path, moment: str) -> Iterator[None]:
 
 
 def test_what_was_bought_after_the_point_is_found_by_its_pdf(
-    buyer: Caller, sandbox: Sandbox, folder: Path, tmp_path: Path
+    buyer: Caller, sandbox: Sandbox, folder: Path, place: Path
 ) -> None:
     parcel = import_parcel(buyer.shop)
-    with archived_to(tmp_path / "wal"):
+    with archived_to(place / "wal"):
         before = post(buyer, order()).json()["id"]
-        back_up(tmp_path / "base")
+        back_up(place / "base")
         after = {carrier: post(buyer, order(code), key=f"key-{carrier}").json() for carrier, code in PRODUCT.items()}
         moment = ask("SELECT clock_timestamp()")
         post(buyer, order())
         lost = ShippingLabel.objects.exclude(id__in=[before, *(label["id"] for label in after.values())]).get()
-    with recovered(tmp_path / "base", tmp_path / "wal", moment):
+    with recovered(place / "base", place / "wal", moment):
         call_command("reconcile_labels")
         assert buyer.look_up(parcel["trackingId"]).json() == parcel
         for id_ in [before, *(label["id"] for label in after.values())]:
