@@ -1,26 +1,17 @@
 """How the API reads and writes: JSON in, JSON out, whatever the client says it accepts."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import IO, Any
 
 import orjson
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from config.bodies import MAX_BODY_BYTES, receive
 from shops.strict import EMPTY_BODY
-
-MAX_BODY_BYTES = 1024 * 1024
-
-
-class BodyTooLargeError(APIException):
-    """A body above 1 MiB."""
-
-    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body has more than the {MAX_BODY_BYTES} bytes (1 MiB) that are read."
 
 
 class JSONRenderer(BaseRenderer):
@@ -40,9 +31,8 @@ class JSONParser(BaseParser):
     media_type = "application/json"
 
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
-        body = stream.read(MAX_BODY_BYTES + 1)
-        if len(body) > MAX_BODY_BYTES:
-            raise BodyTooLargeError
+        assert context
+        body = receive(context["request"].META, lambda: stream.read(MAX_BODY_BYTES + 1))
         if not body:  # it came in chunks: for one that says its length, no parser is asked
             raise ParseError(EMPTY_BODY)
         try:

@@ -1,18 +1,38 @@
-"""Request bodies: those of unknown length, which Django takes for empty, and how many may be waited for at a time."""
+"""Request bodies: how large one may be, how many may be waited for at a time, and those of unknown length."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
 from django.http.response import HttpResponseBase
+from rest_framework.exceptions import APIException
 
-from config.api import MAX_BODY_BYTES
+from config.errors import TOO_BUSY
+from labels.slots import slots
 
+MAX_BODY_BYTES = 1024 * 1024
 # One byte more than is ever read, so that a larger body is seen to be too large.
 UP_TO = str(MAX_BODY_BYTES + 1)
-NONE = frozenset({"", "0"})
+# Threads of a process in which nothing waits for a client or a carrier.
+SPARE_THREADS = 2
+
+
+class BodyTooLargeError(APIException):
+    """A body above 1 MiB."""
+
+    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    default_detail = f"The body has more than the {MAX_BODY_BYTES} bytes (1 MiB) that are read."
+
+
+class TooBusyError(APIException):
+    """There is no thread left to wait for a body."""
+
+    status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    default_detail = TOO_BUSY
+    wait = 1  # seconds, as Retry-After says
 
 
 class Handler(WSGIHandler):
@@ -28,41 +48,46 @@ class Handler(WSGIHandler):
         return super().__call__(environ, start_response)
 
 
-class NoPlaceError(Exception):
-    """As many requests with a body as may be are under way in this process."""
-
-
 class Places:
-    """How many requests with a body may be under way in one process; any number where no limit is set.
+    """How many bodies may be waited for at a time in one process; any number where no limit is set.
 
-    Granian waits for a body's bytes without an end, and the thread that reads them waits with it. With fewer places
-    than threads there is always a thread for requests without a body, however many bodies stall.
+    Granian waits for a body's bytes without an end, and the thread that reads them waits with it. Together with the
+    label requests that may hang at a carrier, such threads are always fewer than there are, however many bodies stall.
     """
 
     def __init__(self) -> None:
-        self._free: threading.BoundedSemaphore | None = None
+        self._threads: int | None = None
+        self._taken = 0
+        self._lock = threading.Lock()
 
     def limit(self, *, threads: int) -> None:
-        """Leave one of so many threads to requests without a body; a thread that is alone serves both."""
-        self._free = threading.BoundedSemaphore(max(1, threads - 1))
+        """Leave SPARE_THREADS of so many to other requests; where there are no more, one of them reads bodies."""
+        self._threads = threads
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold a place while the block runs; raise NoPlaceError at once if none is free."""
-        if self._free is None:
-            yield
-            return
-        if not self._free.acquire(blocking=False):
-            raise NoPlaceError
+        """Hold a place while the block reads; raise TooBusyError at once if none is free."""
+        with self._lock:
+            if self._threads is not None and self._taken >= max(1, self._threads - SPARE_THREADS - slots.taken):
+                raise TooBusyError
+            self._taken += 1
         try:
             yield
         finally:
-            self._free.release()
-
-
-def comes_with(environ: Mapping[str, Any]) -> bool:
-    """Tell whether a request announces a body; what is no number counts, and costs a place it does not need."""
-    return environ.get("CONTENT_LENGTH", "") not in NONE
+            with self._lock:
+                self._taken -= 1
 
 
 places = Places()
+
+
+def receive(environ: Mapping[str, Any], read: Callable[[], bytes]) -> bytes:
+    """Wait for a request's body. Raise TooBusyError or BodyTooLargeError, before it is read if its length says so."""
+    announced = environ.get("CONTENT_LENGTH", "")
+    if announced != UP_TO and announced.isdecimal() and int(announced) > MAX_BODY_BYTES:
+        raise BodyTooLargeError
+    with places.hold():
+        body = read()
+    if len(body) > MAX_BODY_BYTES:
+        raise BodyTooLargeError
+    return body

@@ -147,7 +147,7 @@ _ALL: Final = (
         "too_busy",
         (HTTPStatus.SERVICE_UNAVAILABLE,),
         "Too many requests with a body are under way. This one was not read: send it again in a second.",
-        "The service has no thread left to wait for this request's body. Nothing was read, counted or bought.",
+        "The service has no thread left to wait for this request's body. Nothing was read or bought.",
         "Send the same again after the seconds in Retry-After, with or without an Idempotency-Key.",
     ),
 )

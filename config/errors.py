@@ -94,13 +94,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return defaults.server_error(request)
 
 
-def too_busy(request: HttpRequest) -> HttpResponse:
-    """Refuse a request whose body there is no thread to wait for."""
-    if request.path_info.startswith(API_PREFIXES):
-        response = error_response(HTTPStatus.SERVICE_UNAVAILABLE, TOO_BUSY)
-    else:
-        response = HttpResponse(TOO_BUSY, status=HTTPStatus.SERVICE_UNAVAILABLE, content_type="text/plain")
-    response["Retry-After"] = "1"
+def plain_response(error: exceptions.APIException) -> HttpResponse:
+    """Refuse a page's form in plain words."""
+    response = HttpResponse(str(error.detail), status=error.status_code, content_type="text/plain")
+    if getattr(error, "wait", None):
+        response["Retry-After"] = str(error.wait)  # type: ignore[attr-defined]  # as on DRF's Throttled
     return response
 
 

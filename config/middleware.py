@@ -19,7 +19,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import bodies, logs, metrics
-from config.errors import API_PREFIXES, error_response, too_busy
+from config.errors import API_PREFIXES, error_response, plain_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
@@ -39,7 +39,7 @@ class RequestMiddleware:
         request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIXES)
-        response = self.api_response(request) if is_api else self.answer(request)
+        response = self.api_response(request) if is_api else self.page_response(request)
         response.headers["X-Request-Id"] = request_id
         record(request, response, time.perf_counter() - started_at)
         return response
@@ -50,7 +50,7 @@ class RequestMiddleware:
         except DisallowedHost:
             response: HttpResponse = error_response(HTTPStatus.BAD_REQUEST, HOST_UNKNOWN)
         else:
-            response = self.answer(request)
+            response = self.get_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
@@ -60,15 +60,14 @@ class RequestMiddleware:
             headers[name] = value
         return response
 
-    def answer(self, request: HttpRequest) -> HttpResponse:
-        """Pass a request on; one with a body that finds no place is refused, and its body is not read."""
-        if not bodies.comes_with(request.META):
-            return self.get_response(request)
-        try:
-            with bodies.places.hold():
-                return self.get_response(request)
-        except bodies.NoPlaceError:
-            return too_busy(request)
+    def page_response(self, request: HttpRequest) -> HttpResponse:
+        """Pass a page's request on once its form is there: Django reads it at many places, none of which may wait."""
+        if request.method == "POST":
+            try:
+                bodies.receive(request.META, lambda: request.body)
+            except (bodies.BodyTooLargeError, bodies.TooBusyError) as error:
+                return plain_response(error)
+        return self.get_response(request)
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:

@@ -48,9 +48,13 @@ class Slots:
                 self._keys[carrier_code].remove(key)
                 self._changed.notify_all()
 
+    @property
+    def taken(self) -> int:
+        """How many label requests are at work or wait, each in a thread in which it may hang."""
+        return sum(map(len, self._keys.values())) + self._waiting
+
     def _has_room(self) -> bool:
-        in_all = settings.CARRIER_CONCURRENCY * len(CARRIERS)
-        return sum(map(len, self._keys.values())) + self._waiting < in_all
+        return self.taken < settings.CARRIER_CONCURRENCY * len(CARRIERS)
 
     def _is_free(self, carrier_code: str) -> bool:
         return len(self._keys[carrier_code]) < settings.CARRIER_CONCURRENCY

@@ -161,7 +161,7 @@ def test_bodies_that_stall_leave_a_thread_for_what_has_none(
     an_order = ("POST", SHIPMENTS, [bearer, ("Content-Type", "application/json")], json.dumps(order()).encode())
     said = PLAIN_ERRORS["too_busy"].message
     settings = {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)
-    with served(tmp_path / "log", settings, threads=4) as server:
+    with served(tmp_path / "log", settings, threads=5) as server:
         with all_places_taken(server.port, token):
             for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/login/"):
                 assert ask(server.port, "GET", path, [bearer])[0] == 200, path

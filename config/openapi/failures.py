@@ -63,8 +63,8 @@ PUBLIC: Final = {"openLabelPdf"}
 # What a path with an operation of this method takes, as `Allow` lists it.
 METHODS: Final = {"get": "GET, HEAD", "post": "POST"}
 # After the token was found valid, so that the request is counted for the shop.
-COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502}
-UNCOUNTED: Final = {401, 403, 503}
+COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502, 503}
+UNCOUNTED: Final = {401, 403}
 
 TITLES: Final = {
     400: "The request is wrong",

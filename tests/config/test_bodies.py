@@ -1,44 +1,64 @@
-"""How many requests with a body may be under way: one less than there are threads, so that others are answered."""
+"""How large a body may be, and how many may be waited for: so few that others are answered, whatever stalls."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
+from typing import Never
 
 import pytest
+from django.conf import settings
 
 from config import bodies
 from config.error_catalogue import PLAIN_ERRORS
+from labels.slots import slots
 from tests.conftest import UNKNOWN_PATH, Caller, Nobody, assert_error
 from tests.labels.orders import SHIPMENTS, order, post
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
+TOO_LARGE = PLAIN_ERRORS["body_too_large"].message
+LARGE = b" " * (bodies.MAX_BODY_BYTES + 2)  # one byte more than one that came in chunks may be
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> bodies.Places:
+    """The process's own, with no limit yet."""
+    made = bodies.Places()
+    monkeypatch.setattr(bodies, "places", made)
+    return made
 
 
 @contextmanager
-def all_places_held(*, threads: int) -> Iterator[None]:
+def all_held(places: bodies.Places, *, threads: int, at_carriers: int = 0) -> Iterator[None]:
     """Serve with so many threads, as many of which wait for bodies as may."""
-    places = bodies.Places()
     places.limit(threads=threads)
-    with ExitStack() as held, pytest.MonkeyPatch.context() as patch:
-        for _ in range(max(1, threads - 1)):
+    with ExitStack() as held:
+        for _ in range(max(1, threads - bodies.SPARE_THREADS - at_carriers)):
             held.enter_context(places.hold())
-        patch.setattr(bodies, "places", places)
         yield
 
 
-@pytest.mark.parametrize("threads", [1, 2, 10])
-def test_no_more_bodies_are_waited_for_than_leave_a_thread(threads: int, own: Caller) -> None:
-    with all_places_held(threads=threads):
+@pytest.mark.parametrize("threads", [1, 2, 3, 10])
+def test_no_more_bodies_are_waited_for_than_leave_a_thread(threads: int, own: Caller, places: bodies.Places) -> None:
+    with all_held(places, threads=threads):
         response = post(own, order())
         assert own.search(orderName="1").status_code == 200
     assert_error(response, 503, TOO_BUSY)
     assert response["Retry-After"] == "1"
+    assert response["RateLimit"].startswith('"shop";r=99;')
 
 
-def test_a_place_is_given_back_whatever_came_of_its_request(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = bodies.Places()
-    places.limit(threads=2)
-    monkeypatch.setattr(bodies, "places", places)
-    for body in (b"{", b"{}", b"[", b" " * (2**20 + 1)):
+def test_threads_in_which_label_requests_may_hang_are_not_there_for_bodies(own: Caller, places: bodies.Places) -> None:
+    with ExitStack() as hanging:
+        for carrier in ["alpha", "beta"] * settings.CARRIER_CONCURRENCY:
+            hanging.enter_context(slots.hold(carrier))
+        with all_held(places, threads=12, at_carriers=2 * settings.CARRIER_CONCURRENCY):
+            assert_error(post(own, b"{"), 503, TOO_BUSY)
+        assert post(own, b"{").status_code == 400
+
+
+def test_a_place_is_held_no_longer_than_the_body_is_waited_for(own: Caller, places: bodies.Places) -> None:
+    places.limit(threads=1)
+    for body in (b"{", b"{}", b"[", LARGE):
         assert post(own, body).status_code in {400, 413}
     with pytest.raises(ZeroDivisionError), places.hold():
         raise ZeroDivisionError
@@ -46,24 +66,36 @@ def test_a_place_is_given_back_whatever_came_of_its_request(own: Caller, monkeyp
         assert post(own, b"{").status_code == 503
 
 
-@pytest.mark.parametrize(
-    ("length", "status"), [("", 404), ("0", 404), ("1", 503), ("00", 503), ("5, 5", 503), ("-", 503)]
-)
-def test_a_body_is_what_is_announced_as_one(length: str, status: int, nobody: Nobody) -> None:
-    with all_places_held(threads=2):
-        response = nobody.request("POST", "/public/unknown", CONTENT_LENGTH=length)
-    assert_error(response, status, {404: UNKNOWN_PATH, 503: TOO_BUSY}[status])
-
-
-def test_a_wrong_host_is_refused_before_its_body_needs_a_place(own: Caller) -> None:
-    with all_places_held(threads=2):
+def test_what_is_refused_before_its_body_needs_no_place(own: Caller, nobody: Nobody, places: bodies.Places) -> None:
+    with all_held(places, threads=10):
+        assert_error(nobody.request("POST", "/public/unknown", data=b"{}"), 404, UNKNOWN_PATH)
+        assert nobody.request("POST", SHIPMENTS, data=b"{}").status_code == 401
+        assert own.request("PUT", SHIPMENTS, data=b"{}").status_code == 405
+        assert own.request("POST", SHIPMENTS, data=b"{}", content_type="text/plain").status_code == 415
         response = own.request("POST", SHIPMENTS, data=b"{}", headers={"Host": "elsewhere.example"})
-    assert_error(response, 400, PLAIN_ERRORS["host_unknown"].message)
+        assert_error(response, 400, PLAIN_ERRORS["host_unknown"].message)
+        assert_error(post(own, LARGE), 413, TOO_LARGE)
 
 
-def test_a_page_is_refused_in_plain_words(nobody: Nobody) -> None:
-    with all_places_held(threads=2):
+class Unreadable(BytesIO):
+    """A body of which nobody may ask for a byte."""
+
+    def read(self, *args: object) -> Never:
+        raise AssertionError
+
+
+def test_a_body_that_says_it_is_too_large_is_not_waited_for(own: Caller, nobody: Nobody) -> None:
+    announced = {"CONTENT_LENGTH": "2000000", "wsgi.input": Unreadable()}
+    response = own.request("POST", SHIPMENTS, CONTENT_TYPE="application/json", **announced)
+    assert_error(response, 413, TOO_LARGE)
+    response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
+    assert (response.status_code, response.content.decode()) == (413, TOO_LARGE)
+
+
+def test_a_page_is_refused_in_plain_words(nobody: Nobody, places: bodies.Places) -> None:
+    with all_held(places, threads=10):
         response = nobody.request("POST", "/admin/login/", data=b"username=a")
+        assert nobody.get("/admin/login/").status_code == 200
     assert (response.status_code, response["Content-Type"], response["Retry-After"]) == (503, "text/plain", "1")
     assert response.content.decode() == TOO_BUSY
     assert response["X-Request-Id"]

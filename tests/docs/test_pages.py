@@ -15,7 +15,7 @@ from django.test import Client, override_settings
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.api import MAX_BODY_BYTES
+from config.bodies import MAX_BODY_BYTES
 from config.docs.guide import ORIGIN_MARK, SOURCE, guide
 from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
 from labels.serializers import MAX_WEIGHT_KG
