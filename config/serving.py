@@ -60,6 +60,7 @@ def serve(plan: Plan) -> None:
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # Python, as it ends, takes the handler away: the alarm would kill it
         if settings.METRICS_PORT:
             metrics.remove_folder()
 
