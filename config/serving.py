@@ -67,8 +67,8 @@ def serve(plan: Plan) -> None:
 
 def check_timeouts() -> None:
     """Whoever ends a process must wait longer than the longest purchase takes, or it would be cut off half-way."""
-    # The carrier, the row with what it gave, the storage, the row again: with a database that restarts meanwhile.
-    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + 2 * PATIENCE_S
+    # The carrier, the storage, and a database that is away when what the carrier gave has to be recorded.
+    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + PATIENCE_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
         raise ServingError(
             f"GRACEFUL_TIMEOUT ({settings.GRACEFUL_TIMEOUT} s) has to be above {purchase_s:g} s, which a purchase may"
