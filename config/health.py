@@ -57,7 +57,7 @@ def state_of(name: str, run: "Future[str]") -> str:
     if not run.done():
         state, reason = SILENT, "TimeoutError"
     elif error := run.exception():
-        state, reason = FAILING, type(error).__name__
+        state, reason = FAILING, str(error) if isinstance(error, storage.StorageError) else type(error).__name__
     else:
         return run.result()
     logger.warning("check failed", extra={"check": name, "reason": reason})

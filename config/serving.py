@@ -60,14 +60,15 @@ def serve(plan: Plan) -> None:
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # Python, as it ends, takes the handler away: the alarm would kill it
         if settings.METRICS_PORT:
             metrics.remove_folder()
 
 
 def check_timeouts() -> None:
     """Whoever ends a process must wait longer than the longest purchase takes, or it would be cut off half-way."""
-    # The carrier, the row with what it gave, the storage, the row again: with a database that restarts meanwhile.
-    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + 2 * PATIENCE_S
+    # The carrier, the storage, and a database that is away when what the carrier gave has to be recorded.
+    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + PATIENCE_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
         raise ServingError(
             f"GRACEFUL_TIMEOUT ({settings.GRACEFUL_TIMEOUT} s) has to be above {purchase_s:g} s, which a purchase may"

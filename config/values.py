@@ -91,7 +91,7 @@ def folder(value: str) -> None:
 
 def above_zero(value: float) -> None:
     if not 0 < value < 86_400:  # noqa: PLR2004 - a day
-        raise ValidationError("needs a number above 0")
+        raise ValidationError("needs a number above 0 and below 86400")
 
 
 def fernet_keys(values: list[str]) -> None:

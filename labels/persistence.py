@@ -1,4 +1,4 @@
-"""Writes that outlast a restart of the database, for what was paid for."""
+"""Writes that outlast a restart or a failover of the database, for what was paid for."""
 
 import time
 from collections.abc import Callable
@@ -6,19 +6,25 @@ from typing import TypeVar
 
 from django.db import DatabaseError, InterfaceError, connection
 
-# A database that restarts is waited for this long, when what it has to keep was paid for.
-PATIENCE_S = 15.0
+# A database that is away is waited for this long, when what it has to keep was paid for. Patroni replaces a primary
+# that was lost when its `ttl` is over, which is 20 s at the least.
+PATIENCE_S = 30.0
 PAUSE_S = 0.25
 DATABASE_ERRORS = (DatabaseError, InterfaceError)
 T = TypeVar("T")
 
 
-def persistently(write: Callable[[], T]) -> T:
-    """Run a write, which does no harm when done twice, until it succeeds or PATIENCE_S have passed.
+def patience_end() -> float:
+    """Until when, by the monotonic clock, writes are tried from now on: those of a purchase share one patience."""
+    return time.monotonic() + PATIENCE_S
+
+
+def persistently(write: Callable[[], T], *, until: float | None = None) -> T:
+    """Run a write, which does no harm when done twice, until it succeeds or its time is over: `until`, or PATIENCE_S.
 
     A commit that raised may have been made all the same, so the write is made again rather than believed lost.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = patience_end() if until is None else until
     while True:
         try:
             return write()

@@ -34,7 +34,7 @@ from labels.errors import (
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
 from labels.ordering import contract_for, new_label, with_sender
-from labels.persistence import DATABASE_ERRORS, persistently
+from labels.persistence import DATABASE_ERRORS, patience_end, persistently
 from labels.shipments import shipment
 from labels.slots import NoSlotError, slots
 
@@ -82,8 +82,10 @@ def buy(
 def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
     """Call the carrier, keep and store what it gives, and count how that ended."""
     try:
-        keep(label, call(label, ordered, credentials))
-        return finish(label)
+        purchased = call(label, ordered, credentials)
+        until = patience_end()
+        keep(label, purchased, until=until)
+        return finish(label, until=until)
     finally:
         metrics.count_purchase(label)
 
@@ -205,7 +207,7 @@ def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
     label.error_status = status_of(error)
 
 
-def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+def keep(label: ShippingLabel, purchased: PurchasedLabel, *, until: float | None = None) -> None:
     """Put what the carrier gave into the database, before anything else can fail."""
     label.state = LabelState.RECEIVED
     label.tracking_numbers = list(purchased.tracking_numbers)
@@ -213,7 +215,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
     label.error_code = label.error_message = ""
     label.error_status = None
     try:
-        persistently(lambda: save_state(label))
+        persistently(lambda: save_state(label), until=until)
     except DATABASE_ERRORS as error:
         # The last resort: the numbers by which a person finds the parcels again.
         logger.critical(
@@ -221,11 +223,12 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
             extra={"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)},
             exc_info=True,
         )
+        label.state = LabelState.UNKNOWN
         describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
         raise PurchaseFailedError(label) from error
 
 
-def finish(label: ShippingLabel) -> ShippingLabel:
+def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel:
     """Store the PDF and make the label visible; done twice, by two processes too, it is the same. Raise LabelError."""
     assert label.pdf is not None
     try:
@@ -233,7 +236,7 @@ def finish(label: ShippingLabel) -> ShippingLabel:
         label.state = LabelState.GENERATED
         label.pdf = None
         label.finished_at = timezone.now()
-        persistently(lambda: save_state(label))
+        persistently(lambda: save_state(label), until=until)
     except storage.StorageError as error:
         with suppress(*DATABASE_ERRORS):
             release_lease(label)

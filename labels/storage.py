@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -29,7 +30,7 @@ logger = logging.getLogger("labels.storage")
 
 
 class StorageError(Exception):
-    """The PDFs can't be reached now."""
+    """The PDFs can't be reached now; `str()` says why in one word, for operators."""
 
 
 class LinkError(Exception):
@@ -141,6 +142,16 @@ def raise_unless_gone(error: OSError) -> None:
         raise error
 
 
+def reason(error: Exception) -> str:
+    """Name an error by the store's own code (AccessDenied), the system's (ENOSPC), or its class; never by its text."""
+    if isinstance(error, ClientError):
+        code = str(error.response.get("Error", {}).get("Code", ""))
+        return code if re.fullmatch(r"[0-9A-Za-z]{1,64}", code) else type(error).__name__
+    if isinstance(error, OSError) and (name := errno.errorcode.get(error.errno or 0)):
+        return name
+    return type(error).__name__
+
+
 def pdfs() -> Storage:
     return storages["labels"]
 
@@ -150,7 +161,7 @@ def check() -> None:
     try:
         pdfs().check()  # type: ignore[attr-defined]  # ours have it
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
 
 
 def store(label: ShippingLabel, pdf: bytes) -> None:
@@ -158,8 +169,8 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
     try:
         pdfs().save(label.pdf_key, ContentFile(pdf))
     except FAILURES as error:
-        logger.warning("label not stored", extra={"label": label.id, "reason": type(error).__name__})
-        raise StorageError from error
+        logger.warning("label not stored", extra={"label": label.id, "reason": reason(error)})
+        raise StorageError(reason(error)) from error
 
 
 def remove(label: ShippingLabel) -> None:
@@ -167,7 +178,7 @@ def remove(label: ShippingLabel) -> None:
     try:
         pdfs().delete(label.pdf_key)
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
 
 
 def is_stored(name: str) -> bool:
@@ -175,7 +186,7 @@ def is_stored(name: str) -> bool:
     try:
         return pdfs().exists(name)
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
 
 
 def months() -> list[str]:
@@ -184,7 +195,7 @@ def months() -> list[str]:
         years = pdfs().listdir(ROOT)[0]
         return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
 
 
 def names(month: str) -> set[str]:
@@ -193,7 +204,7 @@ def names(month: str) -> set[str]:
     try:
         return set(place.names(f"{ROOT}/{month}"))
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
 
 
 def signed_url(label: ShippingLabel, *, base_url: str) -> str:
@@ -201,7 +212,7 @@ def signed_url(label: ShippingLabel, *, base_url: str) -> str:
     try:
         url = pdfs().url(label.pdf_key)
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
     return (settings.PUBLIC_BASE_URL or base_url).rstrip("/") + url if url.startswith(FILES_PATH) else url
 
 
@@ -221,7 +232,7 @@ def read(name: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except FAILURES as error:
-        raise StorageError from error
+        raise StorageError(reason(error)) from error
     return content
 
 

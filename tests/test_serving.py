@@ -5,6 +5,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,7 +27,7 @@ from tests.conftest import PARCELS, SEARCH
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
-from tests.processes import Server, free_port, run_command, served
+from tests.processes import Server, environment, free_port, run_command, served
 
 pytestmark = pytest.mark.real_services
 PATIENCE_S = 20.0
@@ -115,6 +117,25 @@ def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_b
         assert (status, server.process.wait(PATIENCE_S)) == (201, 0)
     label = ShippingLabel.objects.get()
     assert (label.state, label.id) == (LabelState.GENERATED, json.loads(content)["id"])
+
+
+OVER_AT_ONCE = """
+import signal
+import sys
+from types import SimpleNamespace
+import django
+django.setup()
+from config import serving
+serving.granian = lambda plan: SimpleNamespace(serve=lambda **options: None)
+serving.serve(serving.Plan(host="127.0.0.1", port=int(sys.argv[1]), workers=1, threads=10))
+print(signal.getitimer(signal.ITIMER_REAL))
+"""
+
+
+def test_no_alarm_outlives_the_server_and_ends_python_as_it_ends(transactional_db: None) -> None:
+    command = [sys.executable, "-c", OVER_AT_ONCE, str(free_port())]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "(0.0, 0.0)\n"), done.stderr
 
 
 # --- Bodies that stall ---

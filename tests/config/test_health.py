@@ -127,13 +127,14 @@ def test_a_flood_of_probes_is_one_question(transactional_db: None, monkeypatch: 
 
 
 def test_a_folder_that_cannot_be_written_to_is_shown(
-    transactional_db: None, settings: Settings, tmp_path: Path
+    transactional_db: None, settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "labels").write_text("no folder")
     labels = settings.STORAGES["labels"] | {"OPTIONS": {"location": str(tmp_path / "labels")}}
     settings.STORAGES = settings.STORAGES | {"labels": labels}
     response = ask()
     assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
+    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["EACCES"]
 
 
 def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
@@ -142,7 +143,7 @@ def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings
     options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
     labels = {"BACKEND": "labels.storage.LabelBucket", "OPTIONS": options}
     settings.STORAGES = settings.STORAGES | {"labels": labels}
-    with pytest.raises(storage.StorageError):
+    with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
         storage.check()
 
 

@@ -15,7 +15,7 @@ from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from labels import ordering, persistence, purchase, reconciling, storage
 from labels.carrier_clients import client
-from labels.errors import LabelError, PurchaseFailedError
+from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey
 from labels.models import CarrierContract, LabelState, ShippingLabel
 from tests.drills.stage import ACCOUNTS, SENDER, order
@@ -222,6 +222,63 @@ def test_a_database_that_stays_away_is_answered_with_what_is_known(
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
+
+
+class Clock:
+    """Time that passes only where somebody sleeps, in place of the module `time`."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, duration_s: float) -> None:
+        self.now_s += duration_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time that writes are tried for."""
+    clock = Clock()
+    monkeypatch.setattr(persistence, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """The writes of these states meet a database that is away for so many seconds."""
+    save_state = purchase.save_state
+    away_s: dict[str, float] = {}
+    back_at_s: dict[str, float] = {}
+
+    def saving(label: ShippingLabel) -> None:
+        if label.state in away_s and clock.now_s < back_at_s.setdefault(label.state, clock.now_s + away_s[label.state]):
+            raise OperationalError("gone")
+        save_state(label)
+
+    monkeypatch.setattr(purchase, "save_state", saving)
+    return away_s
+
+
+@pytest.mark.parametrize("step", [LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED])
+def test_a_failover_of_25_s_is_waited_for(contract: CarrierContract, outages: dict[str, float], step: str) -> None:
+    outages[step] = 25
+    with nullcontext() if step != LabelState.FAILED else pytest.raises(PurchaseFailedError):
+        buy(reference="FAULT 38" if step == LabelState.FAILED else "")
+    expected = LabelState.FAILED if step == LabelState.FAILED else LabelState.GENERATED
+    assert ShippingLabel.objects.get().state == expected
+
+
+def test_all_writes_of_a_purchase_share_one_patience(
+    contract: CarrierContract, outages: dict[str, float], clock: Clock
+) -> None:
+    outages |= {LabelState.RECEIVED: 20, LabelState.GENERATED: 20}
+    with pytest.raises(StorageUnavailableError):
+        buy()
+    assert clock.now_s == pytest.approx(persistence.PATIENCE_S, abs=2 * persistence.PAUSE_S)
+    label = ShippingLabel.objects.get()
+    assert (label.state, bytes(label.pdf or b"")[:5]) == (LabelState.RECEIVED, b"%PDF-")  # nothing is lost
 
 
 def test_a_key_released_by_the_faster_request_is_answered_with_409(

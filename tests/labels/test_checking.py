@@ -135,7 +135,7 @@ def test_a_month_before_all_labels_is_one_line(since: str, db: None) -> None:
 
 def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
-    assert check() == ([], "the storage can't be reached")
+    assert check() == ([], "the storage can't be reached (EndpointConnectionError)")
 
 
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:

@@ -5,6 +5,7 @@ import logging
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
@@ -53,6 +54,20 @@ def test_a_purchase_and_its_call_are_counted_by_how_they_ended(
     assert value("carrier_call_duration_seconds_count", **series) == calls + 1
     changed = {key: count - before.get(key, 0) for key, count in purchases().items() if count != before.get(key, 0)}
     assert changed == {(carrier, state): 1}
+
+
+def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
+    buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def saving(label: ShippingLabel) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("labels.purchase.save_state", saving)
+    monkeypatch.setattr("labels.persistence.PATIENCE_S", 0)
+    before = purchases()
+    assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
+    key = ("alpha", LabelState.UNKNOWN)
+    assert {**purchases(), key: purchases()[key] - 1} == before  # the storage, which `received` stands for, is well
 
 
 def test_a_replay_is_no_purchase(buyer: Caller) -> None:

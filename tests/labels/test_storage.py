@@ -311,30 +311,38 @@ def hang_up(stream: socket.socket, request: bytes) -> bool:
     return False
 
 
-REFUSALS: dict[str, Play] = {
-    "silent": silent,
-    "forbidden": always(http(b"<Error><Code>AccessDenied</Code></Error>", 403)),
-    "no such bucket": always(http(b"<Error><Code>NoSuchBucket</Code></Error>", 404)),
-    "slow down": always(http(b"<Error><Code>SlowDown</Code></Error>", 503)),
-    "no XML": always(http(b"<html>502", 502, "text/html")),
-    "no HTTP": always(b"220 smtp.example.com\r\n"),
-    "closed": hang_up,
-}
+# What the log says of a bucket, and what the bucket does.
+REFUSALS: list[tuple[str, Play]] = [
+    ("ReadTimeoutError", silent),
+    ("AccessDenied", always(http(b"<Error><Code>AccessDenied</Code></Error>", 403))),
+    ("NoSuchBucket", always(http(b"<Error><Code>NoSuchBucket</Code></Error>", 404))),
+    ("SlowDown", always(http(b"<Error><Code>SlowDown</Code></Error>", 503))),
+    ("ClientError", always(http(b"<Error><Code>the key 'hunter2'</Code></Error>", 403))),
+    ("502", always(http(b"<html>502", 502, "text/html"))),
+    ("ConnectionClosedError", always(b"220 smtp.example.com\r\n")),
+    ("ConnectionClosedError", hang_up),
+]
 
 
 def test_a_bucket_that_is_down_keeps_the_label_for_later(
-    buyer: Caller, sandbox: Sandbox, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    buyer: Caller,
+    sandbox: Sandbox,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     before = settings.STORAGES
     with serving(silent) as server:
         impatient_bucket(settings, server, monkeypatch)
-        for how, play in REFUSALS.items():
+        for how, play in REFUSALS:
             server.play = play
             server.requests.clear()
+            caplog.clear()
             said = assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
             assert row().id in said
             assert server.requests[0].startswith(b"PUT /labels/labels/"), how
             assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
+            assert [vars(record)["reason"] for record in caplog.records if record.name == "labels.storage"] == [how]
         assert reconcile() == {LabelState.RECEIVED: 1}
     settings.STORAGES = before
     response = post(buyer, order(), key="k")

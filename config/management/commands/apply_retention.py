@@ -56,8 +56,10 @@ class Command(commands.Command):
         for kind in kinds():
             try:
                 self.apply(kind, now, batch_size=options["batch"], is_dry_run=options["dry_run"])
-            except StorageError:
-                raise CommandError("the storage can't be reached: not all PDFs were removed; run it again") from None
+            except StorageError as error:
+                raise CommandError(
+                    f"the storage can't be reached ({error}): not all PDFs were removed; run it again"
+                ) from None
 
     def apply(self, kind: Kind, now: datetime, **how: Any) -> None:
         if kind.days is None:

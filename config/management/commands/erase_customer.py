@@ -52,7 +52,9 @@ def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
     """Erase all of it; return how many parcels, labels and PDFs. Raise CommandError."""
     try:
         pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(labels)))
-    except StorageError:
-        raise CommandError("the storage can't be reached: only some PDFs were removed; run it again") from None
+    except StorageError as error:
+        raise CommandError(
+            f"the storage can't be reached ({error}): only some PDFs were removed; run it again"
+        ) from None
     with transaction.atomic():
         return parcel_erasure.erase(parcels), label_erasure.erase(labels), pdfs

@@ -29,8 +29,8 @@ class Command(commands.Command):
             for finding in check(since):
                 self.stdout.write(f"{finding.kind}: {finding.what}")
                 found[finding.kind] += 1
-        except StorageError:
-            raise CommandError("the storage can't be reached") from None
+        except StorageError as error:
+            raise CommandError(f"the storage can't be reached ({error})") from None
         if found:
             raise CommandError(", ".join(f"{count} {kind}" for kind, count in sorted(found.items())))
 
