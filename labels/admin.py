@@ -161,9 +161,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
         label = self.label_to_decide(request, object_id)
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
         if not form.is_valid():
-            return self.page(
-                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
-            )
+            return self.adopt_page(request, label, form)
         try:
             adopted = decisions.adopt(
                 label=label,
@@ -173,9 +171,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
             )
         except decisions.NoPdfError as error:
             form.add_error("pdf", f"{error} Upload it instead, from the carrier's own portal.")
-            return self.page(
-                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
-            )
+            return self.adopt_page(request, label, form)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
             return self.back_to(label)
