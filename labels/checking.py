@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from labels import storage
-from labels.models import LabelState, ShippingLabel, id_prefix
+from labels.ids import id_prefix
+from labels.models import LabelState, ShippingLabel
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "created_at", "pdf_secret", "pdf_removed_at")

@@ -27,7 +27,8 @@ from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from labels import carrier_clients, decisions, forms, states, storage
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease, new_label_id
+from labels.ids import new_label_id
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
 from labels.reconciling import reconcile
 from shops import listing
 from shops.models import Shop
