@@ -23,7 +23,7 @@ from carriers import CARRIERS
 from carriers.errors import CredentialsRejected
 from config.checking import Check
 from labels.metrics import CALLS, PURCHASES, RESTING
-from labels.models import LabelState, ShippingLabel
+from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each process keeps its figures
@@ -32,8 +32,6 @@ REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 OPEN_LABELS_FRESH_S = 15.0
 OPEN_LABELS_DEADLINE_S = 2.0
 MANY = 10_000  # more are not counted
-UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN)
-INTERRUPTED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN)
 logger = logging.getLogger("service.metrics")
 
 REQUESTS = Histogram(
@@ -82,7 +80,7 @@ def open_labels() -> list[Metric]:
         by_state(
             "labels_interrupted",
             "Purchases that nobody works on, which reconcile_labels takes up, by state.",
-            INTERRUPTED,
+            UNFINISHED,
             [state for state, _ in interrupted],
         ),
         GaugeMetricFamily("labels_interrupted_oldest_seconds", "How long the oldest of them waits.", value=oldest_s),

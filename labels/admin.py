@@ -101,7 +101,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
 
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
         """What the label's pages show beside its fields."""
-        contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
+        contracts = CarrierContract.objects.defer("encrypted_credentials")
         numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
         weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
         product = PRODUCTS.get(label.product_code)
@@ -111,7 +111,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
-            "contract": contracts.defer("encrypted_credentials").first(),
+            "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
             "has_pdf": label.has_pdf,
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},

@@ -37,6 +37,15 @@ class ForShop(models.QuerySet[Any]):
         return self.filter(shop=shop_id)
 
 
+class CarrierContractQuerySet(ForShop):
+    """Ways to find contracts."""
+
+    def find(self, *, shop_id: str, carrier_code: str) -> "CarrierContract | None":
+        """Find the shop's contract with the carrier, the one that a shop has at most."""
+        contract: CarrierContract | None = self.for_shop(shop_id).filter(carrier_code=carrier_code).first()
+        return contract
+
+
 class CarrierContract(models.Model):
     """A shop's contract with one carrier; the credentials are kept encrypted."""
 
@@ -54,7 +63,7 @@ class CarrierContract(models.Model):
     customs_hs_code = models.CharField(max_length=10, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = ForShop.as_manager()
+    objects = CarrierContractQuerySet.as_manager()
 
     class Meta:
         ordering = ["shop", "carrier_code"]
@@ -95,7 +104,9 @@ class LabelState(models.TextChoices):
     UNKNOWN = "unknown", "may have been bought: to be found out or decided"
 
 
-OVER = [LabelState.GENERATED, LabelState.FAILED]
+OVER = (LabelState.GENERATED, LabelState.FAILED)
+UNFINISHED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN)
+UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN)
 
 
 class ShippingLabelQuerySet(ForShop):
@@ -110,11 +121,10 @@ class ShippingLabelQuerySet(ForShop):
 
     def interrupted(self) -> Self:
         """Purchases that nobody works on any more, and that are not over."""
-        open_states = [LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN]
-        return self.filter(state__in=open_states, leased_until__lt=timezone.now())
+        return self.filter(state__in=UNFINISHED, leased_until__lt=timezone.now())
 
     def needing_decision(self) -> Self:
-        return self.filter(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+        return self.filter(state__in=UNDECIDED)
 
     def over(self) -> Self:
         """Purchases that nobody works on, asks about or decides any more."""

@@ -20,9 +20,8 @@ def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) ->
 
 
 def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
-    contract: CarrierContract | None = (
-        CarrierContract.objects.for_shop(shop_id).filter(carrier_code=order["carrierCode"]).first()
-    )
+    """Find the contract to buy on; raise ProductNotInContractError where there is none for the product."""
+    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=order["carrierCode"])
     if contract is None or not contract.has_product(order["productCode"]):
         raise ProductNotInContractError(order["carrierCode"], order["productCode"])
     return contract
