@@ -261,7 +261,8 @@ def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> N
 
 
 def test_a_nul_character_is_refused_wherever_it_comes(staff: Client) -> None:
-    paths = ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", "%00/change/", "%00/pdf/", "%00/adopt/", "%00/not-made/")
+    pages = ("change", "history", "pdf", "adopt", "not-made")
+    paths = ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", *(f"%00/{page}/" for page in pages))
     for path in paths:
         assert staff.get(LABELS + path).status_code == 400
 
