@@ -60,7 +60,7 @@ class Places:
             self._free.release()
 
 
-def comes_with(environ: Mapping[str, Any]) -> bool:
+def has_body(environ: Mapping[str, Any]) -> bool:
     """Tell whether a request announces a body; what is no number counts, and costs a place it does not need."""
     return environ.get("CONTENT_LENGTH", "") not in NONE
 

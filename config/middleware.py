@@ -62,7 +62,7 @@ class RequestMiddleware:
 
     def answer(self, request: HttpRequest) -> HttpResponse:
         """Pass a request on; one with a body that finds no place is refused, and its body is not read."""
-        if not bodies.comes_with(request.META):
+        if not bodies.has_body(request.META):
             return self.get_response(request)
         try:
             with bodies.places.hold():

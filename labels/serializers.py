@@ -13,7 +13,7 @@ from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
-from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, put
+from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, add_fault
 
 MAX_WEIGHT_KG = 30
 CARRIER_CODES = tuple(CARRIERS)
@@ -89,7 +89,7 @@ class LabelOrderSerializer(ObjectSerializer):
         except serializers.ValidationError as error:
             is_missing = isinstance(data, dict) and "originAddress" not in data
             if is_missing and not self.context.get("sender_address"):
-                put(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+                add_fault(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
             raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:

@@ -33,7 +33,7 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
     index of e-mails, which has all it asks for, the other through the few parcels that have earlier ones.
     """
     own = Parcel.objects.for_shop(shop_id).order_by()
-    by_email = own.alias(folded=Upper("customer_email")).filter(folded=in_capitals(email))
+    by_email = own.alias(folded=Upper("customer_email")).filter(folded=ascii_upper(email))
     by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
     ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
     return {
@@ -43,7 +43,7 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
     }
 
 
-def in_capitals(text: str) -> str:
+def ascii_upper(text: str) -> str:
     """Fold ASCII letters only, as both databases do for a column in the order of code points."""
     return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 

@@ -61,7 +61,7 @@ class Command(commands.Command):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
-                stack.enter_context(alone())
+                stack.enter_context(single_instance())
                 call_command("migrate", verbosity=0)
                 parcel = seed_parcels()
                 seed_contracts()
@@ -80,7 +80,7 @@ class Command(commands.Command):
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def single_instance() -> Iterator[None]:
     """Keep a second demonstration off the same file, whose token it would revoke; raise CommandError."""
     if connection.vendor != "sqlite":
         yield
