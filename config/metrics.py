@@ -100,8 +100,8 @@ class LivingProcesses(MultiProcessCollector):
     def collect(self) -> Iterable[Metric]:
         for pid in {file.stem.rpartition("_")[2] for file in Path(self._path).glob("gauge_live*.db")}:
             if not Path("/proc", pid).exists():
-                mark_process_dead(pid, self._path)  # type: ignore[no-untyped-call]
-        metrics: Iterable[Metric] = super().collect()  # type: ignore[no-untyped-call]
+                mark_process_dead(pid, self._path)  # type: ignore[no-untyped-call]  # the library is typed in part
+        metrics: Iterable[Metric] = super().collect()  # type: ignore[no-untyped-call]  # as above
         return metrics
 
 
@@ -127,7 +127,7 @@ def expose(host: str, port: int) -> None:
     Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
     begin_series()
     registry = CollectorRegistry(auto_describe=False)
-    LivingProcesses(registry)  # type: ignore[no-untyped-call]
+    LivingProcesses(registry)  # type: ignore[no-untyped-call]  # as above
     registry.register(OpenLabels())
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()

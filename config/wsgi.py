@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
 
 from config.bodies import Handler  # noqa: E402 - after the set-up
-from config.postgresql.base import DatabaseWrapper  # noqa: E402
+from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
 
 application = Handler()
 DatabaseWrapper.is_serving = True  # a request waits for the database so long and no longer

@@ -35,7 +35,7 @@ def undecided_count(request: HttpRequest) -> int:
     if not hasattr(request, "undecided_labels"):
         waiting = ShippingLabel.objects.needing_decision().order_by()
         request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
-    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]
+    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]  # as above
 
 
 def is_decision_needed(request: HttpRequest) -> bool:
