@@ -65,7 +65,7 @@ def serve(plan: Plan) -> None:
 
 
 def check_timeouts() -> None:
-    """Whoever ends a process must wait longer than the longest purchase takes, or it would be cut off half-way."""
+    """Raise ServingError unless whoever ends a process waits longer than a purchase takes, so that none is cut off."""
     # The carrier, the row with what it gave, the storage, the row again: with a database that restarts meanwhile.
     purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + 2 * PATIENCE_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
@@ -77,6 +77,7 @@ def check_timeouts() -> None:
 
 
 def check_count(name: str, value: int) -> None:
+    """Raise ServingError unless so many workers, or threads, can be served with."""
     if not 0 < value <= MAX_COUNT:
         raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
 

@@ -107,6 +107,7 @@ class LabelOrderSerializer(ObjectSerializer):
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
+    """What is beyond the carrier's own limits."""
     parcels, reference = data.get("parcels"), data.get("reference")
     if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
         yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
@@ -115,6 +116,7 @@ def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fau
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
+    """What the product asks for and is not there, or does not take."""
     code = data.get("pickupPointCode", "")
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."

@@ -152,6 +152,7 @@ class Process(subprocess.Popen[bytes]):
 
 
 def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
+    """Wait until the service listens; raise CommandError if it ends, or takes too long."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
         with socket.socket() as probe:
