@@ -4,6 +4,8 @@ PORT ?= 8000
 BIN := .venv/bin
 # Four at a time on any machine, each with services of its own: much of what is tested is waiting.
 PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
+# What it writes names no address of an index.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
 .PHONY: demo test lint contract openapi bench load drill lock clean
@@ -49,11 +51,11 @@ drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for few
 	exit $$status
 
 lock: .venv/.dev ## pin every requirement again, with hashes
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml -o requirements.txt
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header --group pyproject.toml:s3 -o requirements-s3.txt
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header --group pyproject.toml:clients -o requirements-clients.txt
+	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
+	$(COMPILE) pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
+	$(COMPILE) pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
+	$(COMPILE) --upgrade --group pyproject.toml:s3 -o requirements-s3.txt
+	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 
 clean: ## remove what make made
 	rm -rf .venv .venv-s3 .venv-clients tests/clients/typescript/node_modules

@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element
 
 from carriers import alpha_message, pdf, soap
 from carriers.alpha_message import CARRIER, SHIPPING_NAMESPACE
-from carriers.base import Credentials, CredentialsShape, Endpoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, PurchasedLabel, Shipment
 from carriers.cleaning import Cleaner
+from carriers.client import Client
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -20,11 +21,7 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
-from carriers.guard import Limits
-from carriers.line import Line
 from carriers.messages import Answer, Request, UnreadableError
-from carriers.observing import Observer
-from carriers.transport import Transport
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
@@ -58,7 +55,7 @@ _TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
-class AlphaClient:
+class AlphaClient(Client):
     """Buys labels at alpha's shipping service; without a tracking URL nothing can be asked afterwards."""
 
     name = CARRIER
@@ -73,32 +70,16 @@ class AlphaClient:
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
     )
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        limits: Limits | None = None,
-        transport: Transport | None = None,
-        observer: Observer | None = None,
-    ) -> None:
-        self._url = endpoint.url
-        self._tracking_url = endpoint.tracking_url
-        self._line = Line(CARRIER, limits or Limits(), transport, observer)
-
     @property
     def can_be_asked(self) -> bool:
         """Whether there is a tracking service to ask."""
-        return self._tracking_url is not None
-
-    @property
-    def is_resting(self) -> bool:
-        """Whether the carrier is given a rest after repeated failures."""
-        return self._line.is_resting
+        return self._endpoint.tracking_url is not None
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label for all parcels in one call; raises CarrierError only."""
         _check(credentials)
         body = alpha_message.purchase(shipment, credentials)
-        request = Request(alpha_message.PURCHASE, self._url, body, HEADERS)
+        request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), cleaner=Cleaner(credentials, shipment))
         with self._line.open(request.operation) as deadline:
             numbers, pdfs = self._line.exchange(request, deadline, read)
@@ -106,7 +87,7 @@ class AlphaClient:
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and a new one maybe only after minutes."""
-        if self._tracking_url is None:
+        if self._endpoint.tracking_url is None:
             raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
         _check(credentials)
         fields = (
@@ -115,7 +96,7 @@ class AlphaClient:
             ("language", LANGUAGE),
             ("sendersRef", shipment_id),
         )
-        request = _question(self._tracking_url, FIND, TRACKING_NAMESPACE, fields)
+        request = _question(self._endpoint.tracking_url, FIND, TRACKING_NAMESPACE, fields)
         with self._line.open(FIND) as deadline:
             return self._line.exchange(request, deadline, partial(_read_found, cleaner=Cleaner(credentials)))
 
@@ -129,10 +110,6 @@ class AlphaClient:
             ]
             return self._line.joined(pdfs, tracking_numbers, deadline, unsure=CarrierUnavailable)
 
-    def refuse_at_rest(self) -> None:
-        """Raise CarrierUnavailable while alpha is given a rest."""
-        self._line.refuse_at_rest()
-
     def _fetch(self, tracking_number: str, credentials: Credentials) -> Request:
         fields = (
             ("numberSearch", tracking_number),
@@ -140,7 +117,7 @@ class AlphaClient:
             ("accountNumber", credentials.account_number),
             ("password", credentials.password),
         )
-        return _question(self._url, FETCH, SHIPPING_NAMESPACE, fields)
+        return _question(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
 
 
 def _check(credentials: Credentials) -> None:

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers import beta_message, multipart, pdf
-from carriers.base import Credentials, CredentialsShape, Endpoint, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, PurchasedLabel, Shipment
 from carriers.beta_message import CARRIER
 from carriers.cleaning import Cleaner
+from carriers.client import Client
 from carriers.connections import Deadline
 from carriers.errors import (
     AddressRejected,
@@ -22,11 +23,7 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
-from carriers.guard import Limits
-from carriers.line import Line
 from carriers.messages import Answer, Request, UnreadableError
-from carriers.observing import Observer
-from carriers.transport import Transport
 
 PURCHASE: Final = "generateLabel"
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
@@ -72,7 +69,7 @@ class _Message:
     text: str
 
 
-class BetaClient:
+class BetaClient(Client):
     """Buys labels at beta's label service; an unused one is not billed, and none can be found again."""
 
     name = CARRIER
@@ -91,21 +88,6 @@ class BetaClient:
     )
     can_be_asked = False
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        limits: Limits | None = None,
-        transport: Transport | None = None,
-        observer: Observer | None = None,
-    ) -> None:
-        self._url = f"{endpoint.url.rstrip('/')}/{PURCHASE}"
-        self._line = Line(CARRIER, limits or Limits(), transport, observer)
-
-    @property
-    def is_resting(self) -> bool:
-        """Whether the carrier is given a rest after repeated failures."""
-        return self._line.is_resting
-
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label, parcel by parcel under one deadline; raises CarrierError only.
 
@@ -114,29 +96,19 @@ class BetaClient:
         _check(credentials)
         letters = beta_message.letters(shipment)
         cleaner = Cleaner(credentials, shipment)
+        url = f"{self._endpoint.url.rstrip('/')}/{PURCHASE}"
         made: list[_Parcel] = []
         with self._line.open(PURCHASE) as deadline:
             for rank, letter in enumerate(letters, 1):
                 followers = _numbers(made)
                 body = beta_message.message(letter, credentials, rank, len(letters), followers)
-                request = Request(PURCHASE, self._url, _encoded(body), _headers(credentials))
+                request = Request(PURCHASE, url, _encoded(body), _headers(credentials))
                 read = partial(_read, cleaner=cleaner, followers=followers)
                 made.append(self._buy(request, deadline, read, followers))
             pdfs = [parcel.pdf for parcel in made]
             joined = self._line.joined(pdfs, _numbers(made), deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         return PurchasedLabel(_numbers(made), joined, tuple(warnings))
-
-    def refuse_at_rest(self) -> None:
-        """Raise CarrierUnavailable while beta is given a rest."""
-        self._line.refuse_at_rest()
-
-    def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
-        try:
-            return self._line.exchange(request, deadline, read)
-        except CarrierError as error:
-            error.made_numbers = (*made, *error.made_numbers)
-            raise
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Refuse, whatever is asked: the carrier has no such question."""
@@ -145,6 +117,13 @@ class BetaClient:
     def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
         """Refuse, whatever is asked: the carrier has no such question."""
         raise CarrierUnavailable(CARRIER, "it cannot be asked")
+
+    def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
+        try:
+            return self._line.exchange(request, deadline, read)
+        except CarrierError as error:
+            error.made_numbers = (*made, *error.made_numbers)
+            raise
 
 
 def _check(credentials: Credentials) -> None:

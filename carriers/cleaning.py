@@ -66,6 +66,6 @@ def _spellings(value: str) -> set[str]:
 def _pattern(value: str) -> str:
     """Match a value as whole words, however it is spaced; a single letter would mask everything."""
     words = value.split()
-    if sum(map(len, words)) < 2:  # noqa: PLR2004
+    if sum(map(len, words)) < 2:  # noqa: PLR2004 - letters
         return r"(?!)"
     return r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)"

@@ -89,26 +89,27 @@ class Guard:
     @contextmanager
     def _as_the_only_probe(self) -> Iterator[None]:
         if not self._probe.acquire(blocking=False):
-            raise self._resting()
+            raise self._refusal()
         try:
             # Looked at under the lock: the probe before this one may just have failed.
-            if self._is_resting():
-                raise self._resting()
+            if self._refuses_calls():
+                raise self._refusal()
             yield
         finally:
             self._probe.release()
 
-    def _is_resting(self) -> bool:
+    def _refuses_calls(self) -> bool:
+        """Whether the time of the rest runs; `is_resting` holds beyond it, until a probe has succeeded."""
         opened_at = self._storage.opened_at
         is_open = self._storage.state == pybreaker.STATE_OPEN
         return is_open and opened_at is not None and datetime.now(UTC) < opened_at + self._rest
 
     def refuse_at_rest(self) -> None:
         """Raise as a call would now that the carrier is given a rest, for whoever has to prepare a call."""
-        if self._is_resting():
-            raise self._resting()
+        if self._refuses_calls():
+            raise self._refusal()
 
-    def _resting(self) -> CarrierUnavailable:
+    def _refusal(self) -> CarrierUnavailable:
         return CarrierUnavailable(self._carrier, "given a rest after repeated failures")
 
     def _report(self, *, is_failure: bool) -> None:

@@ -11,7 +11,7 @@ from carriers.connections import Deadline
 from carriers.errors import CarrierError, OutcomeUnknown, Rejected
 from carriers.guard import Guard, Limits
 from carriers.messages import Answer, Request, UnreadableError
-from carriers.observing import Call, Nobody, Observer
+from carriers.observing import Call, NullObserver, Observer
 from carriers.transport import Transport
 
 logger: Final = logging.getLogger("carriers")  # a line a call
@@ -26,7 +26,7 @@ class Line:
         self, carrier: str, limits: Limits, transport: Transport | None = None, observer: Observer | None = None
     ) -> None:
         self._carrier = carrier
-        self._observer: Observer = observer or Nobody()
+        self._observer: Observer = observer or NullObserver()
         self._timeout_s = limits.timeout_s
         self._guard = Guard(carrier, limits, self._rest_changed)
         self._transport = transport or Transport(pool_size=limits.max_concurrent_calls)

@@ -49,7 +49,7 @@ class Observer(Protocol):
         """Be told when the carrier is given a rest, and when it is trusted again."""
 
 
-class Nobody:
+class NullObserver:
     """Watches nothing."""
 
     def call_ended(self, call: Call) -> None:

@@ -23,15 +23,23 @@ def checked(pdf: bytes) -> bytes:
 
 
 def joined(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
-    """All pages of all PDFs in order; raises UnreadableError.
-
-    Joining has to parse, and a crafted PDF can keep a parser busy for ever or make it eat all memory. No
-    thread can be stopped from outside, so a process of its own does it, which ends with the deadline.
-    """
+    """All pages of all PDFs in order, a single PDF as it came; raises UnreadableError."""
     if not pdfs:
         raise UnreadableError("there is no label")
     if len(pdfs) == 1:
         return pdfs[0]
+    try:
+        return rewritten(pdfs, deadline.remaining_s())
+    except TimeoutError:
+        raise UnreadableError("the labels cannot be joined") from None
+
+
+def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
+    """The pages of all PDFs in a new one, which leaves out the files' own scripts; raises UnreadableError.
+
+    That takes parsing, and a crafted PDF can keep a parser busy for ever or make it eat all memory. No thread can be
+    stopped from outside, so a process of its own does it, which ends with the time.
+    """
     command = [sys.executable, "-I", pdf_joiner.__file__]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
@@ -39,7 +47,7 @@ def joined(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
             input=pdf_joiner.framed(pdfs),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=deadline.remaining_s(),
+            timeout=timeout_s,
             check=True,
         )
     except (OSError, subprocess.SubprocessError):

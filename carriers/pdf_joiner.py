@@ -32,7 +32,7 @@ def _unframed(data: bytes) -> Iterator[bytes]:
 
 def _joined(pdfs: Iterator[bytes]) -> bytes:
     # Imported here, so that the service, which only needs `framed`, does not load it.
-    from pypdf import PdfReader, PdfWriter  # noqa: PLC0415
+    from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 - see above
 
     writer = PdfWriter()
     for pdf in pdfs:

@@ -88,6 +88,7 @@ def database_url(value: str) -> None:
 
 
 def make_folder(file: Path) -> None:
+    """Make the folder of a file; raise ValidationError."""
     try:
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -107,6 +108,7 @@ def replica_url(primary_url: str) -> Callable[[str], None]:
 
 
 def check(value: str, scheme: str, form: str) -> None:
+    """Raise ValidationError unless the URL is of the scheme and names a database, with options that are known."""
     try:
         config = parse(value)
         is_known = bool(re.match(scheme, value) and urlsplit(value).path.strip("/")) and are_options_known(config)

@@ -57,6 +57,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
 
 
 def as_api_exception(exc: Exception) -> exceptions.APIException:
+    """Give DRF's exception for any other; an unexpected one is logged."""
     match exc:
         case exceptions.APIException():
             return exc

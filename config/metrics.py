@@ -23,7 +23,7 @@ from carriers import CARRIERS
 from carriers.errors import CredentialsRejected
 from config.checking import Check
 from labels.metrics import CALLS, PURCHASES, RESTING
-from labels.models import LabelState, ShippingLabel
+from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each process keeps its figures
@@ -31,9 +31,7 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each pro
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 OPEN_LABELS_FRESH_S = 15.0
 OPEN_LABELS_DEADLINE_S = 2.0
-MANY = 10_000  # more are not counted
-UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN)
-INTERRUPTED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN)
+MAX_COUNTED = 10_000  # more are not counted
 logger = logging.getLogger("service.metrics")
 
 REQUESTS = Histogram(
@@ -69,11 +67,11 @@ class OpenLabels(Collector):
 
 
 def open_labels() -> list[Metric]:
-    """Count along two small indexes, and no further than `MANY`; the connection is not kept."""
+    """Count along two small indexes, and no further than `MAX_COUNTED`; the connection is not kept."""
     try:
-        undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MANY])
+        undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
         rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
-        interrupted = list(rows[:MANY])
+        interrupted = list(rows[:MAX_COUNTED])
     finally:
         connection.close()
     oldest_s = (timezone.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
@@ -82,7 +80,7 @@ def open_labels() -> list[Metric]:
         by_state(
             "labels_interrupted",
             "Purchases that nobody works on, which reconcile_labels takes up, by state.",
-            INTERRUPTED,
+            UNFINISHED,
             [state for state, _ in interrupted],
         ),
         GaugeMetricFamily("labels_interrupted_oldest_seconds", "How long the oldest of them waits.", value=oldest_s),
@@ -102,8 +100,8 @@ class LivingProcesses(MultiProcessCollector):
     def collect(self) -> Iterable[Metric]:
         for pid in {file.stem.rpartition("_")[2] for file in Path(self._path).glob("gauge_live*.db")}:
             if not Path("/proc", pid).exists():
-                mark_process_dead(pid, self._path)  # type: ignore[no-untyped-call]
-        metrics: Iterable[Metric] = super().collect()  # type: ignore[no-untyped-call]
+                mark_process_dead(pid, self._path)  # type: ignore[no-untyped-call]  # the library is typed in part
+        metrics: Iterable[Metric] = super().collect()  # type: ignore[no-untyped-call]  # as above
         return metrics
 
 
@@ -127,15 +125,15 @@ class Handler(MetricsHandler):
 def expose(host: str, port: int) -> None:
     """Serve the figures of all processes, in a thread of this one; to be called once in each."""
     Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
-    touch()
+    begin_series()
     registry = CollectorRegistry(auto_describe=False)
-    LivingProcesses(registry)  # type: ignore[no-untyped-call]
+    LivingProcesses(registry)  # type: ignore[no-untyped-call]  # as above
     registry.register(OpenLabels())
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
 
-def touch() -> None:
+def begin_series() -> None:
     """Begin what is there from the start, and open each kind of file now, when that can still fail the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
     for group in ("shop", "address"):

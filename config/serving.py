@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
 
 APPLICATION = "config.wsgi"
-MOST = 1000  # workers, or threads in one
+MAX_COUNT = 1000  # workers, or threads in one
 PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent ends
 logger = logging.getLogger("service.start")
 
@@ -54,9 +54,9 @@ def serve(plan: Plan) -> None:
         check_metrics_port(plan.port)
         prepare_metrics()
     preload()
-    look_up_regularly()
+    wake_every_second()
     bodies.places.limit(threads=plan.threads)  # each worker is forked with places of its own
-    os.register_at_fork(after_in_child=end_when_told)
+    os.register_at_fork(after_in_child=end_at_sigterm)
     try:
         granian(plan).serve(target_loader=load, wrap_loader=False)
     finally:
@@ -66,7 +66,7 @@ def serve(plan: Plan) -> None:
 
 
 def check_timeouts() -> None:
-    """Whoever ends a process must wait longer than the longest purchase takes, or it would be cut off half-way."""
+    """Raise ServingError unless whoever ends a process waits longer than a purchase takes, so that none is cut off."""
     # The carrier, the storage, and a database that is away when what the carrier gave has to be recorded.
     purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_PATIENCE_S + PATIENCE_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
@@ -78,8 +78,9 @@ def check_timeouts() -> None:
 
 
 def check_count(name: str, value: int) -> None:
-    if not 0 < value <= MOST:
-        raise ServingError(f"{value} {name} can't be served with: needs 1 to {MOST}")
+    """Raise ServingError unless so many workers, or threads, can be served with."""
+    if not 0 < value <= MAX_COUNT:
+        raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
 
 
 def check_threads(threads: int) -> None:
@@ -126,7 +127,7 @@ def preload() -> None:
     importlib.import_module(APPLICATION)  # last: it takes what is there out of the garbage collector's way
 
 
-def end_when_told() -> None:
+def end_at_sigterm() -> None:
     """Let a SIGTERM, which comes when the parent dies too, end a worker that is not ready and has nothing in flight.
 
     It is born with its parent's handlers, which would swallow the signal, and the end would wait for GRACEFUL_TIMEOUT.
@@ -137,8 +138,8 @@ def end_when_told() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def look_up_regularly() -> None:
-    """Let the main thread, which waits without end, look up every second, and see a signal that it has missed.
+def wake_every_second() -> None:
+    """Let the main thread, which waits without end, wake every second, and see a signal that it has missed.
 
     Python notes a signal and acts on it when the wait is interrupted. One that comes in the instant before the wait
     begins interrupts nothing.
@@ -149,7 +150,7 @@ def look_up_regularly() -> None:
 
 def load() -> "WSGIHandler":
     """Make a worker ready; it runs in the worker."""
-    look_up_regularly()
+    wake_every_second()
     if settings.METRICS_PORT:
         metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
     application: WSGIHandler = importlib.import_module(APPLICATION).application

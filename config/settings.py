@@ -6,13 +6,11 @@ from typing import Any
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
-from django.http import HttpRequest
-from django.urls import reverse, reverse_lazy
 from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import databases, values
+from config import databases, sidebar, values
 from shops.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
@@ -103,55 +101,12 @@ WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: no
 
 # --- The admin's look ---
 
-
-def sidebar_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
-    """A link to a model's list, for those who may see it."""
-
-    def is_allowed(request: HttpRequest) -> bool:
-        return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))
-
-    link = reverse_lazy(f"admin:{app}_{model}_changelist")
-    return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
-
-
-def undecided_labels(request: HttpRequest) -> str:
-    return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
-
-
 UNFOLD = {
     "SITE_TITLE": "Parcel service",
     "SITE_HEADER": "Parcel service",
     "SITE_SYMBOL": "package_2",
     "SHOW_BACK_BUTTON": True,
-    "SIDEBAR": {
-        "navigation": [
-            {
-                "items": [
-                    sidebar_item("Parcels", "package_2", "parcels", "parcel"),
-                    sidebar_item("Labels", "label", "labels", "shippinglabel"),
-                    {
-                        "title": "Labels to decide",
-                        "icon": "gavel",
-                        "link": undecided_labels,
-                        "permission": "labels.admin.is_decision_needed",
-                        "badge": "labels.admin.undecided_count",
-                        "badge_variant": "warning",
-                    },
-                    sidebar_item("Shops", "storefront", "shops", "shop"),
-                    sidebar_item("Access tokens", "key", "shops", "accesstoken"),
-                    sidebar_item("Carrier contracts", "contract", "labels", "carriercontract"),
-                ]
-            },
-            {
-                "title": "Staff",
-                "separator": True,
-                "items": [
-                    sidebar_item("Users", "person", "auth", "user"),
-                    sidebar_item("Groups", "group", "auth", "group"),
-                ],
-            },
-        ]
-    },
+    "SIDEBAR": {"navigation": sidebar.NAVIGATION},
 }
 
 # --- The API ---

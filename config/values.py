@@ -1,4 +1,4 @@
-"""What the value of a setting must look like: an error names what it needs, never the value."""
+"""What the values of settings must look like: a check raises ValidationError, which names the need, never the value."""
 
 import os
 import re

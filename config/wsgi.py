@@ -10,16 +10,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 django.setup(set_prefix=False)
 
-from config.bodies import Handler  # noqa: E402 - after the set-up
-from config.postgresql.base import DatabaseWrapper  # noqa: E402
+from config.apps import first_look_defaults  # noqa: E402 - after the set-up
+from config.bodies import Handler  # noqa: E402 - as above
+from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
 
 application = Handler()
 DatabaseWrapper.is_serving = True  # a request waits for the database so long and no longer
 
 
 def warn_of_defaults() -> None:
-    from config.apps import first_look_defaults  # noqa: PLC0415 - after the set-up
-
     for message in first_look_defaults(None):
         logging.getLogger("service.start").warning(message.msg)
 

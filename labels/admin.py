@@ -20,17 +20,11 @@ from labels.forms import AdoptForm
 from labels.listing import LabelList, found_by
 from labels.models import CarrierContract, LabelState, ShippingLabel
 from labels.states import state_label, state_meaning
-from shops.listing import LISTED_AT_MOST, CappedPaginator, ReadOnly, refuse_nul
+from shops.listing import LISTED_AT_MOST, AutocompleteSelectFilter, LargeTableAdmin
 from shops.models import AccessToken
 
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
+if TYPE_CHECKING:
     from django.contrib.auth.models import User
-
-    LabelModelAdmin = admin.ModelAdmin[ShippingLabel]
-else:
-    from unfold.admin import ModelAdmin as LabelModelAdmin
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 NOTHING = "-"
 __all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
@@ -41,7 +35,7 @@ def undecided_count(request: HttpRequest) -> int:
     if not hasattr(request, "undecided_labels"):
         waiting = ShippingLabel.objects.needing_decision().order_by()
         request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
-    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]
+    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]  # as above
 
 
 def is_decision_needed(request: HttpRequest) -> bool:
@@ -51,23 +45,14 @@ def is_decision_needed(request: HttpRequest) -> bool:
 
 
 @admin.register(ShippingLabel)
-class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
+class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     """Every attempt to buy a label, to look at; a person decides those whose outcome nothing else can tell."""
 
     list_display = ("id", "status", "order_id", "shop", "product", "number", "who", "created_at")
     list_display_links = ("id",)
     list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
-    list_per_page = 50
     list_before_template = "labels/decisions_needed.html"
-    sortable_by = ()  # the newest first, along the index
-    paginator = CappedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
     search_help_text = "Label id, tracking number or order id"
-    actions = None
     fields = ("id",)  # the page has a template of its own
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -77,31 +62,26 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
         name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
         return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[ShippingLabel], search_term: str
-    ) -> tuple[QuerySet[ShippingLabel], bool]:
-        text = search_term.strip()
-        return (queryset.filter(pk__in=found_by(text)) if text else queryset), False
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        return found_by(text)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Refuse to filter by what opens the PDF: a list that answers that tells it, letter by letter."""
         return not lookup.startswith("pdf") and super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        refuse_nul(*request.GET, *(value for values in request.GET.lists() for value in values[1]))
         context = {"undecided_count": undecided_count(request), "needed": NEEDED}
         is_narrowed_to_them = request.GET.get("decision") == NEEDED
         return super().changelist_view(request, context | {"is_narrowed_to_them": is_narrowed_to_them})
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        refuse_nul(object_id)
         label = self.get_object(request, object_id)
         extra_context = self.facts(request, label) if label else {}
         return super().change_view(request, object_id, extra_context=extra_context)
 
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
         """What the label's pages show beside its fields."""
-        contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
+        contracts = CarrierContract.objects.defer("encrypted_credentials")
         numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
         weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
         product = PRODUCTS.get(label.product_code)
@@ -111,7 +91,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
-            "contract": contracts.defer("encrypted_credentials").first(),
+            "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
             "has_pdf": label.has_pdf,
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
@@ -161,9 +141,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
         label = self.label_to_decide(request, object_id)
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
         if not form.is_valid():
-            return self.page(
-                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
-            )
+            return self.adopt_page(request, label, form)
         try:
             adopted = decisions.adopt(
                 label=label,
@@ -173,9 +151,7 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
             )
         except decisions.NoPdfError as error:
             form.add_error("pdf", f"{error} Upload it instead, from the carrier's own portal.")
-            return self.page(
-                request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form}
-            )
+            return self.adopt_page(request, label, form)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
             return self.back_to(label)
@@ -202,7 +178,6 @@ class ShippingLabelAdmin(ReadOnly, LabelModelAdmin):
         return self.back_to(label)
 
     def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
-        refuse_nul(object_id)
         if not self.has_view_permission(request):
             raise PermissionDenied
         label = self.get_object(request, object_id)

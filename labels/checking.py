@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from labels import storage
-from labels.models import LabelState, ShippingLabel, id_prefix
+from labels.ids import id_prefix
+from labels.models import LabelState, ShippingLabel
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "created_at", "pdf_secret", "pdf_removed_at")
@@ -71,12 +72,14 @@ def is_kept(label: ShippingLabel) -> bool:
 
 
 def without_pdf(label_id: str) -> Iterator[Finding]:
+    """Look once more at a label whose PDF was not among the names."""
     label = ShippingLabel.objects.only(*FIELDS).get(id=label_id)
     if is_kept(label) and not storage.is_stored(label.pdf_key):
         yield Finding(NO_PDF, described(label))
 
 
 def without_label(name: str) -> Iterator[Finding]:
+    """Look once more at a name in the storage that no label was known by."""
     match = PDF_NAME.search(name)
     label = ShippingLabel.objects.only(*FIELDS).filter(id=match[1]).first() if match else None
     is_expected = label is not None and label.pdf_key == name and (is_kept(label) or label.state == LabelState.RECEIVED)

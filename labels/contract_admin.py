@@ -1,7 +1,5 @@
 """The staff's pages for contracts with carriers."""
 
-from typing import TYPE_CHECKING
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -10,21 +8,13 @@ from django.utils.html import format_html, format_html_join
 from carriers.products import PRODUCTS
 from labels.filters import CarrierFilter
 from labels.models import CarrierContract
-from shops.listing import ReadOnly
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
-
-    ContractModelAdmin = admin.ModelAdmin[CarrierContract]
-else:
-    from unfold.admin import ModelAdmin as ContractModelAdmin
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from shops.listing import AutocompleteSelectFilter, ModelAdmin, ReadOnly
 
 NOTHING = "-"
 
 
 @admin.register(CarrierContract)
-class CarrierContractAdmin(ReadOnly, ContractModelAdmin):
+class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
     """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
 
     list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")

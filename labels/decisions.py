@@ -82,7 +82,7 @@ def adopt(
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     """Ask the carrier for the PDF, in a slot as purchases do, with no database connection held; raise NoPdfError."""
-    contract = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).first()
+    contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     try:

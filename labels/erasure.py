@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from labels import storage
 from labels.models import OVER, LabelState, ShippingLabel
+from shops.batches import batches
 
-BATCH_SIZE = 200
 # A key is promised for this long, erased or not: a repeated request must not buy again.
 KEY_PROMISE = timedelta(hours=24)
 
@@ -29,7 +29,7 @@ def labels_of(shop_id: str, email: str, order_ids: Iterable[str]) -> list[str]:
     """
     own = ShippingLabel.objects.for_shop(shop_id).order_by()
     found = set(own.filter(recipient__email__iexact=email).values_list("id", flat=True))
-    for orders in batches(sorted(set(order_ids) - {""})):
+    for orders in batches(set(order_ids) - {""}):
         found.update(own.filter(order_id__in=orders).values_list("id", flat=True))
     return sorted(found)
 
@@ -96,8 +96,3 @@ def remainder(label: ShippingLabel) -> dict[str, dict[str, str]]:
 
 def without_person(address: dict[str, str]) -> dict[str, str]:
     return {name: value if name == "countryCode" else "" for name, value in address.items()}
-
-
-def batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), BATCH_SIZE):
-        yield ids[start : start + BATCH_SIZE]

@@ -1,7 +1,5 @@
 """What staff enter when they adopt parcels: a number for each, and the PDF from the carrier's own portal."""
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -9,7 +7,8 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
 
-from carriers import pdf_joiner
+from carriers import pdf
+from carriers.messages import UnreadableError
 from labels.carrier_clients import client
 from labels.models import ShippingLabel
 
@@ -49,7 +48,10 @@ class PdfField(forms.FileField):
             return None
         if sum(file.size for file in files) > MAX_UPLOAD_BYTES:
             raise ValidationError(f"That is more than {MAX_UPLOAD_BYTES // 1024**2} MB.")
-        return rewritten([content(file) for file in files])
+        try:
+            return pdf.rewritten([content(file) for file in files], READING_TIMEOUT_S)
+        except UnreadableError:
+            raise ValidationError("This PDF can't be read.") from None
 
 
 class AdoptForm(forms.Form):
@@ -95,23 +97,3 @@ def content(file: UploadedFile[Any]) -> bytes:
     if not data.startswith(b"%PDF-"):
         raise ValidationError("This is no PDF.")
     return data
-
-
-def rewritten(pdfs: list[bytes]) -> bytes:
-    """Write the pages of all PDFs into a new one, which leaves out the files' own scripts; raise ValidationError.
-
-    A process apart reads them, as `carriers.pdf` explains: a crafted PDF can keep its reader busy for ever.
-    """
-    command = [sys.executable, "-I", pdf_joiner.__file__]
-    try:
-        done = subprocess.run(  # noqa: S603 - a fixed command
-            command,
-            input=pdf_joiner.framed(pdfs),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=READING_TIMEOUT_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        raise ValidationError("This PDF can't be read.") from None
-    return done.stdout

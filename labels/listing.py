@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from labels.models import ShippingLabel
-from shops.listing import CappedList
+from shops.listing import CappedList, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
@@ -14,18 +14,16 @@ TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 def found_by(text: str) -> QuerySet[Any, Any]:
     """Give the ids of the labels of all shops with this id, order id or tracking number.
 
-    Every part is an exact look-up along an index (tracking numbers on PostgreSQL only); spellings stand in for what
-    no index compares: the case of letters, and spaces inside a number.
+    Every part is an exact look-up along an index (tracking numbers on PostgreSQL only).
     """
-    as_typed = {text, "".join(text.split())}
-    spellings = {case(written) for written in as_typed for case in (str, str.lower, str.upper)}
-    numbers = [spelling for spelling in spellings if TRACKING_NUMBER.fullmatch(spelling)]
+    typed = spellings(text)
+    numbers = [spelling for spelling in typed if TRACKING_NUMBER.fullmatch(spelling)]
     labels = ShippingLabel.objects.order_by()
     return (
-        labels.filter(pk__in=spellings)
+        labels.filter(pk__in=typed)
         .values("pk")
         .union(
-            labels.filter(order_id__in=spellings).values("pk"),
+            labels.filter(order_id__in=typed).values("pk"),
             labels.with_tracking_number(*numbers).values("pk"),
             all=True,
         )

@@ -1,7 +1,6 @@
 """Carrier contracts, and the labels bought on them."""
 
 import secrets
-import time
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
@@ -19,34 +18,12 @@ from django.utils import timezone
 from carriers import CARRIERS
 from carriers.base import Credentials, ProductOverride
 from carriers.products import PRODUCTS
-from labels import encryption
+from labels import encryption, ids
 from shops.fields import KeyField, NullableKeyField
-from shops.models import Shop, new_id
+from shops.models import Shop
 
 CARRIER_CHOICES = [(name, name) for name in CARRIERS]
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-LABEL_ID_LENGTH = 15
-TIME_LENGTH = 8  # digits of 36: milliseconds until the year 2114
-EPOCH_MS = 1_735_689_600_000  # 2025-01-01
-
-
-def new_contract_id() -> str:
-    return new_id("ctr")
-
-
-def new_label_id() -> str:
-    """15 upper-case letters and digits, in the order of time: short enough for the reference that carriers keep."""
-    random = "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
-    return id_prefix(time.time_ns() // 1_000_000) + random
-
-
-def id_prefix(moment_ms: int) -> str:
-    """What the ids of labels made in this millisecond start with; those made later are greater."""
-    digits, rest = "", max(moment_ms - EPOCH_MS, 0)
-    for _ in range(TIME_LENGTH):
-        rest, digit = divmod(rest, len(ALPHABET))
-        digits = ALPHABET[digit] + digits
-    return digits
+new_contract_id, new_label_id = ids.new_contract_id, ids.new_label_id  # the first migration finds them here
 
 
 def new_pdf_secret() -> str:
@@ -58,6 +35,15 @@ class ForShop(models.QuerySet[Any]):
 
     def for_shop(self, shop_id: str) -> Self:
         return self.filter(shop=shop_id)
+
+
+class CarrierContractQuerySet(ForShop):
+    """Ways to find contracts."""
+
+    def find(self, *, shop_id: str, carrier_code: str) -> "CarrierContract | None":
+        """Find the shop's contract with the carrier, the one that a shop has at most."""
+        contract: CarrierContract | None = self.for_shop(shop_id).filter(carrier_code=carrier_code).first()
+        return contract
 
 
 class CarrierContract(models.Model):
@@ -77,7 +63,7 @@ class CarrierContract(models.Model):
     customs_hs_code = models.CharField(max_length=10, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = ForShop.as_manager()
+    objects = CarrierContractQuerySet.as_manager()
 
     class Meta:
         ordering = ["shop", "carrier_code"]
@@ -118,7 +104,9 @@ class LabelState(models.TextChoices):
     UNKNOWN = "unknown", "may have been bought: to be found out or decided"
 
 
-OVER = [LabelState.GENERATED, LabelState.FAILED]
+OVER = (LabelState.GENERATED, LabelState.FAILED)
+UNFINISHED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN)
+UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN)
 
 
 class ShippingLabelQuerySet(ForShop):
@@ -133,11 +121,10 @@ class ShippingLabelQuerySet(ForShop):
 
     def interrupted(self) -> Self:
         """Purchases that nobody works on any more, and that are not over."""
-        open_states = [LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN]
-        return self.filter(state__in=open_states, leased_until__lt=timezone.now())
+        return self.filter(state__in=UNFINISHED, leased_until__lt=timezone.now())
 
     def needing_decision(self) -> Self:
-        return self.filter(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+        return self.filter(state__in=UNDECIDED)
 
     def over(self) -> Self:
         """Purchases that nobody works on, asks about or decides any more."""
@@ -158,7 +145,7 @@ def any_of(conditions: Iterable[Q]) -> Q:
 class ShippingLabel(models.Model):
     """One purchase of a label, from before the carrier is called; its id is the reference that the carrier keeps."""
 
-    id = KeyField(primary_key=True, max_length=LABEL_ID_LENGTH, default=new_label_id, editable=False)
+    id = KeyField(primary_key=True, max_length=ids.LABEL_ID_LENGTH, default=new_label_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="labels", db_index=False)
     state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
     created_at = models.DateTimeField(default=timezone.now)

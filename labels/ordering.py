@@ -11,7 +11,7 @@ from labels.serializers import NO_SENDER
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """The order with the shop's own sender address where it brings none."""
+    """The order with the shop's own sender address where it brings none; raise ValidationError if there is neither."""
     if "originAddress" in order:
         return order
     if sender_address is None:
@@ -20,15 +20,15 @@ def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) ->
 
 
 def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
-    contract: CarrierContract | None = (
-        CarrierContract.objects.for_shop(shop_id).filter(carrier_code=order["carrierCode"]).first()
-    )
+    """Find the contract to buy on; raise ProductNotInContractError where there is none for the product."""
+    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=order["carrierCode"])
     if contract is None or not contract.has_product(order["productCode"]):
         raise ProductNotInContractError(order["carrierCode"], order["productCode"])
     return contract
 
 
 def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
+    """Make the row of an order that has its sender, leased from now on; it is not saved."""
     return ShippingLabel(
         shop_id=shop_id,
         token_id=token_id,

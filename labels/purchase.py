@@ -25,6 +25,7 @@ from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
+    LabelError,
     NotAskedError,
     PurchaseFailedError,
     StorageUnavailableError,
@@ -60,6 +61,7 @@ def buy(
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
+    failure: LabelError
     try:
         client(contract.carrier_code).refuse_at_rest()
         with slots.hold(contract.carrier_code, key=key and (shop_id, key.value)):
@@ -70,13 +72,17 @@ def buy(
             return purchase(label, ordered, credentials), False
     except NoSlotError as error:
         refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
-        return replay_at_work(shop_id, key, refusal, is_at_work=error.is_key_at_work), True
+        failure = IdempotencyKeyInProgressError() if error.is_key_at_work else NotAskedError(refusal)
     except CarrierUnavailable as refusal:
-        return replay_at_work(shop_id, key, refusal), True
+        failure = NotAskedError(refusal)
     except IntegrityError:
         if key is None:
             raise
-        return replay_faster(shop_id, key), True
+        failure = IdempotencyKeyInProgressError()  # of a request that was faster with the key
+    # Nothing was written here: another request with the key may have left a row by now.
+    if key and (earlier := find_earlier(shop_id, key)):
+        return replay(earlier, key), True
+    raise failure
 
 
 def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
@@ -91,6 +97,7 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
+    """Find the shop's purchase that holds the key."""
     label: ShippingLabel | None = ShippingLabel.objects.for_shop(shop_id).filter(idempotency_key=key.value).first()
     return label
 
@@ -109,25 +116,6 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.PURCHASING:
             describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
     raise PurchaseFailedError(label)
-
-
-def replay_faster(shop_id: str, key: IdempotencyKey) -> ShippingLabel:
-    """Answer as the request does that was faster with the key."""
-    earlier = find_earlier(shop_id, key)
-    if earlier is None:  # it made nothing and has released the key since
-        raise IdempotencyKeyInProgressError
-    return replay(earlier, key)
-
-
-def replay_at_work(
-    shop_id: str, key: IdempotencyKey | None, refusal: CarrierUnavailable, *, is_at_work: bool = False
-) -> ShippingLabel:
-    """Answer a request that was refused before it wrote anything: as the one does that is at work with its key."""
-    if key and (earlier := find_earlier(shop_id, key)):
-        return replay(earlier, key)
-    if is_at_work:  # it has its slot, and no row yet
-        raise IdempotencyKeyInProgressError
-    raise NotAskedError(refusal)
 
 
 def finish_again(label: ShippingLabel) -> ShippingLabel:

@@ -77,7 +77,7 @@ def hold(label: ShippingLabel) -> None:
 
 def ask(label: ShippingLabel) -> None:
     """Look for the parcels at the carrier by the reference that it keeps."""
-    contract = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).first()
+    contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         hold(label)
         return

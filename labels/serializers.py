@@ -13,7 +13,7 @@ from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
-from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, put
+from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, add_fault
 
 MAX_WEIGHT_KG = 30
 CARRIER_CODES = tuple(CARRIERS)
@@ -89,7 +89,7 @@ class LabelOrderSerializer(ObjectSerializer):
         except serializers.ValidationError as error:
             is_missing = isinstance(data, dict) and "originAddress" not in data
             if is_missing and not self.context.get("sender_address"):
-                put(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
+                add_fault(error.detail, ["originAddress"], NO_SENDER)  # type: ignore[arg-type]  # of an object it is a dict
             raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
@@ -107,6 +107,7 @@ class LabelOrderSerializer(ObjectSerializer):
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
+    """What is beyond the carrier's own limits."""
     parcels, reference = data.get("parcels"), data.get("reference")
     if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
         yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
@@ -115,6 +116,7 @@ def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fau
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
+    """What the product asks for and is not there, or does not take."""
     code = data.get("pickupPointCode", "")
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."

@@ -27,6 +27,7 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
 
 
 def party(address: dict[str, str]) -> Party:
+    """Read an address in the API's fields, a label's sender or recipient."""
     return Party(
         first_name=address["firstName"],
         last_name=address["lastName"],
@@ -40,6 +41,7 @@ def party(address: dict[str, str]) -> Party:
 
 
 def customs(contract: CarrierContract) -> tuple[CustomsArticle, ...]:
+    """The article that the contract declares; none without its description and its value."""
     if not contract.customs_description or contract.customs_value_eur is None:
         return ()
     return (

@@ -25,14 +25,16 @@ MEANINGS = {
 INTERRUPTED = "The purchase was broken off, and nobody works on it any more. reconcile_labels takes it up."
 
 
+def is_interrupted(label: ShippingLabel) -> bool:
+    return label.state == LabelState.PURCHASING and not label.is_leased
+
+
 def state_name(label: ShippingLabel) -> str:
-    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
-    return "Interrupted" if is_interrupted else short_name(label.state)
+    return "Interrupted" if is_interrupted(label) else short_name(label.state)
 
 
 def state_meaning(label: ShippingLabel) -> str:
-    is_interrupted = label.state == LabelState.PURCHASING and not label.is_leased
-    return INTERRUPTED if is_interrupted else MEANINGS[LabelState(label.state)]
+    return INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)]
 
 
 def state_label(label: ShippingLabel) -> str:

@@ -1,6 +1,6 @@
 """The staff's view of parcels, which answers "where is this parcel": found, shown, never changed."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -10,41 +10,9 @@ from django.http import HttpRequest
 from parcels.filters import CarrierFilter, CreatedFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber
 from parcels.templatetags.parcel_page import NOTHING, status_label, time
-from shops.listing import CappedList, CappedPaginator, ReadOnly, refuse_nul
-
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
-
-    ParcelModelAdmin = admin.ModelAdmin[Parcel]
-else:
-    from unfold.admin import ModelAdmin as ParcelModelAdmin
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter
-
+from shops.listing import AutocompleteSelectFilter, CappedList, LargeTableAdmin, spellings
 
 admin.site.index_template = "parcels/admin_index.html"
-
-
-def found_by(text: str) -> QuerySet[Any, Any]:
-    """Give the ids of the parcels of all shops with this number, order number, e-mail or id.
-
-    Every part is an exact look-up along an index; spellings stand in for what no index compares: the case of
-    letters, spaces inside a number, the ``#`` before an order number.
-    """
-    as_typed = {text, "".join(text.split())}
-    spellings = {case(written) for written in as_typed for case in (str, str.lower, str.upper)}
-    orders = spellings | {"#" + spelling for spelling in spellings} | {text.removeprefix("#")}
-    parcels = Parcel.objects.order_by().values("pk")
-    return (
-        ParcelNumber.objects.order_by()
-        .filter(number__in=spellings)
-        .values("parcel")
-        .union(
-            parcels.filter(order_number__in=orders),
-            parcels.filter(customer_email__in=spellings),
-            parcels.filter(pk__in=spellings),
-            all=True,
-        )
-    )
 
 
 class ParcelList(CappedList):
@@ -54,39 +22,37 @@ class ParcelList(CappedList):
 
 
 @admin.register(Parcel)
-class ParcelAdmin(ReadOnly, ParcelModelAdmin):
+class ParcelAdmin(LargeTableAdmin[Parcel]):
     """Parcels, to look at: what a shop's systems report is not for staff to change."""
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, CreatedFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
-    list_per_page = 50
-    sortable_by = ()  # the newest first, along the index
-    paginator = CappedPaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
     search_help_text = "Tracking number, order, e-mail or id"
-    actions = None
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        refuse_nul(*request.GET, *(value for values in request.GET.lists() for value in values[1]))
-        return super().changelist_view(request, extra_context)
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        """Give the ids of the parcels of all shops with this number, order number, e-mail or id.
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        refuse_nul(object_id)
-        return super().change_view(request, object_id, *args, **kwargs)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Parcel], search_term: str
-    ) -> tuple[QuerySet[Parcel], bool]:
-        text = search_term.strip()
-        return (queryset.filter(pk__in=found_by(text)) if text else queryset), False
+        Every part is an exact look-up along an index; spellings stand in for what no index compares, the ``#`` before
+        an order number too.
+        """
+        typed = spellings(text)
+        orders = typed | {"#" + spelling for spelling in typed} | {text.removeprefix("#")}
+        parcels = Parcel.objects.order_by().values("pk")
+        return (
+            ParcelNumber.objects.order_by()
+            .filter(number__in=typed)
+            .values("parcel")
+            .union(
+                parcels.filter(order_number__in=orders),
+                parcels.filter(customer_email__in=typed),
+                parcels.filter(pk__in=typed),
+                all=True,
+            )
+        )
 
     @admin.display(description="number")
     def number(self, parcel: Parcel) -> str:

@@ -16,6 +16,7 @@ import orjson
 from django.db.models.functions import Upper
 
 from parcels.models import Parcel
+from shops.batches import batches
 
 PLACE_KEPT = {"province", "provinceCode", "country", "countryCode", "isPickupPoint"}
 NULLABLE = {"address2", "latitude", "longitude"}
@@ -23,7 +24,6 @@ CHANGED = [
     *("customer_email", "customer_locale", "previous_emails", "gift_config", "cross_sell_recommendations"),
     *("destination", "line_items", "events", "carrier_last_status"),
 ]
-BATCH_SIZE = 200
 
 
 def parcels_of(shop_id: str, email: str) -> dict[str, str]:
@@ -33,7 +33,7 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
     index of e-mails, which has all it asks for, the other through the few parcels that have earlier ones.
     """
     own = Parcel.objects.for_shop(shop_id).order_by()
-    by_email = own.alias(folded=Upper("customer_email")).filter(folded=in_capitals(email))
+    by_email = own.alias(folded=Upper("customer_email")).filter(folded=ascii_upper(email))
     by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
     ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
     return {
@@ -43,7 +43,7 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
     }
 
 
-def in_capitals(text: str) -> str:
+def ascii_upper(text: str) -> str:
     """Fold ASCII letters only, as both databases do for a column in the order of code points."""
     return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 
@@ -59,13 +59,6 @@ def erase(parcel_ids: Iterable[str]) -> int:
             parcel.save(update_fields=CHANGED)
         erased += len(parcels)
     return erased
-
-
-def batches(parcel_ids: Iterable[str]) -> Iterator[list[str]]:
-    """In the order of ids, in which imports take their locks too."""
-    ids = sorted(parcel_ids)
-    for start in range(0, len(ids), BATCH_SIZE):
-        yield ids[start : start + BATCH_SIZE]
 
 
 def anonymise(parcel: Parcel) -> None:

@@ -8,8 +8,8 @@ from django.db.models import Q
 from parcels.models import Parcel, ParcelQuerySet
 
 # A time of creation with the id of a parcel made then: how far a run has come.
-Place = tuple[int, str]
-START: Place = (0, "")
+Position = tuple[int, str]
+START: Position = (0, "")
 
 
 def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
@@ -22,18 +22,18 @@ def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
     old = Parcel.objects.filter(created_at__lt=before_ms, updated_at__lt=before_ms)
     if is_dry_run:
         return old.count()
-    total, place = 0, START
-    while batch := remove_after(place, old, batch_size):
-        removed, place = batch
+    total, position = 0, START
+    while batch := remove_after(position, old, batch_size):
+        removed, position = batch
         total += removed
     return total
 
 
 @transaction.atomic
-def remove_after(place: Place, old: ParcelQuerySet, size: int) -> tuple[int, Place] | None:
+def remove_after(position: Position, old: ParcelQuerySet, size: int) -> tuple[int, Position] | None:
     """Remove a batch; return how many that was and how far it went, None at the end."""
-    plan_anew()
-    created_at, parcel_id = place
+    force_custom_plans()
+    created_at, parcel_id = position
     # The first condition is what the index is entered by.
     rest = old.filter(Q(created_at__gte=created_at), Q(created_at__gt=created_at) | Q(id__gt=parcel_id))
     free = rest.order_by("created_at", "id").select_for_update(skip_locked=True)
@@ -44,7 +44,7 @@ def remove_after(place: Place, old: ParcelQuerySet, size: int) -> tuple[int, Pla
     return removed[Parcel._meta.label], rows[-1]
 
 
-def plan_anew() -> None:
+def force_custom_plans() -> None:
     """Let PostgreSQL plan for the values at hand until the transaction ends.
 
     A plan for any values would read all that is old and sort it, for every batch.

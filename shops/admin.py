@@ -16,21 +16,14 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from shops.authentication import REMEMBERED_S
+from shops.listing import AutocompleteSelectFilter, DropdownFilter, ModelAdmin
 from shops.models import AccessToken, Shop
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin import SimpleListFilter as DropdownFilter
-    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
-
-    ShopModelAdmin = admin.ModelAdmin[Shop]
-    TokenModelAdmin = admin.ModelAdmin[AccessToken]
     TokenTabularInline = admin.TabularInline[AccessToken, Shop]
     TokenModelForm = forms.ModelForm[AccessToken]
 else:
-    from unfold.admin import ModelAdmin as ShopModelAdmin
-    from unfold.admin import ModelAdmin as TokenModelAdmin
     from unfold.admin import TabularInline as TokenTabularInline
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
     TokenModelForm = forms.ModelForm
 
@@ -88,7 +81,7 @@ class TokenInline(TokenTabularInline):
 
 
 @admin.register(Shop)
-class ShopAdmin(ShopModelAdmin):
+class ShopAdmin(ModelAdmin[Shop]):
     """Shops. One that leaves is made inactive and never deleted: its parcels stay."""
 
     list_display = ("name", "id", "is_active", "tokens_in_use", "created_at", "links")
@@ -158,7 +151,7 @@ class TokenForm(TokenModelForm):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(TokenModelAdmin):
+class AccessTokenAdmin(ModelAdmin[AccessToken]):
     """Tokens. One is shown once, in the answer that makes it; it is ended by revoking it, and its row stays."""
 
     form = TokenForm

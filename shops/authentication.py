@@ -86,7 +86,7 @@ def find(secret: str) -> AccessToken:
     """
     if not tokens.is_well_formed(secret):
         raise AccessToken.DoesNotExist
-    with replicas.soon():
+    with replicas.bounded_wait():
         token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
         if token.is_valid:
             record_use(token)

@@ -1,30 +1,45 @@
-"""What the staff's lists of large tables share: counted no further than they page, narrowed by day."""
+"""What the staff's pages of large tables share: found along indexes, counted no further than they page, read-only."""
 
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-if TYPE_CHECKING:  # unfold ships no types; its filters are the admin's, with another look
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+    from django.contrib.admin import ModelAdmin
     from django.contrib.admin import SimpleListFilter as CheckboxFilter
     from django.contrib.admin import SimpleListFilter as DropdownFilter
+    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
 
     RowPaginator = Paginator[Any]
 else:
-    from unfold.contrib.filters.admin import CheckboxFilter, DropdownFilter
+    from unfold.admin import ModelAdmin
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
 
     RowPaginator = Paginator
 
-__all__ = ["CappedList", "CappedPaginator", "CheckboxFilter", "DropdownFilter", "PeriodFilter", "refuse_nul"]
+__all__ = [
+    "LISTED_AT_MOST",
+    "AutocompleteSelectFilter",
+    "CappedList",
+    "CheckboxFilter",
+    "DropdownFilter",
+    "LargeTableAdmin",
+    "ModelAdmin",
+    "PeriodFilter",
+    "ReadOnly",
+    "spellings",
+]
 
 LISTED_AT_MOST = 1000
+Row = TypeVar("Row", bound=Model)
 
 
 class CappedPaginator(RowPaginator):
@@ -72,6 +87,38 @@ class ReadOnly:
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
+    """Pages of a large table, whose newest rows are listed; the others are searched for by what has an index."""
+
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    list_per_page = 50
+    sortable_by = ()  # the newest first, along the index
+    paginator = CappedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
+    actions = None
+
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        """Give the keys of the rows that staff mean by this text."""
+        raise NotImplementedError
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Row], search_term: str
+    ) -> tuple[QuerySet[Row], bool]:
+        text = search_term.strip()
+        return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Row | None:
+        refuse_nul(object_id)
+        return super().get_object(request, object_id, from_field)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        refuse_nul(*request.GET, *(value for values in request.GET.lists() for value in values[1]))
+        return super().changelist_view(request, extra_context)
 
 
 def day_field(label: str) -> forms.DateField:
@@ -123,6 +170,12 @@ class PeriodFilter(admin.ListFilter):
     def midnight(day: date) -> Any:
         """The first moment of a day in UTC, as the rows' `created_at` has it."""
         raise NotImplementedError
+
+
+def spellings(text: str) -> set[str]:
+    """The forms in which a text may be stored: as typed, without its spaces, and both in either case of letters."""
+    written = {text, "".join(text.split())}
+    return {case(form) for form in written for case in (str, str.lower, str.upper)}
 
 
 def refuse_nul(*texts: str) -> None:

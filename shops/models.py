@@ -24,7 +24,7 @@ identifier = RegexValidator(
 
 # In the WHERE of a statement of PostgreSQL: its commit waits for no disk and no standby, which a request would feel.
 SETTING = (Value("synchronous_commit"), Value("off"), Value(True))  # True: for this transaction
-UNWAITED = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
+ASYNCHRONOUS_COMMIT = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
 
 
 def new_id(prefix: str) -> str:
@@ -75,8 +75,8 @@ class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
         """Keep the time of last use to a minute, without a write on every request."""
         known_until = token.last_used_at
         if known_until is None or timezone.now() - known_until > LAST_USE_PRECISION:
-            unwaited = [UNWAITED] if connections[self.db].vendor == "postgresql" else []
-            self.filter(*unwaited, last_used_at=known_until, id=token.id).update(last_used_at=Now())
+            conditions = [ASYNCHRONOUS_COMMIT] if connections[self.db].vendor == "postgresql" else []
+            self.filter(*conditions, last_used_at=known_until, id=token.id).update(last_used_at=Now())
 
     def revoke(self) -> int:
         """Revoke those not revoked yet; return how many."""

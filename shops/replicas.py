@@ -34,7 +34,7 @@ def read(query: Callable[[str], T]) -> T:
     return query(PRIMARY)
 
 
-def soon() -> AbstractContextManager[None]:
+def bounded_wait() -> AbstractContextManager[None]:
     """Wait for the primary no longer than `PATIENCE_S` a statement in this block, if there is a replica."""
     within = getattr(connections[PRIMARY], "within", None)  # only our PostgreSQL backend's has it
     return within(PATIENCE_S) if within and is_configured() else nullcontext()

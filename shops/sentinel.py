@@ -101,6 +101,7 @@ class Pool(redis.ConnectionPool):
 
 
 def sentinel_credentials(query: dict[str, list[str]]) -> dict[str, str]:
+    """Read the sentinels' credentials out of a URL's query; raise ValueError for anything else in it."""
     if not set(query) <= {"sentinel_username", "sentinel_password"}:
         raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
     return {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}

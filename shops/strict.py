@@ -144,7 +144,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
         except serializers.ValidationError as error:
             errors = dict(error.detail)  # type: ignore[arg-type]  # of an object it is a dict
         for path, text in self.rule_faults(data):
-            put(errors, path, text)
+            add_fault(errors, path, text)
         if errors:
             raise serializers.ValidationError(errors)
         return values
@@ -154,7 +154,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
         return ()
 
 
-def put(errors: dict[Any, Any], path: Path, text: str) -> None:
+def add_fault(errors: dict[Any, Any], path: Path, text: str) -> None:
     """Report a fault at a JSON path, unless the field itself was found at fault already."""
     *outer, last = path
     for step in outer:

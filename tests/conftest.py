@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import hypothesis
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.core.cache import caches
 from django.db import connections
 from django.http import HttpResponse
@@ -76,6 +77,15 @@ def client() -> Client:
     """Make a client that sends no token, and answers what a server would when a view raises."""
     made = Client(raise_request_exception=False)
     made.handler = handler()
+    return made
+
+
+def logged_in(*permissions: str, name: str = "ada", **options: Any) -> Client:
+    """Make a client that a member of the staff with these permissions is logged in with."""
+    user = User.objects.create_user(name, is_staff=True, **options)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    made = client()
+    made.force_login(user)
     return made
 
 

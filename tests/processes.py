@@ -51,6 +51,18 @@ def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: 
     return process.returncode, out.decode(), "".join(lines)
 
 
+def run_module(name: str, *arguments: str) -> str:
+    """Run a program that sets up its own services, for 3 minutes at most; return what it printed."""
+    command = [sys.executable, "-m", name, *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            output, _ = process.communicate(timeout=180)
+        finally:
+            process.terminate()
+    assert process.returncode == 0, output
+    return output
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

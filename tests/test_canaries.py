@@ -23,6 +23,7 @@ import pytest
 import redis
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 
 from carriers.sandbox.server import SandboxServer
 from shops.models import Shop
@@ -306,8 +307,6 @@ def shop(transactional_db: None) -> Shop:
 
 def session() -> str:
     """The cookie of a member of staff who has logged in."""
-    from django.test import Client  # noqa: PLC0415
-
     client = Client()
     client.force_login(User.objects.create_superuser(canary(), f"{canary()}@mail.example", canary()))
     return client.cookies["sessionid"].value

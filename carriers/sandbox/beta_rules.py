@@ -142,7 +142,7 @@ def _check_zip(findings: Findings, address: Json, codes: dict[str, int]) -> None
 
 def _check_contact(findings: Findings, address: Json) -> None:
     if email := address.get("email"):
-        is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004
+        is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004 the page's figures
         findings.require(is_email, 30223, "email")
     if phone := address.get("phoneNumber"):
         findings.require(re.fullmatch(r"\+?\d{1,14}", phone, re.ASCII), 30221, "phoneNumber")

@@ -56,12 +56,12 @@ class Fault:
     spoil: Spoiler | None = None
 
 
-def _sent(name: str, is_made: bool, does: str, way: Delivery, delay_s: float = 0.0) -> Fault:  # noqa: FBT001
+def _sent(name: str, is_made: bool, does: str, way: Delivery, delay_s: float = 0.0) -> Fault:  # noqa: FBT001 a column of the table
     """Return a row whose answer is right and is sent badly."""
     return Fault(name, is_made, does, delay_s=delay_s, spoil=spoiling.delivered(way))
 
 
-def _spoilt(name: str, is_made: bool, does: str, spoil: Spoiler, carriers: Carriers = BOTH) -> Fault:  # noqa: FBT001
+def _spoilt(name: str, is_made: bool, does: str, spoil: Spoiler, carriers: Carriers = BOTH) -> Fault:  # noqa: FBT001 a column of the table
     """Return a row whose answer is changed."""
     return Fault(name, is_made, does, carriers=carriers, spoil=spoil)
 

@@ -123,7 +123,8 @@ def _local(element: ET.Element) -> str:
 
 
 def _split(tag: str) -> tuple[str, str]:
-    return tuple(tag[1:].split("}", 1)) if tag.startswith("{") else ("", tag)  # type: ignore[return-value]
+    space, _, name = tag.removeprefix("{").rpartition("}")
+    return space, name
 
 
 def _envelope() -> tuple[ET.Element, ET.Element]:

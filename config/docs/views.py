@@ -17,7 +17,7 @@ from django.views.decorators.http import conditional_page, require_safe
 from config.docs.collection import collection
 from config.docs.guide import ORIGIN_MARK, guide
 
-# As long as WhiteNoise lets the style sheet be kept, so that a page and its looks change together.
+# How long after a release the page before may still be shown.
 MAX_AGE_S = 60
 # Swagger UI draws its icons from data: URLs, and styles itself by script, which needs no leave.
 POLICY = (

@@ -15,7 +15,7 @@ from rest_framework import serializers
 
 from config.openapi import examples
 from labels import serializers as labels
-from labels.models import LABEL_ID_LENGTH
+from labels.ids import LABEL_ID_LENGTH
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
 from shops import addresses, strict

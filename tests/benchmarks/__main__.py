@@ -61,8 +61,8 @@ def environment() -> dict[str, str]:
 def prepare(parcels: int) -> str:
     """Make the tables, the shop and its parcels; return a token."""
     django.setup()
-    from shops.models import AccessToken, Shop  # noqa: PLC0415 - after the set-up
-    from tests.benchmarks.load import load  # noqa: PLC0415
+    from shops.models import AccessToken, Shop
+    from tests.benchmarks.load import load
 
     call_command("migrate", verbosity=0)
     shop = Shop.objects.create(id=SHOP, name="Benchmark")
@@ -95,8 +95,8 @@ def wait_for(port: int) -> None:
 
 def workload(parcels: int, token: str) -> dict[str, list[bytes]]:
     """Requests spread over all parcels; each search returns 50 (but for the last customer's)."""
-    from tests.benchmarks.drive import get  # noqa: PLC0415 - after the set-up
-    from tests.benchmarks.load import PARCELS_A_CUSTOMER, numbers  # noqa: PLC0415
+    from tests.benchmarks.drive import get
+    from tests.benchmarks.load import PARCELS_A_CUSTOMER, numbers
 
     rng = random.Random(1)
     base = "/public/v1/tracking"
@@ -115,7 +115,7 @@ def postmaster(folder: Path) -> int:
 
 def compare(kind: str, requests: list[bytes], servers: dict[str, tuple[int, int]], *, database_pid: int) -> None:
     """Drive both servers in turns, print each round and then the best of both."""
-    from tests.benchmarks.drive import measure  # noqa: PLC0415 - after the set-up
+    from tests.benchmarks.drive import measure
 
     for server in servers.values():
         measure(*server, requests[: len(requests) // 4], connections=CONNECTIONS, database_pid=database_pid)  # warm

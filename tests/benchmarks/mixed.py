@@ -78,9 +78,9 @@ def main() -> None:
 
 def prepare(parcels: int) -> None:
     """Load the parcels, and let the database keep what it is told to."""
-    from django.db import connection, connections  # noqa: PLC0415 - after the set-up
+    from django.db import connection, connections
 
-    from tests.benchmarks.load import load  # noqa: PLC0415
+    from tests.benchmarks.load import load
 
     load(SHOP, parcels)
     with connection.cursor() as cursor:
@@ -123,13 +123,13 @@ def arrivals(rng: random.Random, rate: float, parcels: int) -> list[Request]:
 
 
 def look_up(rng: random.Random, parcels: int) -> tuple[str, str, None]:
-    from tests.benchmarks.load import numbers  # noqa: PLC0415 - after the set-up
+    from tests.benchmarks.load import numbers
 
     return "GET", f"{TRACKING}/parcels/{rng.choice(numbers(rng.randrange(parcels)))}", None
 
 
 def search(rng: random.Random, parcels: int) -> tuple[str, str, None]:
-    from tests.benchmarks.load import PARCELS_A_CUSTOMER  # noqa: PLC0415 - after the set-up
+    from tests.benchmarks.load import PARCELS_A_CUSTOMER
 
     customer = rng.randrange(parcels // PARCELS_A_CUSTOMER)
     return "GET", f"{TRACKING}/search?email=customer%2B{customer}@example.com", None

@@ -49,10 +49,10 @@ def main() -> None:
 
 def age_labels(count: int) -> None:
     """Fill the labels' table, a half with old labels; time each thing that is done to them."""
-    from django.utils import timezone  # noqa: PLC0415 - after the set-up
+    from django.utils import timezone
 
-    from labels import erasure, retention  # noqa: PLC0415
-    from labels.models import ShippingLabel  # noqa: PLC0415
+    from labels import erasure, retention
+    from labels.models import ShippingLabel
 
     now = timezone.now()
     address = {"firstName": "Zoé", "lastName": "Lefèvre", "address1": "3 rue de l'Église", "city": "Lyon"}
@@ -92,8 +92,8 @@ def timed(*arguments: str) -> "subprocess.Popen[bytes]":
 
 def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
     """Look parcels up until a process has ended, or a fixed number of times; tell how long the answers took."""
-    from parcels.reading import find  # noqa: PLC0415 - after the set-up
-    from tests.benchmarks.load import numbers  # noqa: PLC0415
+    from parcels.reading import find
+    from tests.benchmarks.load import numbers
 
     rng = random.Random(1)
     taken_ms: list[float] = []
@@ -111,9 +111,9 @@ def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
 
 def find_a_customer() -> None:
     """Find one by an address that is nobody's, which reads all there is to read, and show how."""
-    from django.db import connection  # noqa: PLC0415 - after the set-up
+    from django.db import connection
 
-    from parcels.erasure import parcels_of  # noqa: PLC0415
+    from parcels.erasure import parcels_of
 
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")

@@ -27,7 +27,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import Q
 
-from config.management.commands.migrate import alone
+from config.management.commands.migrate import advisory_lock
 from shops.indexes import AddIndexConcurrently
 from tests.processes import start_command
 
@@ -186,7 +186,7 @@ def test_an_index_is_added_to_a_table_in_use_and_removed(transactional_db: None)
 
 @pytest.mark.real_services
 def test_a_second_migrate_waits_for_the_first(transactional_db: None) -> None:
-    with alone(connection), connection.cursor() as cursor:
+    with advisory_lock(connection), connection.cursor() as cursor:
         second = start_command("migrate")
         with pytest.raises(subprocess.TimeoutExpired):
             second.wait(2.5)

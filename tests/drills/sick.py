@@ -144,9 +144,9 @@ def main() -> None:
 
 def fill() -> list[str]:
     """Load the parcels that are looked up; return their numbers."""
-    from django.db import connection  # noqa: PLC0415 - after the stage's set-up
+    from django.db import connection
 
-    from tests.benchmarks.load import load, numbers  # noqa: PLC0415
+    from tests.benchmarks.load import load, numbers
 
     load(SHOP, PARCELS)
     connection.close()
@@ -192,9 +192,9 @@ def flat_out(crowd: Crowd, seconds: float) -> Crowd:
 
 
 def rows() -> int:
-    from django.db import connection  # noqa: PLC0415 - after the stage's set-up
+    from django.db import connection
 
-    from labels.models import ShippingLabel  # noqa: PLC0415
+    from labels.models import ShippingLabel
 
     count: int = ShippingLabel.objects.count()
     connection.close()

@@ -241,11 +241,11 @@ def stage(database: str, settings: dict[str, object], *, redis: bool = False) ->
 def open_shop() -> str:
     """Make the tables, the shop and its contracts; return a token."""
     django.setup()
-    from django.db import connections  # noqa: PLC0415 - after the set-up
+    from django.db import connections
 
-    from carriers.products import PRODUCTS as CATALOGUE  # noqa: PLC0415
-    from labels.models import CarrierContract  # noqa: PLC0415
-    from shops.models import AccessToken, Shop  # noqa: PLC0415
+    from carriers.products import PRODUCTS as CATALOGUE
+    from labels.models import CarrierContract
+    from shops.models import AccessToken, Shop
 
     call_command("migrate", verbosity=0)
     shop = Shop.objects.create(id=SHOP, name="Drill", sender_address=SENDER)

@@ -1,28 +1,15 @@
 """The drills' short forms, on the database of the run."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
-from tests.processes import ROOT
+from tests.processes import run_module
 
 
-def run(config: pytest.Config, *arguments: str) -> str:
-    """Run a drill in a process of its own, which sets up its own services; return what it printed."""
-    return finished([*arguments, "--database", config.getoption("services")])
-
-
-def finished(arguments: list[str]) -> str:
-    command = [sys.executable, "-m", *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            output, _ = process.communicate(timeout=180)
-        finally:
-            process.terminate()
-    assert process.returncode == 0, output
-    return output
+def run(config: pytest.Config, name: str, *arguments: str) -> str:
+    """Run a drill; return what it printed."""
+    return run_module(name, *arguments, "--database", config.getoption("services"))
 
 
 def test_a_service_killed_at_any_point_of_a_purchase_loses_no_label_and_buys_none_twice(
@@ -34,7 +21,8 @@ def test_a_service_killed_at_any_point_of_a_purchase_loses_no_label_and_buys_non
 
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
-    output = finished(["tests.drills.sick", "--what", "both", "--seconds", "1", "--threads", "6", "--concurrency", "2"])
+    options = ["--what", "both", "--seconds", "1", "--threads", "6", "--concurrency", "2"]
+    output = run_module("tests.drills.sick", *options)
     assert "0 faults" in output
     during = next(line for line in output.splitlines() if line.strip().startswith("during"))
     assert "100.00%" in during

@@ -41,8 +41,8 @@ class Server(ThreadingMixIn, WSGIServer):
 
 def warm_up() -> None:
     """Load what a first request would, without opening a connection to anything."""
-    from labels.carrier_clients import client  # noqa: PLC0415 - Django is set up by what is served
-    from labels.serializers import LabelOrderSerializer  # noqa: PLC0415
+    from labels.carrier_clients import client
+    from labels.serializers import LabelOrderSerializer
 
     environ: dict[str, Any] = {"PATH_INFO": "/public/v1/nothing", "HTTP_HOST": "127.0.0.1"}
     setup_testing_defaults(environ)

@@ -14,7 +14,7 @@ import orjson
 import pytest
 import requests
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
@@ -27,11 +27,12 @@ from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from labels import carrier_clients, decisions, forms, states, storage
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease, new_label_id
+from labels.ids import new_label_id
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
 from labels.reconciling import reconcile
 from shops import listing
 from shops.models import Shop
-from tests.conftest import Caller, Response, client
+from tests.conftest import Caller, Response, client, logged_in
 from tests.factories import AccessTokenFactory, ShopFactory
 
 pytestmark = pytest.mark.django_db
@@ -52,11 +53,6 @@ ADDRESS = {
 }
 SENDER = ADDRESS | {"firstName": "Lucie", "lastName": "Lumière", "city": "Paris", "zip": "75002"}
 CREDENTIALS = {"alpha": ("19869502", "975310"), "beta": ("987654", "tournesol")}
-
-
-@pytest.fixture(autouse=True)
-def fast_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +81,6 @@ def carriers(running: SandboxServer, settings: Any, transactional_db: None) -> I
     carrier_clients.client.cache_clear()
     yield running
     carrier_clients.client.cache_clear()
-
-
-def logged_in(*permissions: str, name: str = "ada", **options: Any) -> Client:
-    user = User.objects.create_user(name, password="correct horse", is_staff=True, **options)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    made = client()
-    assert made.login(username=name, password="correct horse")
-    return made
 
 
 @pytest.fixture
@@ -260,7 +248,8 @@ def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> N
 
 
 def test_a_nul_character_is_refused_wherever_it_comes(staff: Client) -> None:
-    paths = ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", "%00/change/", "%00/pdf/", "%00/adopt/", "%00/not-made/")
+    pages = ("change", "history", "pdf", "adopt", "not-made")
+    paths = ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", *(f"%00/{page}/" for page in pages))
     for path in paths:
         assert staff.get(LABELS + path).status_code == 400
 

@@ -14,7 +14,8 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import checking, storage
-from labels.models import LabelState, ShippingLabel, id_prefix, new_label_id
+from labels.ids import id_prefix, new_label_id
+from labels.models import LabelState, ShippingLabel
 from tests.conftest import Caller
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import PDF, Sandbox, bought_label

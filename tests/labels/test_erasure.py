@@ -253,8 +253,7 @@ def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own
 
 
 def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("parcels", "labels"):
-        monkeypatch.setattr(f"{module}.erasure.BATCH_SIZE", 4)
+    monkeypatch.setattr("shops.batches.BATCH_SIZE", 4)
     for number in range(10):
         import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
         bought_label(own.shop, order_id=f"order-{number}", state="failed")

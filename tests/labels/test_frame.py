@@ -171,7 +171,7 @@ def test_an_empty_body_is_the_same_whether_its_length_is_told_or_not(asker: Call
 @pytest.mark.parametrize("key", [None, "key"])
 @pytest.mark.parametrize("is_inside", [True, False])
 def test_deep_nesting_is_no_order_and_no_failure(
-    is_inside: bool,  # noqa: FBT001
+    is_inside: bool,
     key: str | None,
     brackets: tuple[str, str],
     levels: int,

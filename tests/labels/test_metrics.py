@@ -146,7 +146,7 @@ def test_counting_reads_two_small_indexes_to_a_bound(
     own: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr("config.metrics.connection.close", lambda: None)
-    monkeypatch.setattr("config.metrics.MANY", 2)
+    monkeypatch.setattr("config.metrics.MAX_COUNTED", 2)
     labels(own.shop, *[("unknown", 10.0)] * 5)
     with django_assert_num_queries(2):  # type: ignore[operator]  # pytest-django's
         found = samples()

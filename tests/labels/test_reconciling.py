@@ -72,7 +72,7 @@ def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("fault", ["closemade", "resetmade", "nolabel", "garbled", "made502"])
 def test_what_alpha_made_is_found_and_finished(
     fault: str,
-    is_killed: bool,  # noqa: FBT001
+    is_killed: bool,
     buyer: Caller,
     sandbox: Sandbox,
 ) -> None:
@@ -98,7 +98,7 @@ def test_all_parcels_of_a_label_are_found_in_their_order(buyer: Caller, sandbox:
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_what_alpha_does_not_know_yet_stays_unknown(
-    is_killed: bool,  # noqa: FBT001
+    is_killed: bool,
     buyer: Caller,
     sandbox: Sandbox,
     settings: Settings,
@@ -118,7 +118,7 @@ def test_what_alpha_does_not_know_yet_stays_unknown(
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_what_alpha_does_not_know_after_the_wait_was_not_made(
-    is_killed: bool,  # noqa: FBT001
+    is_killed: bool,
     buyer: Caller,
     sandbox: Sandbox,
     settings: Settings,
@@ -223,7 +223,7 @@ def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: S
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_beta_is_held_as_unknown_and_never_called_again(
-    is_killed: bool,  # noqa: FBT001
+    is_killed: bool,
     buyer: Caller,
     sandbox: Sandbox,
 ) -> None:

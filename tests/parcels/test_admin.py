@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.contrib.staticfiles import finders
 from django.db import connection
 from django.test import Client
@@ -13,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from parcels.models import Parcel, TrackingStatus
 from shops import listing
 from shops.models import Shop
-from tests.conftest import client
+from tests.conftest import client, logged_in
 from tests.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db
@@ -21,19 +20,6 @@ PARCELS = "/admin/parcels/parcel/"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 DAY_MS = 86_400_000
 NOON_MS = 1_790_164_800_000  # 23 September 2026, 12:00 UTC
-
-
-@pytest.fixture(autouse=True)
-def fast_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-def logged_in(*permissions: str, **options: Any) -> Client:
-    user = User.objects.create_user("ada", password="correct horse", is_staff=True, **options)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    made = client()
-    assert made.login(username="ada", password="correct horse")
-    return made
 
 
 @pytest.fixture
@@ -109,7 +95,7 @@ def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> N
 
 
 def test_a_nul_character_is_refused_wherever_it_comes(staff: Client) -> None:
-    for path in ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", "%00/change/"):
+    for path in ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", "%00/change/", "%00/history/"):
         assert staff.get(PARCELS + path).status_code == 400
 
 

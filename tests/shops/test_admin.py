@@ -2,11 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
@@ -14,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shops import tokens
 from shops.models import AccessToken, Shop
-from tests.conftest import client
+from tests.conftest import client, logged_in
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -25,19 +23,6 @@ HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>"""
 @pytest.fixture
 def shop() -> Shop:
     return Shop.objects.create(id="lumiere", name="Maison Lumière")
-
-
-@pytest.fixture(autouse=True)
-def fast_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-def logged_in(*permissions: str, **options: Any) -> Client:
-    user = User.objects.create_user("ada", password="correct horse", is_staff=True, **options)
-    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    made = client()
-    assert made.login(username="ada", password="correct horse")
-    return made
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class Command(commands.Command):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with ExitStack() as stack:
             try:
-                stack.enter_context(alone())
+                stack.enter_context(single_instance())
                 call_command("migrate", verbosity=0)
                 parcel = seed_parcels()
                 seed_contracts()
@@ -80,7 +80,7 @@ class Command(commands.Command):
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def single_instance() -> Iterator[None]:
     """Keep a second demonstration off the same file, whose token it would revoke; raise CommandError."""
     if connection.vendor != "sqlite":
         yield
@@ -152,6 +152,7 @@ class Process(subprocess.Popen[bytes]):
 
 
 def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
+    """Wait until the service listens; raise CommandError if it ends, or takes too long."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
         with socket.socket() as probe:

@@ -17,12 +17,12 @@ class Command(migrate.Command):
     """``migrate``."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with alone(connections[options["database"]]):
+        with advisory_lock(connections[options["database"]]):
             super().handle(*args, **options)
 
 
 @contextmanager
-def alone(database: BaseDatabaseWrapper) -> Iterator[None]:
+def advisory_lock(database: BaseDatabaseWrapper) -> Iterator[None]:
     """Hold PostgreSQL's advisory lock on a connection that does nothing else; SQLite locks its file by itself.
 
     The lock is a transaction's: a session's would stay behind in PgBouncer, on a connection that others use. CREATE

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from labels.checking import check
-from labels.models import EPOCH_MS
+from labels.ids import EPOCH_MS
 from labels.storage import StorageError
 from shops import commands
 

@@ -49,7 +49,7 @@ class Command(commands.Command):
         values = {
             "account_number": options["account_number"],
             "products": read_products(options),
-            **read_names(options),
+            "commercial_name": read_text(options, "commercial_name", 35),
             **read_customs(options),
         }
         password, api_key = read_secret(options)
@@ -82,10 +82,6 @@ def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
         replaced = {"carrier_code": match["carrier_code"], "service": match["service"] or ""}
         products[match["code"]] = replaced if match["carrier_code"] else None
     return products
-
-
-def read_names(options: dict[str, Any]) -> dict[str, str]:
-    return {"commercial_name": read_text(options, "commercial_name", 35)}
 
 
 def read_text(options: dict[str, Any], name: str, limit: int) -> str:

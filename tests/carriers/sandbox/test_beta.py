@@ -113,7 +113,7 @@ def test_an_api_key_replaces_contract_and_password(sandbox: SandboxServer) -> No
 def test_each_destination_is_served_as_the_page_says(
     countries: str,
     codes: str,
-    is_customs: bool,  # noqa: FBT001 a column of the table
+    is_customs: bool,
 ) -> None:
     for country in countries.split():
         served = DESTINATIONS[country]

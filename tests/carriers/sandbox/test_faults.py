@@ -36,7 +36,7 @@ def test_each_fault_leaves_a_purchase_as_its_row_says(
     sandbox: SandboxServer,
     carrier: str,
     name: str,
-    is_made: bool,  # noqa: FBT001 a parameter of the table
+    is_made: bool,
 ) -> None:
     arm(sandbox, name, carrier=carrier, count=1, delay_s=0.001)
 

@@ -136,11 +136,11 @@ def set_up(stack: ExitStack) -> tuple[Scene, int]:
 
 def import_parcels() -> tuple[list[str], list[str]]:
     """Fill the shop; return tracking numbers and order numbers."""
-    import orjson  # noqa: PLC0415 - with what follows
-    from django.db import connections  # noqa: PLC0415
+    import orjson
+    from django.db import connections
 
-    from parcels.importing import ParcelImport  # noqa: PLC0415 - Django is set up by the stage
-    from parcels.samples import sample_parcels  # noqa: PLC0415
+    from parcels.importing import ParcelImport
+    from parcels.samples import sample_parcels
 
     samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
     lines = ((number, orjson.dumps(sample)) for number, sample in enumerate(samples, 1))
