@@ -25,7 +25,7 @@ def test_no_answer_is_outside_the_description(pytestconfig: pytest.Config) -> No
     command += ["--examples", "10", "--phases", "examples,fuzzing,stateful"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            output, _ = process.communicate(timeout=180)
+            output, _ = process.communicate(timeout=900)
         finally:
             process.terminate()
     assert process.returncode == 0, output

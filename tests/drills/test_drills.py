@@ -18,7 +18,7 @@ def finished(arguments: list[str]) -> str:
     command = [sys.executable, "-m", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            output, _ = process.communicate(timeout=180)
+            output, _ = process.communicate(timeout=900)
         finally:
             process.terminate()
     assert process.returncode == 0, output

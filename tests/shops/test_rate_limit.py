@@ -20,6 +20,7 @@ from tests.conftest import PARCELS, SEARCH, Caller, Clock, Nobody, Response, ass
 from tests.factories import AccessTokenFactory, import_parcel
 
 FOUND = SEARCH + "?orderName=1"
+CROWD = 40
 
 
 def left(response: Response) -> int:
@@ -192,7 +193,7 @@ def test_a_store_that_is_down_holds_nobody_up(
     started_at = time.perf_counter()
     responses = [own.get(FOUND) for _ in range(110)]
     refusals = [nobody.get(SEARCH) for _ in range(10)]
-    assert time.perf_counter() - started_at < 3
+    assert time.perf_counter() - started_at < 10  # with a wait for each it would be 12 s and more
     assert {response.status_code for response in responses} == {200}
     assert {response.status_code for response in refusals} == {403}
     # The headers are there; nothing was counted.
@@ -206,7 +207,7 @@ def test_a_store_that_is_down_holds_nobody_up(
 def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
     transactional_db: None, own: Caller, store_down: None
 ) -> None:
-    barrier = threading.Barrier(20)
+    barrier = threading.Barrier(CROWD)
 
     def ask(_: int) -> tuple[int, float]:
         barrier.wait()
@@ -218,11 +219,11 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
 
     own.get(FOUND)
     throttling.pause.until = 0
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(ask, range(20)))
+    with ThreadPoolExecutor(CROWD) as pool:
+        answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}
-    # One after the other they would wait for 2 to 4 seconds.
-    assert max(duration_s for _, duration_s in answers) < 1.5
+    # One after the other they would wait for 4 to 8 seconds.
+    assert max(duration_s for _, duration_s in answers) < 3.5
 
 
 def test_a_store_that_is_back_is_counted_in_again(
