@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)
 LABELS = "/public/v1/tracking/shipments/"
 # A statement's time-out on a replica, a connection's or two (2 s each), and some for a busy machine. Without bounds it
 # would be a minute and more.
-BOUND_S = 60.0
+BOUND_S = 40.0
 
 
 class World(SimpleNamespace):

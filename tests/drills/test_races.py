@@ -163,6 +163,17 @@ def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(cont
     assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
 
 
+def test_nothing_written_late_undoes_a_label_that_is_generated(contract: CarrierContract) -> None:
+    label = interrupted()
+    slow, slower = (ShippingLabel.objects.get(id=label.id) for _ in range(2))
+    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    purchase.finish(label)
+    before = ShippingLabel.objects.filter(id=label.id).values().get()
+    purchase.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
+    purchase.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
+    assert ShippingLabel.objects.filter(id=label.id).values().get() == before
+
+
 def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:
     label = interrupted(state=LabelState.FAILED, idempotency_key=None, decided_by="anne", decided_at=timezone.now())
     purchase.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))

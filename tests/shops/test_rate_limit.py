@@ -1,5 +1,6 @@
 """The rate limit: exact, per shop over tokens and endpoints, honest about its window, no obstacle when it is down."""
 
+import os
 import re
 import socket
 import threading
@@ -11,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+import redis
 from django.conf import settings as django_settings
 from django.db import connections
 from pytest_django.fixtures import Settings
@@ -224,6 +226,17 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
     assert {status for status, _ in answers} == {200}
     # One after the other they would wait for 4 to 8 seconds.
     assert max(duration_s for _, duration_s in answers) < 3.5
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(
+    "command", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH"], ids=["connections cut", "scripts forgotten"]
+)
+def test_what_a_restart_of_redis_takes_away_costs_no_count(command: str, own: Caller, clock: Clock) -> None:
+    assert left(own.get(FOUND)) == 99
+    with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
+        client.execute_command(command)
+    assert left(own.get(FOUND)) == 98
 
 
 def test_a_store_that_is_back_is_counted_in_again(
