@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +17,10 @@ from django.db import connection
 from tests.services import ENVIRONMENT
 
 ROOT = Path(__file__).parent.parent
-START_TIMEOUT_S = 20
+counter = count(os.getpid())  # a process of the same worker's, as a drill is, begins elsewhere
+START_TIMEOUT_S = 60
+# Below those that the system itself hands out, so that no other socket is given one meanwhile; a thousand for a worker.
+FIRST_PORT, PORTS = 10_000, 1_000
 
 
 def environment() -> dict[str, str]:
@@ -52,11 +56,11 @@ def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: 
 
 
 def run_module(name: str, *arguments: str) -> str:
-    """Run a program that sets up its own services, for 3 minutes at most; return what it printed."""
+    """Run a program that sets up its own services, for 15 minutes at most; return what it printed."""
     command = [sys.executable, "-m", name, *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            output, _ = process.communicate(timeout=180)
+            output, _ = process.communicate(timeout=900)
         finally:
             process.terminate()
     assert process.returncode == 0, output
@@ -64,9 +68,13 @@ def run_module(name: str, *arguments: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Give a port that nothing listens on, and that no other test will take before its server does."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = FIRST_PORT + worker % 20 * PORTS
+    while True:
+        port = first + next(counter) % PORTS
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass(frozen=True)

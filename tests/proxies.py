@@ -71,6 +71,7 @@ class Proxy:
             server.connect(self.target)
         except OSError:
             client.close()
+            server.close()
             return
         threading.Thread(target=self.pump, args=(server, client), daemon=True).start()
         self.pump(client, server)

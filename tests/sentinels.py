@@ -1,6 +1,5 @@
 """A Redis with a replica, and three sentinels that watch both."""
 
-import socket
 import subprocess
 import time
 from contextlib import ExitStack
@@ -9,15 +8,10 @@ from typing import Any, Self
 
 import redis
 
+from tests.processes import free_port
 from tests.services import redis_executable
 
-FAILOVER_S = 10  # that the sentinels need at most
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as probes:
-        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [probe.getsockname()[1] for probe in sockets]
+FAILOVER_S = 60  # that the sentinels need at most, on a busy machine too
 
 
 class Redis:
@@ -62,8 +56,8 @@ class Redis:
 class World:
     """A master, its replica and three sentinels."""
 
-    def __init__(self, folder: Path, stack: ExitStack, down_after_ms: int = 400) -> None:
-        ports = free_ports(5)
+    def __init__(self, folder: Path, stack: ExitStack, down_after_ms: int = 60_000) -> None:
+        ports = [free_port() for _ in range(5)]
         keep_nothing = ['save ""', "appendonly no"]
         follow = [f"replicaof 127.0.0.1 {ports[0]}", "repl-diskless-sync yes", "repl-diskless-sync-delay 0"]
         self.servers = [

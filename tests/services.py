@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import redis
 
-START_TIMEOUT_S = 10
+START_TIMEOUT_S = 60
 # What a run on SQLite leaves at its default is not taken over from the developer's shell either.
 SETTINGS = (
     *(

@@ -35,7 +35,7 @@ from tests.processes import ROOT, Server, environment, free_port, run_command, s
 
 pytestmark = pytest.mark.real_services
 CANARY = re.compile(rb"cnry[0-9a-f]{10}", re.IGNORECASE)
-NATIONAL = re.compile(rb"69[0-9]{7}")
+NATIONAL = re.compile(rb"(?:33|0)(69[0-9]{7})")
 PHONES: set[bytes] = set()  # those that were sent: a parcel's number may look like one
 THREADS = 4
 # Every way to answer that there is, but for the 409 of two requests at once.
@@ -350,6 +350,7 @@ def test_nor_is_it_when_the_database_the_counter_and_the_storage_fail(
 ) -> None:
     token, closed = AccessTokenFactory(shop=shop).secret, f"127.0.0.1:{free_port()}"
     failing = sandbox | {
+        "CARRIER_TIMEOUT": "20",
         "REDIS_URL": f"redis://:{canary()}@{closed}/0",
         "LABELS_BUCKET": canary().lower(),
         "AWS_S3_ENDPOINT_URL": f"http://{closed}",

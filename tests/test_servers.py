@@ -4,8 +4,6 @@ import json
 import re
 import socket
 import threading
-import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +16,9 @@ import pytest
 from tests.conftest import PARCELS, SEARCH, Caller
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
+from tests.windows import id_with_a_fresh_window
 
 pytestmark = pytest.mark.real_services
-WINDOW_S = 60
 
 
 @pytest.fixture
@@ -31,10 +29,7 @@ def ports(transactional_db: None, tmp_path: Path) -> Iterator[list[int]]:
 
 
 def fresh_shop() -> Caller:
-    """Make a shop whose window has just begun: where it ends follows from the shop's id."""
-    now = int(time.time())
-    ids = (f"shop-{number}" for number in range(10_000))
-    shop = ShopFactory(id=next(id_ for id_ in ids if (now - zlib.crc32(id_.encode())) % WINDOW_S == 2))
+    shop = ShopFactory(id=id_with_a_fresh_window())
     return Caller(shop, AccessTokenFactory(shop=shop).secret)
 
 

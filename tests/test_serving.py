@@ -30,7 +30,7 @@ from tests.labels.orders import SHIPMENTS, order
 from tests.processes import Server, environment, free_port, run_command, served
 
 pytestmark = pytest.mark.real_services
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 ONE_A_DAY = {"RATE_LIMIT": "1/d"}
 
 
@@ -102,7 +102,7 @@ def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_b
     transactional_db: None, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     _, token = buyer()
-    sandbox.arm("slow", count=1, delay_s=1.5)
+    sandbox.arm("slow", count=1, delay_s=5)
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
     with (
         served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
@@ -220,7 +220,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
 
 
 def test_the_figures_of_several_processes_are_one_whichever_is_asked(transactional_db: None, tmp_path: Path) -> None:
-    with served(tmp_path / "log", workers=3, with_metrics=True) as server:
+    with served(tmp_path / "log", {"RATE_LIMIT": "100/d"}, workers=3, with_metrics=True) as server:
         with ThreadPoolExecutor(8) as pool:
             statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
         assert statuses == {403: 100, 429: 50}

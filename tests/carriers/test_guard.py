@@ -2,19 +2,18 @@
 
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from carriers.base import Carrier
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.guard import Guard, Limits
 from tests.carriers.conftest import Serve
 from tests.carriers.servers import LABEL, always, answer_file, http, once
 from tests.carriers.shipments import CREDENTIALS, client, shipment
 
-REST_S = 0.15
-NERVOUS = Limits(timeout_s=5, failures_before_rest=3, rest_s=REST_S, max_concurrent_calls=16)
+NERVOUS = Limits(timeout_s=5, failures_before_rest=3, rest_s=600, max_concurrent_calls=16)
 
 
 def failing(guard: Guard, error: CarrierError) -> None:
@@ -24,6 +23,17 @@ def failing(guard: Guard, error: CarrierError) -> None:
 
 def sick() -> CarrierError:
     return OutcomeUnknown("alpha", is_carrier_failing=True)
+
+
+def end_rest(guard: Guard) -> None:
+    """Let the time of a rest have passed."""
+    assert guard._storage.opened_at
+    guard._storage.opened_at -= guard._rest
+
+
+def guard_of(client: Carrier) -> Guard:
+    guard: Guard = client._line._guard  # type: ignore[attr-defined]  # each client's own
+    return guard
 
 
 def rested(guard: Guard) -> None:
@@ -36,40 +46,37 @@ def test_a_full_house_is_unavailable_at_once(serve: Serve) -> None:
 
     def hold(stream: socket.socket, request: bytes) -> bool:
         asked.set()
-        answered.wait(5)
+        answered.wait(30)
         stream.sendall(LABEL["alpha"])
         return True
 
     server = serve(hold)
-    alpha = client("alpha", server.url, Limits(timeout_s=5, max_concurrent_calls=1))
+    alpha = client("alpha", server.url, Limits(timeout_s=30, max_concurrent_calls=1))
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(alpha.create_label, shipment(), CREDENTIALS["alpha"])
-        assert asked.wait(5)
-        started_s = time.monotonic()
+        assert asked.wait(30)
         with pytest.raises(CarrierUnavailable, match="too many calls") as caught:
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
-        assert time.monotonic() - started_s < 2
+        assert not first.done()
         assert not caught.value.is_carrier_failing
         answered.set()
-        assert first.result(5).tracking_numbers == ("XS000000001FR",)
+        assert first.result(30).tracking_numbers == ("XS000000001FR",)
     assert len(server.requests) == 1
     alpha.create_label(shipment(), CREDENTIALS["alpha"])
 
 
-def test_a_dead_carrier_costs_milliseconds(serve: Serve) -> None:
+def test_a_dead_carrier_costs_no_connection(serve: Serve) -> None:
     server = serve(once(b""))
     alpha = client("alpha", server.url, Limits(timeout_s=5, failures_before_rest=3, rest_s=60))
     for _ in range(3):
         with pytest.raises(OutcomeUnknown):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    started_s = time.monotonic()
     for _ in range(50):
         with pytest.raises(CarrierUnavailable, match="rest"):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    assert (time.monotonic() - started_s) / 50 < 0.02
     with pytest.raises(CarrierUnavailable, match="rest"):
         alpha.refuse_at_rest()
-    assert len(server.requests) == 3
+    assert (len(server.requests), server.connections) == (3, 3)
 
 
 def test_a_rested_carrier_is_probed_and_welcome_when_it_answers(serve: Serve) -> None:
@@ -79,7 +86,7 @@ def test_a_rested_carrier_is_probed_and_welcome_when_it_answers(serve: Serve) ->
         with pytest.raises(OutcomeUnknown):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
     server.play = always(LABEL["alpha"])
-    time.sleep(REST_S)
+    end_rest(guard_of(alpha))
     alpha.refuse_at_rest()
     for _ in range(5):
         alpha.create_label(shipment(), CREDENTIALS["alpha"])
@@ -89,22 +96,22 @@ def test_a_rested_carrier_is_probed_and_welcome_when_it_answers(serve: Serve) ->
 def test_only_one_call_probes_and_the_others_do_not_wait_for_it() -> None:
     guard = Guard("alpha", NERVOUS)
     rested(guard)
-    time.sleep(REST_S)
+    end_rest(guard)
     probing, probed = threading.Event(), threading.Event()
 
     def probe() -> None:
         with guard.call():
             probing.set()
-            probed.wait(5)
+            probed.wait(30)
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(probe)
-        assert probing.wait(5)
+        assert probing.wait(30)
         for _ in range(10):
             with pytest.raises(CarrierUnavailable), guard.call():
                 pytest.fail("a second probe")
         probed.set()
-        first.result(5)
+        first.result(30)
     with guard.call():
         pass
 
@@ -112,7 +119,7 @@ def test_only_one_call_probes_and_the_others_do_not_wait_for_it() -> None:
 def test_a_probe_that_fails_starts_another_rest() -> None:
     guard = Guard("alpha", NERVOUS)
     rested(guard)
-    time.sleep(REST_S)
+    end_rest(guard)
     failing(guard, sick())
     with pytest.raises(CarrierUnavailable), guard.call():
         pytest.fail("no rest after a failed probe")
@@ -120,7 +127,7 @@ def test_a_probe_that_fails_starts_another_rest() -> None:
 
 def test_calls_are_not_put_in_one_line() -> None:
     guard = Guard("alpha", NERVOUS)
-    together = threading.Barrier(8, timeout=5)
+    together = threading.Barrier(8, timeout=30)
 
     def meet() -> None:
         with guard.call():
@@ -128,7 +135,7 @@ def test_calls_are_not_put_in_one_line() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         for call in [pool.submit(meet) for _ in range(8)]:
-            call.result(5)
+            call.result(30)
 
 
 def test_a_call_that_ends_during_the_rest_changes_nothing() -> None:

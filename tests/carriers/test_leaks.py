@@ -15,7 +15,7 @@ from tests.carriers.servers import MULTIPART, XML, LoopbackServer, answer_file, 
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 CLOSE = "Connection: close\r\n"  # each answer has a connection of its own
-LIMITS = Limits(timeout_s=2, failures_before_rest=10**9)
+LIMITS = Limits(timeout_s=60, failures_before_rest=10**9)
 RECORDED = {
     "alpha": [answer_file(name) for name in ("alpha_1_parcels.xml", "alpha_refusal.xml", "alpha_fault.xml")],
     "beta": [answer_file(name) for name in ("beta_parcel_1.multipart", "beta_refusal.json")],

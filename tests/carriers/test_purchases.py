@@ -3,7 +3,6 @@
 import io
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from decimal import Decimal
 
 import pypdf
@@ -96,8 +95,9 @@ def test_alphas_relays_overseas_are_bought_under_a_code_of_their_own(
     sandbox: SandboxServer, clients: Clients, country: str
 ) -> None:
     recipient = {"country_code": country}
-    clients["alpha"].create_label(order("alpha_relais_europe_outre_mer", recipient=recipient), CREDENTIALS["alpha"])
-    is_saturday = datetime.now(PARIS).weekday() == SATURDAY
+    shipment = order("alpha_relais_europe_outre_mer", recipient=recipient)
+    clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
+    is_saturday = shipment.ship_at.astimezone(PARIS).weekday() == SATURDAY
     assert ledger(sandbox)[0]["product_code"] == ("4P 369" if is_saturday else "4P 368")
 
 

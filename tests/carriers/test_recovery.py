@@ -18,7 +18,7 @@ from tests.carriers.test_purchases import text_of
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
 SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
-NOT_FOUND_FOR_S = 0.6
+NOT_FOUND_FOR_S = 2.0
 
 
 def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
@@ -54,7 +54,7 @@ def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, client
     shipment_id = bought_unseen(sandbox, clients["alpha"], "late", 2)
     assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == ()
     while not (numbers := clients["alpha"].find_by_reference(shipment_id, ALPHA)):
-        assert time.monotonic() - started_s < NOT_FOUND_FOR_S + 5
+        assert time.monotonic() - started_s < NOT_FOUND_FOR_S + 60
         time.sleep(0.05)
     assert time.monotonic() - started_s > NOT_FOUND_FOR_S - 0.05
     assert numbers == bought(sandbox, "alpha")
@@ -97,7 +97,7 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
 def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
     sandbox: SandboxServer, fault: str, error: type[CarrierError]
 ) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=0.5 if fault == "hang" else 10, failures_before_rest=9))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60, failures_before_rest=9))["alpha"]
     label = alpha.create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):
         arm(sandbox, fault, carrier="alpha", operation=operation)

@@ -20,7 +20,7 @@ from tests.carriers.buying import order, sandbox_clients
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.shipments import BOTH, PRODUCT
 
-HASTY = Limits(timeout_s=0.3, failures_before_rest=10**9)
+HASTY = Limits(timeout_s=0.5, failures_before_rest=10**9)
 PARTY = Party(
     first_name="Canarina",
     last_name="Kanarienvogel",

@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +19,11 @@ from tests.factories import Json, import_parcel
 from tests.labels.conftest import contract
 from tests.labels.orders import ACCOUNT, PRODUCT, order
 from tests.processes import ROOT, server
+from tests.windows import id_with_a_fresh_window
 
 pytestmark = pytest.mark.real_services
 BIN = ROOT / ".venv-clients" / "bin"
 HERE = Path(__file__).parent
-WINDOW_S = 60
 ERRORS = [
     [400, None],  # a search without a filter
     [400, "ALPHA_ADDRESS_REJECTED"],
@@ -86,12 +84,7 @@ def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
 
 
 def fresh_shop() -> Shop:
-    """Make a shop whose window of the rate limit has just begun: where it ends follows from the shop's id."""
-    now = int(time.time())
-    ids = (f"shop-{number}" for number in range(10_000))
-    shop: Shop = Shop.objects.create(
-        id=next(id_ for id_ in ids if (now - zlib.crc32(id_.encode())) % WINDOW_S == 2), name="Client"
-    )
+    shop: Shop = Shop.objects.create(id=id_with_a_fresh_window(), name="Client")
     return shop
 
 
@@ -100,7 +93,7 @@ def run(*command: str | Path, **options: Any) -> str:
     if not BIN.exists():
         raise pytest.UsageError("the generators are missing: `make .venv-clients/.done` (or `make test`) installs them")
     done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=120, **options
+        command, check=False, capture_output=True, text=True, timeout=600, **options
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from config.error_catalogue import PLAIN_ERRORS
-from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error
+from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
 
 UNEXPECTED = PLAIN_ERRORS["unexpected"].message
 
@@ -97,7 +97,9 @@ def test_a_body_where_none_belongs_changes_nothing(body: bytes, content_type: st
 
 
 @pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH + "?orderName=1"])
-def test_an_unexpected_failure_in_a_view_tells_nothing(path: str, debug: None, own: Caller, settings: Settings) -> None:
+def test_an_unexpected_failure_in_a_view_tells_nothing(
+    path: str, debug: None, own: Caller, clock: Clock, settings: Settings
+) -> None:
     own.get(SEARCH)  # the token is remembered, so that the view itself meets the failure
     with broken_database():
         response = own.get(path)

@@ -194,6 +194,6 @@ def test_a_second_migrate_waits_for_the_first(transactional_db: None) -> None:
         cursor.execute("SET statement_timeout = '5s'")
         cursor.execute("CREATE INDEX CONCURRENTLY shop_name ON shops_shop (name)")
         cursor.execute("DROP INDEX shop_name; RESET statement_timeout")
-    out, err = second.communicate(timeout=20)
+    out, err = second.communicate(timeout=60)
     assert (second.returncode, err) == (0, b"")
     assert b"No migrations to apply" in out

@@ -19,6 +19,7 @@ from tests.services import data_folder, postgresql
 
 pytestmark = pytest.mark.real_services
 Connect = Callable[..., DatabaseWrapper]
+BOUND_S = 20.0  # far from an unbounded wait, on a busy machine too
 
 
 class Server:
@@ -115,11 +116,10 @@ def test_a_silent_host_is_passed_over_in_time(servers: list[Server], connect: Co
     servers[0].proxy.silence()
     started_at = time.monotonic()
     assert port_of(connect(*servers)) == servers[1].proxy.port
-    assert time.monotonic() - started_at < 3
-    started_at = time.monotonic()
-    connection = connect(*servers)
-    assert port_of(connection) == servers[1].proxy.port
-    assert time.monotonic() - started_at < 0.5  # it is known by now
+    assert time.monotonic() - started_at < BOUND_S
+    asked = servers[0].proxy.accepted
+    assert port_of(connect(*servers)) == servers[1].proxy.port
+    assert servers[0].proxy.accepted == asked  # it is known by now
 
 
 def test_a_connection_whose_server_became_a_standby_is_dropped(servers: list[Server], connect: Connect) -> None:
@@ -168,7 +168,7 @@ def test_a_silent_database_is_not_waited_for_and_all_its_connections_are_dropped
     started_at = time.monotonic()
     with pytest.raises(OperationalError, match="did not answer"):
         value(first, "SELECT 1")
-    assert 1 < time.monotonic() - started_at < 2.5
+    assert 1 < time.monotonic() - started_at < BOUND_S
     for connection in (first, second):
         end_request(connection)
         assert not connection.is_usable()

@@ -23,6 +23,7 @@ from config.management.commands.demo import ORDER
 from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.processes import ROOT
+from tests.windows import id_with_a_fresh_window
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"
@@ -46,7 +47,6 @@ class Reader:
     demo: Demo
     folder: Path
     path: str
-    limited_token: str
 
     def run(self, example: Example, code: str) -> str:
         commands = {
@@ -54,7 +54,7 @@ class Reader:
             "python": [sys.executable, "-W", "error", "-c", code],
             "js": [*node(), "--input-type=module", "-e", code],
         }
-        token = self.limited_token if LIMITED in example.words else self.demo.token
+        token = limited_token(self.demo) if LIMITED in example.words else self.demo.token
         process = subprocess.run(
             commands[example.language],
             cwd=self.folder,
@@ -81,29 +81,23 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
 
 
-@pytest.fixture(scope="session")
 def limited_token(demo: Demo) -> str:
-    """The token of a shop that has none of its requests left."""
-    demo.command("create_shop", "Limited", "--id", "limited")
-    return demo.command("create_token", "limited")
-
-
-def use_up(demo: Demo, token: str) -> None:
+    """Give the token of a shop that has none of its requests left, for most of a minute to come."""
+    shop_id = demo.command("create_shop", "Limited", "--id", id_with_a_fresh_window())
+    token = demo.command("create_token", shop_id)
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {token}"
-        for _ in range(201):  # a window may end meanwhile
+        for _ in range(101):
             if session.get(f"{demo.url}/public/v1/tracking/search", timeout=TIMEOUT_S).status_code == 429:
-                return
+                return token
     pytest.fail("the limit was never reached")
 
 
-def test_every_example_is_answered_as_shown(demo: Demo, tmp_path: Path, path: str, limited_token: str) -> None:
-    reader = Reader(demo, tmp_path, path, limited_token)
+def test_every_example_is_answered_as_shown(demo: Demo, tmp_path: Path, path: str) -> None:
+    reader = Reader(demo, tmp_path, path)
     comparison = Comparison(known={})
     problems = []
     for example in examples():
-        if LIMITED in example.words:
-            use_up(demo, limited_token)
         output = reader.run(example, comparison.as_run(example.code))
         found = list(comparison.differences(example, output))
         problems += [f"guide.md:{example.line}: {difference}" for difference in found]
@@ -200,7 +194,7 @@ def test_the_retry_recipe_outlasts_a_failure(language: str, demo: Demo, tmp_path
     fault = {"fault": "soapfault", "carrier": "alpha", "count": 1}
     assert requests.post(f"{demo.sandbox_url}/control/faults", json=fault, timeout=TIMEOUT_S).status_code == 201
     before = requests.get(f"{demo.sandbox_url}/ledger/count", timeout=TIMEOUT_S).json()["count"]
-    output = Reader(demo, tmp_path, os.environ["PATH"], "").run(recipe, code)
+    output = Reader(demo, tmp_path, os.environ["PATH"]).run(recipe, code)
     assert output == recipe.answer
     assert requests.get(f"{demo.sandbox_url}/control/faults", timeout=TIMEOUT_S).json() == []
     assert requests.get(f"{demo.sandbox_url}/ledger/count", timeout=TIMEOUT_S).json()["count"] == before + 1
@@ -221,7 +215,7 @@ def test_the_retry_recipe_outlasts_what_the_service_itself_never_says(
 ) -> None:
     recipe, script = retry_recipe(language), [failure, BOUGHT, BOUGHT]
     with server_that_answers(script) as url:
-        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"], "").run(recipe, recipe.code)
+        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"]).run(recipe, recipe.code)
     assert (output, script) == (recipe.answer, [])
 
 
@@ -229,6 +223,6 @@ def test_the_retry_recipe_outlasts_what_the_service_itself_never_says(
 def test_the_retry_recipe_ends_where_a_retry_changes_nothing(language: str, demo: Demo, tmp_path: Path) -> None:
     recipe, script = retry_recipe(language), [Scripted(403, PAGE), BOUGHT]
     with server_that_answers(script) as url:
-        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"], "").run(recipe, recipe.code)
+        output = Reader(replace(demo, url=url), tmp_path, os.environ["PATH"]).run(recipe, recipe.code)
     assert "Error: status 403\n" in output
     assert script == [BOUGHT]

@@ -26,7 +26,7 @@ from tests.services import ENVIRONMENT, postgresql, redis_server
 
 ROOT = Path(__file__).parent.parent.parent
 SHOP = "drill"
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 60
 ANSWER_TIMEOUT_S = 120
 SHIPMENTS = "/public/v1/tracking/shipments"
 SENDER = {

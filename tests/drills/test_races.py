@@ -58,7 +58,7 @@ def buy(**fields: Any) -> ShippingLabel:
 
 
 def made(sandbox: SandboxServer) -> int:
-    return int(requests.get(f"{sandbox.url}/ledger/count", timeout=5).json()["count"])
+    return int(requests.get(f"{sandbox.url}/ledger/count", timeout=60).json()["count"])
 
 
 def interrupted(**fields: Any) -> ShippingLabel:
@@ -120,14 +120,14 @@ def test_a_reconciler_that_was_suspended_holds_nothing_that_was_changed_meanwhil
 def test_an_answer_counts_from_when_the_carrier_was_asked(
     contract: CarrierContract, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    label = interrupted(created_at=timezone.now() - timedelta(seconds=10))
-    settings.RECONCILE_WAIT_S = 10.5
+    label = interrupted(created_at=timezone.now() - timedelta(minutes=10))
+    settings.RECONCILE_WAIT_S = 1200
     carrier = client("alpha")
     find = carrier.find_by_reference
 
     def slowly(*args: Any) -> Any:
         numbers = find(*args)
-        later = timezone.now() + timedelta(seconds=5)
+        later = timezone.now() + timedelta(minutes=20)
         monkeypatch.setattr("labels.reconciling.timezone.now", lambda: later)
         return numbers
 
@@ -161,6 +161,17 @@ def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(cont
     purchase.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
     row = ShippingLabel.objects.get(id=label.id)
     assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
+
+
+def test_nothing_written_late_undoes_a_label_that_is_generated(contract: CarrierContract) -> None:
+    label = interrupted()
+    slow, slower = (ShippingLabel.objects.get(id=label.id) for _ in range(2))
+    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    purchase.finish(label)
+    before = ShippingLabel.objects.filter(id=label.id).values().get()
+    purchase.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
+    purchase.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
+    assert ShippingLabel.objects.filter(id=label.id).values().get() == before
 
 
 def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:

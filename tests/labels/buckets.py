@@ -1,7 +1,6 @@
 """A real S3 server, which refuses altered and expired URLs: MiniStack, in a virtual environment of its own."""
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import pytest
 from botocore.config import Config
 from pytest_django.fixtures import Settings
 
-from tests.processes import ROOT, wait_for_port
+from tests.processes import ROOT, free_port, wait_for_port
 
 SERVER = ROOT / ".venv-s3" / "bin" / "python"
 KEY_ID = SECRET = "test"  # the only pair it knows
@@ -66,9 +65,7 @@ def s3_server(folder: Path) -> Iterator[Bucket]:
     """Run the server with its files in `folder`; yield a bucket in it."""
     if not SERVER.exists():
         raise pytest.UsageError("the S3 server is missing: `make .venv-s3/.done` (or `make test`) installs it")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),

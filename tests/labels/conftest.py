@@ -28,7 +28,7 @@ from tests.labels.orders import ACCOUNT, PASSWORD, RECIPIENT, SENDER
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
-JOIN_TIMEOUT_S = 30
+JOIN_TIMEOUT_S = 120
 PDF = b"%PDF-1.4 a label %%EOF"
 
 
@@ -88,7 +88,7 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
 @pytest.fixture
 def impatient(settings: Settings) -> None:
     """A short deadline, for carriers that do not answer."""
-    settings.CARRIER_TIMEOUT = 0.5
+    settings.CARRIER_TIMEOUT = 1.5
     carrier_clients.client.cache_clear()
 
 

@@ -142,21 +142,22 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
 def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     own: Caller, transactional_db: None, folder: Path, settings: Settings
 ) -> None:
-    labels = [bought_label(own.shop, days_ago=31) for _ in range(100)]
+    count = 250  # so many that a busy machine ends the run long before it is through
+    labels = [bought_label(own.shop, days_ago=31) for _ in range(count)]
     month = (folder / labels[0].pdf_key).parent.parent
     how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}
     with start_command("apply_retention", "--batch", "5", **how) as process:
-        deadline = time.monotonic() + 30
-        while len(list(month.iterdir())) > 80 and time.monotonic() < deadline:
+        deadline = time.monotonic() + 60
+        while len(list(month.iterdir())) > count - 20 and time.monotonic() < deadline:
             pass
         process.kill()
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
     removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))
-    assert 0 < len(there) <= 80
+    assert 0 < len(there) <= count - 20
     assert not there & removed  # nothing is called removed that is there
-    assert 100 - len(there) - len(removed) <= 1  # at most the one it was killed at is done again
+    assert count - len(there) - len(removed) <= 1  # at most the one it was killed at is done again
     settings.KEEP_LABEL_PDFS_DAYS = 30
-    assert run()[-1] == f"{100 - len(removed)} labels' PDFs"
+    assert run()[-1] == f"{count - len(removed)} labels' PDFs"
     assert list(folder.rglob("*.pdf")) == []
 
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, assert_error, client, without_timestamp
+from tests.conftest import Caller, Clock, assert_error, client, without_timestamp
 from tests.labels.conftest import contract, row
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post, weighing
 
@@ -92,7 +92,9 @@ def test_what_is_sent_along_with_a_retrieval_changes_nothing(buyer: Caller, othe
     assert (response.status_code, response["Content-Type"]) == (200, "application/json")
 
 
-def test_retrieval_asks_the_database_once_for_the_label(buyer: Caller, django_assert_num_queries: object) -> None:
+def test_retrieval_asks_the_database_once_for_the_label(
+    buyer: Caller, clock: Clock, django_assert_num_queries: object
+) -> None:
     label_id = post(buyer, order()).json()["id"]
     buyer.get(path(label_id))  # from here on the token is remembered
     with django_assert_num_queries(1):  # type: ignore[operator]  # pytest-django's type is private

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
 
+from shops import replicas
 from shops.models import AccessToken
 from shops.replicas import REPLICA
 from tests.conftest import Caller, forget
@@ -74,6 +75,37 @@ def test_without_a_replica_parcels_are_read_from_the_primary(
     with gone(replica, error):
         assert own.look_up(parcel["trackingId"]).json() == parcel
         assert own.search(orderName=parcel["orderNumber"]).json() == [parcel]
+
+
+def test_where_the_connection_to_a_replica_was_lost_another_replica_is_asked_before_the_primary(
+    replica: Any, own: Caller, parcel: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = [OperationalError("the server closed the connection")]
+
+    def lose_it_once(execute: Any, sql: str, *args: Any) -> Any:
+        if losses:
+            raise losses.pop()
+        return execute(sql, *args)
+
+    with monkeypatch.context() as patch, replica.execute_wrapper(lose_it_once), statements(connection) as asked:
+        patch.setattr(replica, "is_usable", lambda: False)
+        patch.setattr(replica, "close", lambda: None)  # a test may not connect to it once more
+        assert own.look_up(parcel["trackingId"]).json() == parcel
+    assert not any("parcels_parcel" in sql for sql in asked)
+
+
+@pytest.mark.real_services
+def test_the_primary_is_waited_for_shortly_where_a_replica_can_be_asked_instead(
+    own: Caller, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    patience = connection.patience  # type: ignore[attr-defined]  # our PostgreSQL backend's
+    monkeypatch.setattr(patience, "timeout_s", 10.0)
+    with replicas.soon():
+        assert patience.timeout_s == 10.0
+    request.getfixturevalue("replica")
+    with replicas.soon():
+        assert patience.timeout_s == replicas.PATIENCE_S
+    assert patience.timeout_s == 10.0
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])

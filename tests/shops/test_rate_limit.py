@@ -1,5 +1,6 @@
 """The rate limit: exact, per shop over tokens and endpoints, honest about its window, no obstacle when it is down."""
 
+import os
 import re
 import socket
 import threading
@@ -11,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+import redis
 from django.conf import settings as django_settings
 from django.db import connections
 from pytest_django.fixtures import Settings
@@ -20,6 +22,7 @@ from tests.conftest import PARCELS, SEARCH, Caller, Clock, Nobody, Response, ass
 from tests.factories import AccessTokenFactory, import_parcel
 
 FOUND = SEARCH + "?orderName=1"
+CROWD = 40
 
 
 def left(response: Response) -> int:
@@ -192,7 +195,7 @@ def test_a_store_that_is_down_holds_nobody_up(
     started_at = time.perf_counter()
     responses = [own.get(FOUND) for _ in range(110)]
     refusals = [nobody.get(SEARCH) for _ in range(10)]
-    assert time.perf_counter() - started_at < 3
+    assert time.perf_counter() - started_at < 10  # with a wait for each it would be 12 s and more
     assert {response.status_code for response in responses} == {200}
     assert {response.status_code for response in refusals} == {403}
     # The headers are there; nothing was counted.
@@ -206,7 +209,7 @@ def test_a_store_that_is_down_holds_nobody_up(
 def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
     transactional_db: None, own: Caller, store_down: None
 ) -> None:
-    barrier = threading.Barrier(20)
+    barrier = threading.Barrier(CROWD)
 
     def ask(_: int) -> tuple[int, float]:
         barrier.wait()
@@ -218,11 +221,22 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
 
     own.get(FOUND)
     throttling.pause.until = 0
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(ask, range(20)))
+    with ThreadPoolExecutor(CROWD) as pool:
+        answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}
-    # One after the other they would wait for 2 to 4 seconds.
-    assert max(duration_s for _, duration_s in answers) < 1.5
+    # One after the other they would wait for 4 to 8 seconds.
+    assert max(duration_s for _, duration_s in answers) < 3.5
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(
+    "command", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH"], ids=["connections cut", "scripts forgotten"]
+)
+def test_what_a_restart_of_redis_takes_away_costs_no_count(command: str, own: Caller, clock: Clock) -> None:
+    assert left(own.get(FOUND)) == 99
+    with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
+        client.execute_command(command)
+    assert left(own.get(FOUND)) == 98
 
 
 def test_a_store_that_is_back_is_counted_in_again(

@@ -169,7 +169,9 @@ def test_a_last_use_that_cannot_be_kept_fails_no_request(
     assert "last use not recorded" in caplog.text
 
 
-def test_a_look_up_with_a_token_just_used_costs_one_query(own: Caller, django_assert_num_queries: Any) -> None:
+def test_a_look_up_with_a_token_just_used_costs_one_query(
+    own: Caller, clock: Clock, django_assert_num_queries: Any
+) -> None:
     own.look_up("absent")
     with django_assert_num_queries(1):
         own.look_up("absent")

@@ -20,7 +20,7 @@ SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
 SOAP_HEADERS = {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'}
 ACCOUNT, PASSWORD = "19869502", "255562"
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 GONE = object()  # a change to this takes the field away
 
 Changes = dict[str, Any]

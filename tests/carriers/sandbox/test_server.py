@@ -86,7 +86,7 @@ def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
 
         started_at_s = time.monotonic()
         server.close()
-        assert time.monotonic() - started_at_s < 2
+        assert time.monotonic() - started_at_s < 60  # a tenth of what they hang for
         assert all(isinstance(future.exception(TIMEOUT_S), requests.ConnectionError) for future in hung)
 
 
