@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import hypothesis
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.cache import caches
 from django.db import connections
@@ -71,9 +70,9 @@ def nothing_remembered() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def patient_counter() -> None:
     """Wait for Redis on a busy machine, too: the service lets a request through that it can't count at once."""
-    options = settings.CACHES["rate_limit"].get("OPTIONS", {})
-    patience = {name: 30.0 for name in options if name.endswith("timeout")}
-    settings.CACHES["rate_limit"]["OPTIONS"] = options | patience
+    made_with = caches.settings["rate_limit"]
+    options = made_with.get("OPTIONS", {})
+    made_with["OPTIONS"] = options | {name: 30.0 for name in options if name.endswith("timeout")}
 
 
 @cache

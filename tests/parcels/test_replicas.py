@@ -100,10 +100,10 @@ def test_the_primary_is_waited_for_shortly_where_a_replica_can_be_asked_instead(
 ) -> None:
     patience = connection.patience  # type: ignore[attr-defined]  # our PostgreSQL backend's
     monkeypatch.setattr(patience, "timeout_s", 10.0)
-    with replicas.soon():
+    with replicas.bounded_wait():
         assert patience.timeout_s == 10.0
     request.getfixturevalue("replica")
-    with replicas.soon():
+    with replicas.bounded_wait():
         assert patience.timeout_s == replicas.PATIENCE_S
     assert patience.timeout_s == 10.0
 
