@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--parcels", type=int, default=200_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=10)
+    parser.add_argument("--threads", type=int, help="default: as many as `serve` has of itself")
     parser.add_argument("--rates", default=RATES)
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
@@ -66,10 +66,10 @@ def main() -> None:
         os.sched_setaffinity(0, served)  # what is started from here on inherits it
         world = stack.enter_context(stage("postgresql", {"CARRIER_CONCURRENCY": 4}, redis=True))
         prepare(options.parcels)
-        service = {"workers": options.workers, "blocking_threads": options.threads}
-        port, process = stack.enter_context(world.granian(**service))
+        port, process = stack.enter_context(world.served(workers=options.workers, threads=options.threads))
         move([os.getpid(), *sandboxes()], others)
-        print(f"{options.parcels} parcels; served on {len(served)} cores by {service}, driven from {len(others)} cores")
+        server = f"served on {len(served)} cores by {options.workers} workers"
+        print(f"{options.parcels} parcels; {server}, driven from {len(others)} cores")
         run(world, port, process, WARM_RATE, options.parcels)  # until every thread has its connections
         for rate in map(int, options.rates.split(",")):
             if show(rate, run(world, port, process, rate, options.parcels)) >= LIMIT_MS:

@@ -27,7 +27,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with stage(arguments.database, {}, redis=arguments.database == "postgresql") as made:
         world = seed(made)
-        with made.granian() as (port, _):
+        with made.served() as (port, _):
             bought = [made.buy(port, f"seed-{number}", order) for number, order in enumerate(world["orders"])]
             world["labels"] = [answer.body for answer in bought if answer.status == 201]
             (made.folder / "world.json").write_text(json.dumps(world))

@@ -225,7 +225,7 @@ class Granian:
     def restart(self) -> None:
         if self.process:
             self.process.popen.wait()
-        opened = self.world.granian("tests.drills.hooked:application", blocking_threads=self.flight + 2)
+        opened = self.world.hooked(threads=self.flight + 2)
         self.port, self.process = self.stack.enter_context(opened)
         with ThreadPoolExecutor(self.flight) as pool:  # each thread has answered something
             list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.flight * 2)))

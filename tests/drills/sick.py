@@ -125,7 +125,7 @@ def is_refusal(answer: Answer) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.sick", description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0, help="a phase")
-    parser.add_argument("--threads", type=int, default=10, help="granian's --blocking-threads")
+    parser.add_argument("--threads", type=int, default=24, help="SERVE_THREADS")
     parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
     parser.add_argument("--what", choices=WHAT, action="append", help="what hangs; all in turns without it")
     options = parser.parse_args()
@@ -160,7 +160,7 @@ def drill(world: Stage, numbers: list[str], what: str, threads: int, concurrency
     with (
         storage as bucket,
         world.setting({"CARRIER_CONCURRENCY": str(concurrency)} | bucket),
-        world.granian(workers=WORKERS, blocking_threads=threads) as (port, process),
+        world.served(workers=WORKERS, threads=threads) as (port, process),
         ProcessPoolExecutor(2) as pool,
     ):
         visitors = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)

@@ -174,15 +174,25 @@ class Stage:
         return call(port, "POST", SHIPMENTS, body, sent | headers)
 
     @contextmanager
-    def granian(self, application: str = "config.wsgi:application", **options: int) -> Iterator[tuple[int, Process]]:
-        """Serve as in production; yield the port and the process."""
+    def served(self, *, workers: int = 1, threads: int | None = None) -> Iterator[tuple[int, Process]]:
+        """Serve as in production, with as many threads as it has of itself; yield the port and the process."""
+        command = [sys.executable, "manage.py", "serve", "--workers", str(workers)]
+        command += ["--threads", str(threads)] if threads else []
+        with self.listening(command) as server:
+            yield server
+
+    @contextmanager
+    def hooked(self, *, threads: int) -> Iterator[tuple[int, Process]]:
+        """Serve what a request can kill, on granian itself; yield the port and the process."""
+        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--blocking-threads", str(threads)]
+        with self.listening([*command, "tests.drills.hooked:application"], DRILL_KILLS_GROUP="1") as server:
+            yield server
+
+    @contextmanager
+    def listening(self, command: list[str], **variables: str) -> Iterator[tuple[int, Process]]:
         port = free_port()
-        command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)]
-        for name, value in {"workers": 1, "blocking_threads": 8, **options}.items():
-            command += [f"--{name.replace('_', '-')}", str(value)]
-        with Process(
-            [*command, application], self.environment | {"DRILL_KILLS_GROUP": "1"}, self.folder / "service.log"
-        ) as process:
+        options = ["--host", "127.0.0.1", "--port", str(port)]
+        with Process([*command, *options], self.environment | variables, self.folder / "service.log") as process:
             wait_for(port, process)
             yield port, process
 

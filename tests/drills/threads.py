@@ -58,7 +58,7 @@ def costs(world: Stage, numbers: list[str], seconds: float, rounds: int) -> None
 
 def cost(world: Stage, numbers: list[str], threads: int, seconds: float) -> dict[str, LookUps]:
     with (
-        world.granian(workers=WORKERS, blocking_threads=threads) as (port, process),
+        world.served(workers=WORKERS, threads=threads) as (port, process),
         ProcessPoolExecutor(1) as pool,
     ):
         crowd = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
