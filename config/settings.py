@@ -96,7 +96,7 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
-WHITENOISE_MAX_AGE = 3600  # seconds: the files' names stay the same from one version to the next
+WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: names stay the same from one version to the next
 WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
 
 # --- The admin's look ---

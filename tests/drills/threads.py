@@ -23,7 +23,7 @@ from tests.drills.sick import (
 from tests.drills.stage import Stage, stage
 from tests.drills.tables import show
 
-THREADS, CONCURRENCY = (1, 2, 4, 6, 8, 10), (1, 2, 3, 4)
+THREADS, CONCURRENCY = (2, 4, 8, 10, 16, 24), (1, 2, 4)
 
 
 def main() -> None:
