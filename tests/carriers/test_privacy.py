@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from carriers.base import Credentials, PurchasedLabel
+from carriers.beta import MAX_WARNINGS
 from carriers.cleaning import MAX_TEXT_LENGTH, Cleaner
 from carriers.errors import CarrierError
 from carriers.guard import Limits
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import LABEL, always, answer_file, http, once
+from tests.carriers.servers import LABEL, MULTIPART, always, answer_file, http, once
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
 
 SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
@@ -58,6 +59,17 @@ def test_a_carrier_that_echoes_everything_gives_an_error_text_without_it(serve: 
     assert set(hidden(str(caught.value))) <= foreign
     assert set(hidden(caught.value.carrier_code + caught.value.carrier_text)) <= foreign
     assert set(hidden(whole)) <= foreign
+
+
+def test_warnings_are_cleaned_like_errors_and_there_is_an_end_of_them(serve: Serve) -> None:
+    warning = b'{"id": "30219", "type": "WARNING", "messageContent": "%s"}'
+    echo = warning % f"{RECIPIENT.address1} s3cret-Pass".encode()
+    many = b", ".join([echo, *(warning % str(number).encode() for number in range(2 * MAX_WARNINGS))])
+    answer = answer_file("beta_parcel_1.multipart").replace(b'{"messages": [', b'{"messages": [' + many + b", ")
+    server = serve(always(http(answer, content_type=MULTIPART)))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert hidden(" ".join(label.warnings)) == []
+    assert len(label.warnings) == MAX_WARNINGS
 
 
 @BOTH

@@ -163,6 +163,22 @@ def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
     assert type(failure) is PickupPointRejected
 
 
+def test_more_json_than_any_answer_has_is_not_read(serve: Serve) -> None:
+    document = messages("30204") | {"padding": "x" * beta.MAX_JSON_BYTES}
+    assert type(refusal(serve, "beta", beta_refusal(document))) is OutcomeUnknown
+
+
+@pytest.mark.parametrize("credentials", [Credentials("1986950", "255562"), Credentials("19869502", "25556")])
+def test_a_question_with_credentials_that_cannot_be_right_is_never_sent(serve: Serve, credentials: Credentials) -> None:
+    server = serve(always(b""))
+    asker = client("alpha", server.url, tracking_url=server.url)
+    with pytest.raises(CredentialsRejected):
+        asker.find_by_reference("01JQ5ZK3M9X7ABC", credentials)
+    with pytest.raises(CredentialsRejected):
+        asker.fetch_label(("XS000000001FR",), credentials)
+    assert server.connections == 0
+
+
 @pytest.mark.parametrize(
     ("carrier", "credentials"),
     [

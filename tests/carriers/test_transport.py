@@ -239,8 +239,25 @@ def test_a_cookie_of_one_shop_is_not_sent_for_the_next(serve: Serve) -> None:
     assert b"shop-one" not in server.requests[1]
 
 
+def test_a_connection_whose_answer_was_not_read_to_its_end_is_closed_at_once(serve: Serve) -> None:
+    is_left = threading.Event()
+
+    def flood(stream: socket.socket, request: bytes) -> bool:
+        try:
+            stream.sendall(START + b"Content-Length: 104857600\r\n\r\n" + bytes(104_857_600))
+        finally:
+            is_left.set()
+        return False
+
+    server = serve(flood)
+    with pytest.raises(OutcomeUnknown) as caught:
+        buy("alpha", server.url)
+    assert is_left.wait(SOON_S), caught.value  # which still holds all that was at hand
+
+
 @BOTH
-def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str) -> None:
+def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carriers.transport.time", SimpleNamespace(sleep=lambda _: pytest.fail("it waits")))
     server = serve(always(LABEL[carrier]))
     with pytest.raises(CarrierUnavailable):
         buy(carrier, server.url, Limits(timeout_s=0.0))

@@ -149,6 +149,14 @@ def test_the_last_use_is_kept_with_at_most_one_write_a_minute(own: Caller, clock
     assert last_used_at >= first
 
 
+def test_of_two_processes_that_see_a_token_used_one_keeps_the_time(own: Caller, clock: Clock) -> None:
+    mine = AccessToken.objects.filter(shop=own.shop)
+    stale, kept = mine.get(), clock.now() - timedelta(seconds=1)
+    mine.update(last_used_at=kept)
+    AccessToken.objects.record_use(stale)
+    assert mine.get().last_used_at == kept
+
+
 def test_an_attempt_with_a_token_that_is_not_valid_is_no_use(db: None) -> None:
     token = AccessTokenFactory(is_revoked=True)
     assert Caller(token.shop, token.secret).get(FOUND).status_code == 403
