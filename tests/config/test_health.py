@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CarrierUnavailable
@@ -58,6 +58,11 @@ def test_a_process_that_answers_lives_whatever_else_fails(monkeypatch: pytest.Mo
 def test_it_is_ready_with_a_database_that_has_this_versions_tables(transactional_db: None) -> None:
     response = ask()
     assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": expected()})
+
+
+def test_a_check_keeps_no_connection(transactional_db: None) -> None:
+    assert health.database_check("default")() == "ok"
+    assert connection.connection is None
 
 
 def test_without_a_database_it_is_not_ready_and_does_not_say_why(

@@ -136,14 +136,15 @@ def test_an_answer_counts_from_when_the_carrier_was_asked(
     assert state(label) == LabelState.UNKNOWN
 
 
+@pytest.mark.parametrize("margins", [0.75, 100])
 def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
-    contract: CarrierContract, sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch
+    margins: float, contract: CarrierContract, sandbox: SandboxServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reserve = purchase.reserve
 
     def suspended(label: ShippingLabel) -> None:
         reserve(label)
-        label.leased_until -= timedelta(minutes=30)  # as if so much time had passed
+        label.leased_until -= timedelta(seconds=margins * settings.LEASE_MARGIN_S)  # as if so much time had passed
         label.save(update_fields=["leased_until"])
 
     monkeypatch.setattr(purchase, "reserve", suspended)

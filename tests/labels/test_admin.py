@@ -600,6 +600,25 @@ def test_numbers_that_the_carrier_does_not_know_are_not_adopted(
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(a_pdf())).text
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda contracts: contracts.all().delete(), "The shop has no alpha contract any more"),
+        (lambda contracts: contracts.update(encrypted_credentials="x"), "see CREDENTIALS_KEYS"),
+    ],
+    ids=["gone", "locked"],
+)
+def test_on_a_contract_that_is_gone_or_locked_the_carrier_is_not_asked(
+    change: Callable[[Any], Any], said: str, carriers: SandboxServer, staff: Client, own: Caller
+) -> None:
+    label = bought_unknown(own, "alpha")
+    (number,) = made(carriers, label)
+    change(CarrierContract.objects)
+    assert said in decide(staff, label, "adopt", number_1=number).text
+    label.refresh_from_db()
+    assert (label.state, label.decided_by, label.is_leased) == ("unknown", "", False)
+
+
 def test_parcels_of_a_carrier_that_cannot_be_asked_are_adopted_with_an_uploaded_pdf(
     carriers: SandboxServer, staff: Client, own: Caller
 ) -> None:

@@ -50,6 +50,13 @@ def test_a_product_outside_the_contract_is_not_bought(carrier_code: str, own: Ca
     assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
 
 
+def test_a_product_of_the_other_carrier_is_in_no_contract(own: Caller) -> None:
+    every = dict.fromkeys(PRODUCTS)
+    made = {carrier_code: contract(own.shop, carrier_code, products=every) for carrier_code in CARRIERS}
+    for code, product in PRODUCTS.items():
+        assert [carrier for carrier in CARRIERS if made[carrier].has_product(code)] == [product.carrier]
+
+
 def test_a_bad_body_is_told_before_a_missing_contract(own: Caller) -> None:
     assert_error(post(own, order(orderId="")), 400, "orderId: must not be empty.")
 
