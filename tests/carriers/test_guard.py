@@ -123,6 +123,9 @@ def test_a_probe_that_fails_starts_another_rest() -> None:
     failing(guard, sick())
     with pytest.raises(CarrierUnavailable), guard.call():
         pytest.fail("no rest after a failed probe")
+    end_rest(guard)
+    with guard.call():
+        pass
 
 
 def test_calls_are_not_put_in_one_line() -> None:

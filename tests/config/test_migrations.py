@@ -184,10 +184,19 @@ def test_an_index_is_added_to_a_table_in_use_and_removed(transactional_db: None)
         editor.delete_model(thing)
 
 
+def connected(cursor: Any) -> int:
+    """How many connections there are to the test's database."""
+    cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state IS NOT NULL")
+    found: int = cursor.fetchone()[0]
+    return found
+
+
 @pytest.mark.real_services
 def test_a_second_migrate_waits_for_the_first(transactional_db: None) -> None:
     with advisory_lock(connection), connection.cursor() as cursor:
         second = start_command("migrate")
+        while connected(cursor) < 3:  # this one, its lock, and the second one's
+            assert second.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
             second.wait(2.5)
         # Neither the first one's lock nor the second one's wait for it holds up what builds an index.

@@ -257,6 +257,19 @@ def test_a_pdf_that_can_not_be_read_now_is_an_error_to_try_again_after(buyer: Ca
     assert client().get(url).content == content
 
 
+def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("labels.storage.os.fsync", fail)
+        assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf
+
+
 def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: Path) -> None:
     bought(buyer)
     paths = list(folder.rglob("*"))
@@ -355,6 +368,17 @@ def test_a_bucket_that_is_not_there_keeps_the_label_for_later(
     buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert row().state == LabelState.RECEIVED
+
+
+def test_a_bucket_that_can_not_be_asked_keeps_the_label_for_later(
+    buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    labels = settings.STORAGES["labels"]
+    options = labels["OPTIONS"] | {"endpoint_url": "nowhere"}
+    settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
     assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert row().state == LabelState.RECEIVED
 
