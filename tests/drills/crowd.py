@@ -13,7 +13,7 @@ from tests.drills.stage import SHIPMENTS, Answer, call, new_key, order
 
 PARCELS_PATH = "/public/v1/tracking/parcels/"
 # A client that looks a parcel up gives it up after this long.
-GIVEN_UP_S = 2.0
+GIVEN_UP_S = 5.0
 LATE = "no answer"
 
 
