@@ -72,8 +72,9 @@ backend hosts
   balance roundrobin
   option redispatch 1
   retries 2
-  # Only what never reached a host is sent to the other one: a label order may have bought.
-  retry-on conn-failure
+  # What only reads is asked of the other host when one ends without an answer; a label order may have bought.
+  retry-on conn-failure empty-response
+  http-request disable-l7-retry unless METH_GET
 {servers}
 listen primary
   mode tcp
