@@ -163,6 +163,8 @@ def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
         fail(label, error)
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
+    if label.state == LabelState.UNKNOWN:
+        end_lease(label)
     return PurchaseFailedError(label)
 
 
@@ -226,8 +228,7 @@ def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel
         label.finished_at = timezone.now()
         persistently(lambda: save_state(label), until=until)
     except storage.StorageError as error:
-        with suppress(*DATABASE_ERRORS):
-            release_lease(label)
+        end_lease(label)
         raise StorageUnavailableError(label) from error
     except DATABASE_ERRORS as error:
         logger.exception("label stored and not finished", extra={"label": label.id})
@@ -257,6 +258,11 @@ def save_state(label: ShippingLabel) -> None:
     )
 
 
-def release_lease(label: ShippingLabel) -> None:
-    """Let the next run of the reconciliation take it up at once."""
-    ShippingLabel.objects.row_of(label).update(leased_until=timezone.now())
+def end_lease(label: ShippingLabel) -> None:
+    """Let the next run of the reconciliation take it up at once, unless another process has taken it meanwhile.
+
+    Without a database the lease runs out by itself.
+    """
+    mine = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
+    with suppress(*DATABASE_ERRORS):
+        mine.update(leased_until=timezone.now())
