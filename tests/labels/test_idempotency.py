@@ -213,7 +213,14 @@ def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbo
 
 @pytest.mark.parametrize(
     ("product_code", "fault"),
-    [("alpha-13", "33"), ("alpha-13", "soapfault"), (BETA, "30204"), (BETA, "json500"), (BETA, "contract")],
+    [
+        ("alpha-13", "33"),
+        ("alpha-13", "soapfault"),
+        (BETA, "30204"),
+        (BETA, "json500"),
+        (BETA, "flat500"),
+        (BETA, "contract"),
+    ],
 )
 def test_a_failure_in_which_nothing_was_made_releases_the_key(
     product_code: str, fault: str, buyer: Caller, sandbox: Sandbox
