@@ -127,7 +127,6 @@ BETA = {
     "yes without a number": once(tampered("beta", b'"6A12345678901"', b"null")),
     "a number that is none": once(tampered("beta", b'"6A12345678901"', b'"../../etc"')),
     "a label that is no PDF": once(tampered("beta", b"%PDF-", b"%PNG-")),
-    "a label cut short": once(tampered("beta", b"%%EOF", b"")),
     "an error and a label": once(tampered("beta", b'"INFOS"', b'"ERROR"')),
     "a label with HTTP 400": once(http(BETA_LABEL, 400, MULTIPART)),
     "JSON of the wrong shape": once(http(b'{"messages": {"id": 3}}', content_type="application/json")),
