@@ -20,7 +20,7 @@ from django.utils import timezone
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observing import calls_for
-from labels import metrics, storage
+from labels import metrics, storage, unjoined
 from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
@@ -182,6 +182,8 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
     """Write down that there is no label. The key is released if, and only if, nothing was made."""
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
+    if error.made_pdfs:
+        label.pdf = unjoined.zipped(error.made_numbers, error.made_pdfs)
     if error.is_nothing_made:
         label.state = LabelState.FAILED
         label.idempotency_key = None

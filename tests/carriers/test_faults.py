@@ -186,6 +186,7 @@ def test_an_unreadable_answer_of_beta_leaves_the_outcome_unknown(fault: str) -> 
 def test_a_yes_without_a_pdf_tells_the_numbers_it_spoke_of(carrier: str, fault: dict[str, Play]) -> None:
     error, _, _ = buy(carrier, fault["yes without a label"], Limits(timeout_s=PATIENCE_S))
     assert error.made_numbers == {"alpha": ("XS000000001FR",), "beta": ("6A12345678901",)}[carrier]
+    assert error.detail == "a yes without a label"
 
 
 @BOTH
