@@ -286,6 +286,21 @@ def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, s
 # --- When the storage is down ---
 
 
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("k", "Retry with the same Idempotency-Key, or retrieve it later."),
+        (None, "Do not order it again: retrieve it later by this id."),
+    ],
+)
+def test_an_order_without_a_key_is_not_told_to_retry(
+    key: str | None, remedy: str, buyer: Caller, sandbox: Sandbox, folder: Any
+) -> None:
+    folder.write_text("no folder")
+    said = assert_coded(post(buyer, order(), key=key), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert said == f"The label {row().id} is bought and safe, but its PDF can't be delivered now. {remedy}"
+
+
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purchase(
     product_code: str, buyer: Caller, sandbox: Sandbox, folder: Any
