@@ -343,6 +343,8 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
         (["--threads", "-3"], {}, "-3 threads can't be served with: needs 1 to 1000"),
         (["--workers", "0"], {}, "0 workers can't be served with: needs 1 to 1000"),
         (["--workers", "1001"], {}, "1001 workers can't be served with: needs 1 to 1000"),
+        ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to"),
+        ([], {"LABELS_DIR": "/etc/passwd/x"}, "LABELS_DIR needs a folder that the service may write to"),
         (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
         (["--port", "9"], {"METRICS_PORT": "9"}, "METRICS_PORT is the public port 9: it needs one of its own"),
         (
