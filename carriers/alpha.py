@@ -203,8 +203,11 @@ def _number(parcel: Element) -> str:
 
 
 def _pdf(parent: Element, name: str) -> bytes:
+    encoded = "".join(soap.text(parent, name).split())
+    if not encoded:
+        raise UnreadableError("a yes without a label")
     try:
-        content = base64.b64decode("".join(soap.text(parent, name).split()), validate=True)
+        content = base64.b64decode(encoded, validate=True)
     except ValueError:
         raise UnreadableError("the label is no base64") from None
     return pdf.checked(content)

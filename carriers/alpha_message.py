@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
+from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers import phones, soap
 from carriers.base import Credentials, CustomsArticle, Party, Shipment
-from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of, route_of
+from carriers.checks import RECIPIENT, SENDER, all_of, checked_product, email_of, phone_of, route_of
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
 from carriers.text import Slot, fitting, required, to_ascii, wrapped
@@ -48,14 +49,19 @@ def purchase(shipment: Shipment, credentials: Credentials) -> bytes:
     """The one call that buys a label of any number of parcels; raises Rejected for what cannot be sent."""
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
     count = len(shipment.packages)
+    parts = all_of(
+        lambda: [
+            _element("shipperValue", _sender(shipment.sender, "shipper", [("Type", PROFESSIONAL)])),
+            _element("customerValue", [*_sender(shipment.sender, "customer", []), ("printAsSender", "N")]),
+        ],
+        lambda: [_element("recipientValue", _recipient(shipment, product))],
+        lambda: [_element("refValue", _references(shipment, product)) for _ in shipment.packages],
+        lambda: [_element("skybillValue", _parcel(shipment, product, rank)) for rank in range(1, count + 1)],
+    )
     header = [("accountNumber", credentials.account_number), ("idEmit", ISSUER)]
-    parts = [
+    whole = [
         _element("headerValue", [*header, ("identWebPro", ""), ("subAccount", "")], keep_empty=True),
-        _element("shipperValue", _sender(shipment.sender, "shipper", [("Type", PROFESSIONAL)])),
-        _element("customerValue", [*_sender(shipment.sender, "customer", []), ("printAsSender", "N")]),
-        _element("recipientValue", _recipient(shipment, product)),
-        *(_element("refValue", _references(shipment, product)) for _ in shipment.packages),
-        *(_element("skybillValue", _parcel(shipment, product, rank)) for rank in range(1, count + 1)),
+        *chain.from_iterable(parts),
         _element("skybillParamsValue", [("duplicata", "N"), ("mode", LABEL_MODE), ("withReservation", "2")]),
         soap.leaf("password", credentials.password),
         soap.leaf("modeRetour", RETURN_MODE),
@@ -63,7 +69,7 @@ def purchase(shipment: Shipment, credentials: Credentials) -> bytes:
         soap.leaf("version", VERSION),
         soap.leaf("multiParcel", "Y" if count > 1 else "N"),
     ]
-    return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, parts)
+    return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, whole)
 
 
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
@@ -74,13 +80,15 @@ def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
 
 
 def _sender(party: Party, prefix: str, extra: Fields) -> Iterator[tuple[str, str]]:
-    names = _names(party, SENDER)
+    names, address, contact = all_of(
+        lambda: _names(party, SENDER), lambda: _address(party, SENDER), lambda: _contact(party, SENDER)
+    )
     fields = (
         ("Civility", CIVILITY),
-        ("Name", names[0]),
-        ("Name2", names[1]),
-        *_address(party, SENDER),
-        *_contact(party, SENDER),
+        *names,
+        *address,
+        ("ContactName", _person(party, SENDER)),
+        *contact,
         ("PreAlert", NOTIFY_NOBODY),
         *extra,
     )
@@ -89,17 +97,18 @@ def _sender(party: Party, prefix: str, extra: Fields) -> Iterator[tuple[str, str
 
 def _recipient(shipment: Shipment, product: Product) -> Iterator[tuple[str, str]]:
     party = shipment.recipient
-    names = _names(party, RECIPIENT)
-    if product.needs_pickup_point and shipment.pickup_point and shipment.pickup_point.name:
-        slot = Slot(CARRIER, "pickupPointCode", NAME_LENGTH, RequestRejected)
-        names = (required(to_ascii(shipment.pickup_point.name, slot), slot), _person(party, RECIPIENT))
     is_relay_abroad = product.needs_pickup_point and party.country_code not in MAINLAND
     notify = NOTIFY_RECIPIENT if product.needs_pickup_point and party.email else NOTIFY_NOBODY
+    names, address, contact = all_of(
+        lambda: _relay_names(shipment, product) or _names(party, RECIPIENT),
+        lambda: _address(party, RECIPIENT),
+        lambda: _contact(party, RECIPIENT, is_phone_required=is_relay_abroad),
+    )
     fields = (
-        ("Name", names[0]),
-        ("Name2", names[1]),
-        *_address(party, RECIPIENT),
-        *_contact(party, RECIPIENT, is_phone_required=is_relay_abroad),
+        *names,
+        *address,
+        ("ContactName", _person(party, RECIPIENT)),
+        *contact,
         ("PreAlert", notify),
         ("Type", PROFESSIONAL if party.company else PRIVATE),
     )
@@ -107,32 +116,51 @@ def _recipient(shipment: Shipment, product: Product) -> Iterator[tuple[str, str]
 
 
 def _person(party: Party, path: str) -> str:
-    slot = Slot(CARRIER, f"{path}.lastName", NAME_LENGTH)
-    return required(to_ascii(party.person, slot), slot)
+    """First and last name in one; the longer one is at fault where they are too long together."""
+    slots = [Slot(CARRIER, f"{path}.{name}", NAME_LENGTH) for name in ("firstName", "lastName")]
+    first, last = all_of(lambda: to_ascii(party.first_name, slots[0]), lambda: to_ascii(party.last_name, slots[1]))
+    slot = slots[0] if len(first) > len(last) else slots[1]
+    person = f"{first} {last}".strip()
+    if len(person) > NAME_LENGTH:
+        raise slot.refuse(f"is, with the other name, longer than the {NAME_LENGTH} characters that {CARRIER} prints")
+    return required(person, slot)
 
 
-def _names(party: Party, path: str) -> tuple[str, str]:
+def _relay_names(shipment: Shipment, product: Product) -> Fields:
+    """The relay, where its name is known, then the person."""
+    if not (product.needs_pickup_point and shipment.pickup_point and shipment.pickup_point.name):
+        return ()
+    slot = Slot(CARRIER, "pickupPointCode", NAME_LENGTH, RequestRejected)
+    name = required(to_ascii(shipment.pickup_point.name, slot), slot)
+    return (("Name", name), ("Name2", _person(shipment.recipient, RECIPIENT)))
+
+
+def _names(party: Party, path: str) -> Fields:
     """The company, then the person; the person alone where there is no company."""
     person = _person(party, path)
     slot = Slot(CARRIER, f"{path}.company", NAME_LENGTH)
     company = fitting(to_ascii(party.company, slot), slot)
-    return (company, person) if company else (person, "")
+    return (("Name", company), ("Name2", person)) if company else (("Name", person), ("Name2", ""))
 
 
 def _address(party: Party, path: str) -> Fields:
     zip_slot = Slot(CARRIER, f"{path}.zip", ZIP_LENGTH)
     city_slot = Slot(CARRIER, f"{path}.city", CITY_LENGTH)
-    first, second = _lines(party, path)
+    (first, second), (zip_code,), (city,) = all_of(
+        lambda: _lines(party, path),
+        lambda: (required(to_ascii(party.zip_code, zip_slot), zip_slot),),
+        lambda: (required(to_ascii(party.city, city_slot), city_slot),),
+    )
     return (
         ("Adress1", first),
         ("Adress2", second),
-        ("ZipCode", required(to_ascii(party.zip_code, zip_slot), zip_slot)),
-        ("City", required(to_ascii(party.city, city_slot), city_slot)),
+        ("ZipCode", zip_code),
+        ("City", city),
         ("Country", party.country_code),
     )
 
 
-def _lines(party: Party, path: str) -> tuple[str, str]:
+def _lines(party: Party, path: str) -> tuple[str, ...]:
     """The two lines there are: one each for what was given, else all of it folded over both."""
     slots = Slot(CARRIER, f"{path}.address1", LINE_LENGTH), Slot(CARRIER, f"{path}.address2", LINE_LENGTH)
     street, more = to_ascii(party.address1, slots[0]), to_ascii(party.address2, slots[1])
@@ -145,18 +173,18 @@ def _lines(party: Party, path: str) -> tuple[str, str]:
 
 
 def _contact(party: Party, path: str, *, is_phone_required: bool = False) -> Fields:
-    """Who is called: a mobile in the mobile's field, any other number in the other.
+    """Who is written to and called: a mobile in the mobile's field, any other number in the other.
 
     Relays abroad want a phone; a mobile then goes into both fields, whichever they look at.
     """
     phone_slot = Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    phone = phone_of(party, phone_slot)
+    email_slot = Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)
+    phone, email = all_of(lambda: phone_of(party, phone_slot), lambda: email_of(party, email_slot))
     if is_phone_required and not phone:
         raise phone_slot.refuse("is required by the product")
     is_mobile = phones.is_mobile(phone)
     return (
-        ("ContactName", _person(party, path)),
-        ("Email", email_of(party, Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))),
+        ("Email", email),
         ("Phone", phone if is_phone_required or not is_mobile else ""),
         ("MobilePhone", phone if is_mobile else ""),
     )

@@ -135,7 +135,7 @@ def _check(credentials: Credentials) -> None:
 
 
 def _headers(credentials: Credentials) -> Mapping[str, str]:
-    headers = {"Content-Type": "application/json; charset=utf-8"}
+    headers = {"Content-Type": "application/json"}
     return headers | {"apiKey": credentials.api_key} if credentials.api_key else headers
 
 
@@ -157,8 +157,10 @@ def _read(answer: Answer, *, cleaner: Cleaner, followers: tuple[str, ...] = ()) 
     errors = [m for m in messages if m.kind == "ERROR" or answer.status >= FIRST_ERROR_STATUS]
     if errors and not made:
         raise _refusal(errors, answer.status, cleaner)
-    if errors or answer.status != OK or not made or "label" not in parts:
+    if errors or answer.status != OK or not made:
         raise UnreadableError("neither a label nor a refusal", made)
+    if not parts.get("label"):
+        raise UnreadableError("a yes without a label", made)
     if number in followers:
         raise UnreadableError("one number for several parcels", made)
     warnings = [cleaner.text(message.text) for message in messages if message.kind == "WARNING"]
@@ -198,6 +200,9 @@ def _messages(document: Mapping[str, Any]) -> list[_Message]:
     found += [_Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")]
     if document.get("error"):
         found.append(_Message("", "ERROR", _string(document, "message") or _string(document, "error")))
+    if _string(document, "messageContent"):
+        kind = _string(document, "type") or "ERROR"
+        found.append(_Message(_string(document, "id"), kind, _string(document, "messageContent")))
     if _string(document, "errorCode") not in ("", "0"):
         found.append(_Message(_string(document, "errorCode"), "ERROR", _string(document, "errorLabel")))
     return found

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from carriers import phones
 from carriers.base import Credentials, Package, Party, Shipment
-from carriers.checks import RECIPIENT, SENDER, checked_product, email_of, phone_of, route_of
+from carriers.checks import RECIPIENT, SENDER, all_of, checked_product, email_of, phone_of, route_of
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
 from carriers.text import Slot, fitting, required, to_latin, wrapped
@@ -65,14 +65,19 @@ def _links(rank: int, count: int, followers: Sequence[str]) -> list[Json]:
 
 
 def _letter(shipment: Shipment, product: Product, package: Package) -> Json:
-    sender, recipient = _sender(shipment), _recipient(shipment, product)
+    sender, recipient, code, reference = all_of(
+        lambda: _sender(shipment),
+        lambda: _recipient(shipment, product),
+        lambda: {"productCode": route_of(shipment, product, package).carrier_code},
+        lambda: {"senderParcelRef": _reference(shipment)},
+    )
     parcel: Json = {"weight": float(_weight_kg(package))}
     if product.needs_pickup_point and shipment.pickup_point:
         parcel["pickupLocationId"] = shipment.pickup_point.code
     letter = {
-        "service": _service(shipment, product, package),
+        "service": {**code, **_service(shipment)},
         "parcel": parcel,
-        "sender": {"senderParcelRef": _reference(shipment), "address": sender},
+        "sender": {**reference, "address": sender},
         "addressee": {"address": recipient},
     }
     articles = _articles(shipment, package)
@@ -87,9 +92,8 @@ def _weight_kg(package: Package) -> Decimal:
     return package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
 
 
-def _service(shipment: Shipment, product: Product, package: Package) -> Json:
+def _service(shipment: Shipment) -> Json:
     service: Json = {
-        "productCode": route_of(shipment, product, package).carrier_code,
         "depositDate": shipment.ship_at.astimezone(PARIS).date().isoformat(),
         "orderNumber": shipment.id,
         "commercialName": _commercial_name(shipment),
@@ -121,25 +125,23 @@ def _sender(shipment: Shipment) -> Json:
 def _recipient(shipment: Shipment, product: Product) -> Json:
     point = shipment.pickup_point if product.needs_pickup_point else None
     company = point.name if point and point.name else shipment.recipient.company
-    address = _address(shipment.recipient, RECIPIENT, company=company)
-    if product.needs_pickup_point and "mobileNumber" not in address:
-        raise RequestRejected(CARRIER, "the product requires a mobile number", field=f"{RECIPIENT}.phone")
-    return address
+    return _address(shipment.recipient, RECIPIENT, company=company, is_mobile_required=product.needs_pickup_point)
 
 
-def _address(party: Party, path: str, *, company: str) -> Json:
+def _address(party: Party, path: str, *, company: str, is_mobile_required: bool = False) -> Json:
     """An address, without the fields that would be empty."""
-    texts = {
-        "companyName": _text(company, f"{path}.company"),
-        "lastName": _text(party.last_name, f"{path}.lastName"),
-        "firstName": _text(party.first_name, f"{path}.firstName", FIRST_NAME_LENGTH),
-        **_lines(party, path),
-        "countryCode": party.country_code,
-        "city": _required(party.city, f"{path}.city"),
-        "zipCode": _required(party.zip_code, f"{path}.zip"),
-        **_phone(party, path),
-        "email": email_of(party, Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)),
-    }
+    parts: list[Mapping[str, str]] = all_of(
+        lambda: {"companyName": _text(company, f"{path}.company")},
+        lambda: {"lastName": _text(party.last_name, f"{path}.lastName")},
+        lambda: {"firstName": _text(party.first_name, f"{path}.firstName", FIRST_NAME_LENGTH)},
+        lambda: _lines(party, path),
+        lambda: {"countryCode": party.country_code},
+        lambda: {"city": _required(party.city, f"{path}.city")},
+        lambda: {"zipCode": _required(party.zip_code, f"{path}.zip")},
+        lambda: _phone(party, path, is_mobile_required=is_mobile_required),
+        lambda: {"email": email_of(party, Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))},
+    )
+    texts = {name: value for part in parts for name, value in part.items()}
     if not texts["companyName"] and not (texts["lastName"] and texts["firstName"]):
         raise Slot(CARRIER, f"{path}.lastName", LINE_LENGTH).refuse("and firstName, or company, are required")
     return {name: value for name, value in texts.items() if value}
@@ -171,10 +173,13 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
     return dict(zip((*names, "line2", "line3"), more + street, strict=False))
 
 
-def _phone(party: Party, path: str) -> Mapping[str, str]:
+def _phone(party: Party, path: str, *, is_mobile_required: bool) -> Mapping[str, str]:
     """The number in the field of its kind; at a French address only French mobiles are taken for one."""
-    phone = phone_of(party, Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected))
+    slot = Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
+    phone = phone_of(party, slot)
     is_mobile = phones.is_french_mobile(phone) if party.country_code == "FR" else phones.is_mobile(phone)
+    if is_mobile_required and not is_mobile:
+        raise slot.refuse("the product requires a mobile number")
     return {"mobileNumber" if is_mobile else "phoneNumber": phone}
 
 

@@ -1,11 +1,12 @@
 """What is wrong with a shipment before any carrier sees it, told in the API's own names."""
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeVar
 
 from carriers.base import Package, Party, Shipment
-from carriers.errors import PickupPointRejected, RequestRejected
+from carriers.errors import PickupPointRejected, Rejected, RequestRejected
 from carriers.products import PRODUCTS, Product, Route
 from carriers.text import Slot
 
@@ -15,6 +16,22 @@ RECIPIENT: Final = "destinationAddress"
 _EMAIL: Final = re.compile(r"[!-~]+@[!-~]{3,}")
 _E164: Final = re.compile(r"\+[1-9][0-9]{4,14}")
 _COUNTRY: Final = re.compile(r"[A-Z]{2}")
+T = TypeVar("T")
+
+
+def all_of(*makers: Callable[[], T]) -> list[T]:
+    """What each of them makes; where some refuse their fields, the first one's error names those of all."""
+    made: list[T] = []
+    refusals: list[Rejected] = []
+    for make in makers:
+        try:
+            made.append(make())
+        except Rejected as error:
+            refusals.append(error)
+    if refusals:
+        first, *others = refusals
+        raise type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
+    return made
 
 
 def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_point_code: re.Pattern[str]) -> Product:

@@ -94,6 +94,7 @@ class Line:
             return pdf.joined(pdfs, deadline)
         except UnreadableError as error:
             failure = unsure(self._carrier, str(error), made_numbers=numbers, is_carrier_failing=True)
+            failure.made_pdfs = tuple(pdfs)
             self._log("join", started_s, None, failure)
             raise failure from None
 

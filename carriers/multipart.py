@@ -1,12 +1,16 @@
 """A multipart answer taken apart, as bytes: what is in a part may be anything."""
 
+import base64
 import re
+from email.message import Message
+from email.parser import BytesHeaderParser
 from typing import Final
 
 from carriers.messages import Answer, UnreadableError
 
 MAX_PARTS: Final = 8
-_BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]{1,200})"|([^\s;,"]{1,200}))', re.IGNORECASE)
+MAX_HEADER_LENGTH: Final = 1000  # of all headers of a part, too
+_HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 
 
 def is_multipart(answer: Answer) -> bool:
@@ -15,26 +19,42 @@ def is_multipart(answer: Answer) -> bool:
 
 
 def parts_by_id(answer: Answer) -> dict[str, bytes]:
-    """The bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError."""
-    found = _BOUNDARY.search(answer.content_type)
-    if not found:
+    """The bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
+
+    Lines may end without a carriage return. A part that no boundary follows was cut off, and is left out as one whose
+    headers have no end is: what the others say stays known.
+    """
+    boundary = re.escape(_boundary(answer.content_type))
+    delimiter = re.compile(rb"(?:\A|\r?\n)--" + boundary + rb"(?=--|[ \t]*(?:\r?\n|\Z))")
+    _, *parts = delimiter.split(answer.body, MAX_PARTS + 1)
+    return dict(found for part in parts[:-1] if (found := _part(part)))
+
+
+def _boundary(content_type: str) -> bytes:
+    if len(content_type) > MAX_HEADER_LENGTH:
+        raise UnreadableError("multipart with too long a header")
+    header = Message()
+    header["Content-Type"] = content_type
+    boundary = header.get_boundary()
+    if not boundary:
         raise UnreadableError("multipart without a boundary")
-    delimiter = b"\r\n--" + (found[1] or found[2]).encode("latin-1", "replace")
-    # The first boundary may open the body without a line before it.
-    _, *parts = (b"\r\n" + answer.body).split(delimiter, MAX_PARTS + 1)
-    if not parts or not parts[-1].startswith(b"--"):
-        raise UnreadableError("multipart cut short")
-    return dict(_part(part) for part in parts[:-1])
+    return boundary.encode("latin-1", "replace")
 
 
-def _part(part: bytes) -> tuple[str, bytes]:
-    head, separator, body = part.partition(b"\r\n\r\n")
-    if not separator:
-        raise UnreadableError("multipart with a broken part")
-    headers = dict(_header(line) for line in head.split(b"\r\n", MAX_PARTS)[1:])
-    return headers.get("content-id", "").strip("<>"), body
+def _part(part: bytes) -> tuple[str, bytes] | None:
+    end = _HEAD_END.search(part, 0, MAX_HEADER_LENGTH)
+    if end is None:
+        return None
+    head = BytesHeaderParser().parsebytes(part[: end.start()].lstrip())
+    body = part[end.end() :]
+    if str(head.get("Content-Transfer-Encoding", "")).strip().lower() == "base64":
+        body = _decoded(body)
+    return str(head.get("Content-ID", "")).strip().strip("<>"), body
 
 
-def _header(line: bytes) -> tuple[str, str]:
-    name, _, value = line.decode("latin-1").partition(":")
-    return name.strip().lower(), value.strip()
+def _decoded(content: bytes) -> bytes:
+    """What base64 stands for; what is none stays as it is, to be told for what it is by whoever reads it."""
+    try:
+        return base64.b64decode(b"".join(content.split()), validate=True)
+    except ValueError:
+        return content

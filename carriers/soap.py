@@ -34,9 +34,10 @@ class _BoundedBuilder(TreeBuilder):
 
 
 def parse(document: bytes) -> Element:
-    """Parse UTF-8 XML; raises UnreadableError, for a DOCTYPE too."""
+    """Parse XML; raises UnreadableError, for a DOCTYPE too."""
     _refuse_swarms(document)
-    # UTF-8 is the protocol's; an encoding of the document's own choice would escape the bounds above.
+    # The protocol's encoding, whatever the document declares. Only a byte order mark outweighs it: of UTF-16, in which
+    # the bounds above hold too.
     parser = DefusedXMLParser(target=_BoundedBuilder(), encoding="utf-8", forbid_dtd=True)
     try:
         parser.feed(document)

@@ -21,6 +21,7 @@ _PLAIN: Final = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2013\u2014", "-")
 )
 _LAST_LATIN_1: Final = "\xff"
+_FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
 
@@ -43,9 +44,17 @@ def _is_latin(letter: str) -> bool:
     return letter in _ORDINALS or "LATIN" in unicodedata.name(letter, "").split()
 
 
+def _plain(char: str) -> str:
+    """Other forms of Latin letters and digits (ʳ, ⁴, the bold of mathematics) as those; a fraction stays as it is."""
+    if char <= _LAST_LATIN_1 or not char.isalnum() or _is_latin(char):
+        return char
+    plain = unicodedata.normalize("NFKC", char)
+    return char if _FRACTION_SLASH in plain else plain
+
+
 def _checked(text: str, slot: Slot) -> str:
     """Plain punctuation, composed letters and single spaces, without what nobody can see."""
-    composed = unicodedata.normalize("NFC", text.translate(_PLAIN))
+    composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
     spaced = " ".join(composed.split())
     shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
     visible = " ".join(shown.split())

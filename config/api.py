@@ -39,10 +39,19 @@ class JSONParser(BaseParser):
             value = orjson.loads(body)
             orjson.dumps(value)  # it reads deeper nesting than it writes
         except orjson.JSONDecodeError as error:
-            raise ParseError(f"The body is not valid JSON: {error}.") from error
+            raise ParseError(fault(body, error)) from error
         except orjson.JSONEncodeError as error:
             raise ParseError("The body is nested too deeply.") from error
         return value
+
+
+def fault(body: bytes, error: orjson.JSONDecodeError) -> str:
+    """Say why a body is no JSON; of one in another encoding orjson speaks of surrogates."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "The body is not UTF-8."
+    return f"The body is not valid JSON: {error}."
 
 
 class AlwaysJSON(BaseContentNegotiation):

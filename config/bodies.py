@@ -27,6 +27,13 @@ class BodyTooLargeError(APIException):
     default_detail = f"The body has more than the {MAX_BODY_BYTES} bytes (1 MiB) that are read."
 
 
+class BodyCutShortError(APIException):
+    """A client that went away, or fell silent for good, in the middle of its body."""
+
+    status_code = HTTPStatus.BAD_REQUEST
+    default_detail = "The body is shorter than its Content-Length says."
+
+
 class TooBusyError(APIException):
     """There is no thread left to wait for a body."""
 
@@ -82,12 +89,18 @@ places = Places()
 
 
 def receive(environ: Mapping[str, Any], read: Callable[[], bytes]) -> bytes:
-    """Wait for a request's body. Raise TooBusyError or BodyTooLargeError, before it is read if its length says so."""
+    """Wait for a request's body.
+
+    Raise TooBusyError, BodyCutShortError or BodyTooLargeError, the last before it is read if its length says so.
+    """
     announced = environ.get("CONTENT_LENGTH", "")
-    if announced != UP_TO and announced.isdecimal() and int(announced) > MAX_BODY_BYTES:
+    length = int(announced) if announced != UP_TO and announced.isdecimal() else 0
+    if length > MAX_BODY_BYTES:
         raise BodyTooLargeError
     with places.hold():
         body = read()
     if len(body) > MAX_BODY_BYTES:
         raise BodyTooLargeError
+    if len(body) < length:
+        raise BodyCutShortError
     return body

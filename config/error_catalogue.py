@@ -41,7 +41,8 @@ _ALL: Final = (
         "body_not_json",
         (HTTPStatus.BAD_REQUEST,),
         "The body is not valid JSON: unexpected end of data: line 1 column 2 (char 1).",
-        "The body can't be parsed: nothing at all, broken JSON, NaN or infinity, invalid UTF-8, or endless nesting.",
+        "The body can't be parsed: none or not all of it came, broken JSON, NaN or infinity, invalid UTF-8, or endless"
+        " nesting.",
         "Send UTF-8 JSON as a JSON library writes it.",
     ),
     PlainError(

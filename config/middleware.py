@@ -65,7 +65,7 @@ class RequestMiddleware:
         if request.method == "POST":
             try:
                 bodies.receive(request.META, lambda: request.body)
-            except (bodies.BodyTooLargeError, bodies.TooBusyError) as error:
+            except (bodies.BodyTooLargeError, bodies.BodyCutShortError, bodies.TooBusyError) as error:
                 return plain_response(error)
         return self.get_response(request)
 

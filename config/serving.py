@@ -18,6 +18,7 @@ from granian.http import HTTP1Settings
 from granian.server.mp import MPServer
 
 from config import bodies, metrics
+from labels import storage
 from labels.persistence import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def serve(plan: Plan) -> None:
     check_count("workers", plan.workers)
     check_count("threads", plan.threads)
     check_threads(plan.threads)
+    check_folder()
     check_port(plan.host, plan.port)
     if settings.METRICS_PORT:
         check_metrics_port(plan.port)
@@ -87,6 +89,18 @@ def check_threads(threads: int) -> None:
     may_hang = len(settings.CARRIER_ENDPOINTS) * settings.CARRIER_CONCURRENCY
     if threads <= may_hang:
         logger.warning("SERVE_THREADS is %s, and calls to sick carriers may hang in %s threads", threads, may_hang)
+
+
+def check_folder() -> None:
+    """Raise ServingError unless the PDFs' folder, where they have one, can be written to.
+
+    No command looks first: a folder that is gone keeps nobody from asking a carrier what became of a purchase.
+    """
+    if not settings.LABELS_BUCKET:
+        try:
+            storage.check()
+        except storage.StorageError:
+            raise ServingError("LABELS_DIR needs a folder that the service may write to") from None
 
 
 def check_port(host: str, port: int) -> None:

@@ -195,7 +195,7 @@ else:
 STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=values.base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=values.BUCKET)
-LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else values.folder)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else values.FOLDER)
 
 
 def aws_keys() -> dict[str, str | None]:

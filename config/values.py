@@ -1,8 +1,6 @@
 """What the values of settings must look like: a check raises ValidationError, which names the need, never the value."""
 
-import os
 import re
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
@@ -82,13 +80,6 @@ def base_url(value: str) -> None:
         raise ValidationError("needs an http or https URL that a path can be added to")
 
 
-def folder(value: str) -> None:
-    path = Path(value)
-    there = next(place for place in [path, *path.absolute().parents] if place.exists())
-    if not value or not there.is_dir() or not os.access(there, os.W_OK):
-        raise ValidationError("needs a folder that the service may write to")
-
-
 def above_zero(value: float) -> None:
     if not 0 < value < 86_400:  # noqa: PLR2004 - a day
         raise ValidationError("needs a number above 0 and below 86400")
@@ -129,5 +120,6 @@ def port_or_none(value: int) -> None:
         port(value)
 
 
+FOLDER = validate.Length(min=1, error="needs a folder")
 REGION = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 BUCKET = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

@@ -12,7 +12,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 
 from carriers.products import PRODUCTS
-from labels import decisions, storage
+from labels import decisions, storage, unjoined
 from labels.carrier_clients import client
 from labels.contract_admin import CarrierContractAdmin
 from labels.filters import NEEDED, CarrierFilter, CreatedFilter, DecisionFilter, StateFilter
@@ -93,6 +93,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             "product_meaning": product.meaning if product else "",
             "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
             "has_pdf": label.has_pdf,
+            "has_unjoined_pdfs": unjoined.are_kept(label),
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
             "may_decide": self.may_decide(request),
@@ -113,19 +114,22 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return own + super().get_urls()
 
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Lead to the PDF by a URL signed now, or show the one that waits for the storage."""
+        """Lead to the PDF by a URL signed now, or give what the row keeps for the storage or for a person."""
         label = self.label_or_404(request, object_id)
         # In one look: it may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state == LabelState.RECEIVED and label.pdf is not None:
             response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
             response["Content-Disposition"] = storage.disposition(label.pdf_key)
-            response["X-Content-Type-Options"] = "nosniff"
+        elif label.state == LabelState.UNKNOWN and label.pdf is not None:
+            response = HttpResponse(bytes(label.pdf), content_type="application/zip")
+            response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
         elif label.has_pdf:
             response = self.signed_redirect(request, label)
         else:
             raise Http404("This label has no PDF.")
         response["Cache-Control"] = storage.CACHE_CONTROL
+        response["X-Content-Type-Options"] = "nosniff"
         return response
 
     def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:

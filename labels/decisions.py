@@ -130,6 +130,7 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
         ShippingLabel.objects.filter(id=label.id).update(
             state=LabelState.FAILED,
             idempotency_key=None,
+            pdf=None,
             finished_at=Coalesce("finished_at", now),
             decided_by=decided_by.get_username(),
             decided_at=now,

@@ -112,7 +112,10 @@ _OF_OURS: Final = (
         "LABEL_STORAGE_UNAVAILABLE",
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "The label is bought and safe, but its PDF can't be stored or signed now.",
-        "Retry later with the same Idempotency-Key, or retrieve the label by the id in the message. Do not order anew.",
+        (
+            "Retry later with the same Idempotency-Key, or retrieve the label by the id in the message. An order "
+            "without a key must not be repeated: it would buy another label."
+        ),
     ),
 )
 

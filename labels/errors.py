@@ -56,9 +56,13 @@ class StorageUnavailableError(LabelError):
     """The label is bought and safe, but its PDF can't be stored or signed now."""
 
     def __init__(self, label: ShippingLabel) -> None:
+        remedy = (
+            "Retry with the same Idempotency-Key, or retrieve it later."
+            if label.idempotency_key
+            else "Do not order it again: retrieve it later by this id."
+        )
         super().__init__(
-            f"The label {label.id} is bought and safe, but its PDF can't be delivered now."
-            " Retry with the same Idempotency-Key, or retrieve it later.",
+            f"The label {label.id} is bought and safe, but its PDF can't be delivered now. {remedy}",
             code="LABEL_STORAGE_UNAVAILABLE",
         )
 

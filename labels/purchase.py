@@ -20,7 +20,7 @@ from django.utils import timezone
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observing import calls_for
-from labels import metrics, storage
+from labels import metrics, storage, unjoined
 from labels.carrier_clients import client
 from labels.errors import (
     IdempotencyKeyInProgressError,
@@ -163,6 +163,8 @@ def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
         fail(label, error)
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
+    if label.state == LabelState.UNKNOWN:
+        end_lease(label)
     return PurchaseFailedError(label)
 
 
@@ -180,6 +182,8 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
     """Write down that there is no label. The key is released if, and only if, nothing was made."""
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
+    if error.made_pdfs:
+        label.pdf = unjoined.zipped(error.made_numbers, error.made_pdfs)
     if error.is_nothing_made:
         label.state = LabelState.FAILED
         label.idempotency_key = None
@@ -226,8 +230,7 @@ def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel
         label.finished_at = timezone.now()
         persistently(lambda: save_state(label), until=until)
     except storage.StorageError as error:
-        with suppress(*DATABASE_ERRORS):
-            release_lease(label)
+        end_lease(label)
         raise StorageUnavailableError(label) from error
     except DATABASE_ERRORS as error:
         logger.exception("label stored and not finished", extra={"label": label.id})
@@ -257,6 +260,11 @@ def save_state(label: ShippingLabel) -> None:
     )
 
 
-def release_lease(label: ShippingLabel) -> None:
-    """Let the next run of the reconciliation take it up at once."""
-    ShippingLabel.objects.row_of(label).update(leased_until=timezone.now())
+def end_lease(label: ShippingLabel) -> None:
+    """Let the next run of the reconciliation take it up at once, unless another process has taken it meanwhile.
+
+    Without a database the lease runs out by itself.
+    """
+    mine = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
+    with suppress(*DATABASE_ERRORS):
+        mine.update(leased_until=timezone.now())

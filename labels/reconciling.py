@@ -105,7 +105,8 @@ def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetim
 
     Unless its number is known, or the contract that was asked is not the one it was bought on.
     """
-    is_early = asked_at < label.created_at + timedelta(seconds=settings.RECONCILE_WAIT_S)
+    wait_s = max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
+    is_early = asked_at < label.created_at + timedelta(seconds=wait_s)
     if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
         hold(label)
         return

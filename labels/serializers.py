@@ -80,6 +80,7 @@ class LabelOrderSerializer(ObjectSerializer):
         many=True,
         min_length=1,
         max_length=MAX_PARCELS,
+        error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_PARCELS} elements."),
         help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
     )
 

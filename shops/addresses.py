@@ -27,6 +27,7 @@ COUNTRY_CODES = frozenset(
 )
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
 OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes whose Unicode category is another; phonenumbers knows the minus sign
+ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
 PHONE = "Phone number in any written form, read in the address's country and passed on as E.164."
@@ -53,9 +54,9 @@ class CountryField(StringField):
 
 
 class EmailField(StringField):
-    """An e-mail address, or an empty string for none."""
+    """An e-mail address of printable ASCII at a domain name, as carriers take it, or an empty string for none."""
 
-    is_email = EmailValidator()
+    is_email = EmailValidator(allowlist=[])
 
     def to_internal_value(self, data: Any) -> str:
         email = super().to_internal_value(data)
@@ -64,6 +65,8 @@ class EmailField(StringField):
                 self.is_email(email)
         except InvalidValue:
             raise serializers.ValidationError("must be an e-mail address.") from None
+        if email and not ASCII_EMAIL.fullmatch(email):
+            raise serializers.ValidationError("must be an e-mail address of ASCII characters at a domain name.")
         return email
 
 

@@ -12,9 +12,6 @@ EMPTY_BODY = "The body is empty. Send JSON."
 MESSAGES: dict[str, Any] = {
     "required": "is required.",
     "null": "must not be null.",
-    "not_a_list": "must be an array.",
-    "max_length": "must have at most {max_length} elements.",
-    "min_length": "must have at least {min_length} elements.",
 }
 
 
@@ -107,11 +104,26 @@ class ListOfField(serializers.ListField):
 
     default_error_messages = MESSAGES
 
+    def to_internal_value(self, data: Any) -> list[Any]:
+        values: list[Any] = super().to_internal_value(checked_array(data))
+        return values
+
 
 class StrictListSerializer(serializers.ListSerializer[Any]):
     """A JSON array of objects."""
 
     default_error_messages = MESSAGES
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        values: list[Any] = super().to_internal_value(checked_array(data))
+        return values
+
+
+def checked_array(data: Any) -> Any:
+    """Refuse what is no JSON array."""
+    if type(data) is not list:
+        raise serializers.ValidationError(f"must be an array, not {type_name(data)}.")
+    return data
 
 
 Path = list[Any]  # names in an object, indices in an array

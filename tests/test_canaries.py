@@ -47,7 +47,10 @@ QUIET_FAULTS = [
 ]
 OWN_FAULTS = {
     "alpha": ["doctype", "base64", "soapfault", "33", "38", "30"],
-    "beta": ["json500", "error200", "errorpart", "errorbare", "errorlist", "errorflat", "warning", "30204", "30100"],
+    "beta": [
+        *("json500", "flat500", "error200", "errorpart", "errorbare", "errorlist", "errorflat"),
+        *("warning", "30204", "30100"),
+    ],
 }
 
 

@@ -61,10 +61,12 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
     assert sorted(rests) == list(range(100))
 
 
-def raw(port: int, request: bytes) -> tuple[int, bytes]:
-    """Send bytes as they are; return the status and the body."""
+def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
+    """Send bytes as they are, and then maybe say that there are no more; return the status and the body."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(request)
+        if is_all:
+            connection.shutdown(socket.SHUT_WR)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head.split()[1]), body
@@ -135,3 +137,12 @@ def test_a_body_in_chunks_is_read_like_any_other(
     assert answer[0] == status
     assert message in json.loads(answer[1])["message"]
     assert "orderId" not in json.loads(answer[1])["message"]
+
+
+def test_less_of_a_body_than_was_announced_is_refused(ports: list[int]) -> None:
+    token = fresh_shop().token.encode()
+    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
+    status, body = raw(ports[0], head + b"{}", is_all=True)
+    assert status == 400
+    assert json.loads(body)["message"] == "The body is shorter than its Content-Length says."

@@ -193,7 +193,7 @@ def test_bodies_that_stall_leave_a_thread_for_what_has_none(
             assert (status, headers["retry-after"], headers["content-type"]) == (503, "1", "text/plain")
             assert content.decode() == said
             assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
-        until(lambda: statuses_of_posts(server) == [400, 400, 403])
+        until(lambda: statuses_of_posts(server) == [400, 400, 400])
         assert ask(server.port, *an_order)[0] == 201
         with all_places_taken(server.port, token):  # so every place was given back
             assert ask(server.port, "GET", "/livez")[0] == 200
@@ -343,6 +343,8 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
         (["--threads", "-3"], {}, "-3 threads can't be served with: needs 1 to 1000"),
         (["--workers", "0"], {}, "0 workers can't be served with: needs 1 to 1000"),
         (["--workers", "1001"], {}, "1001 workers can't be served with: needs 1 to 1000"),
+        ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to"),
+        ([], {"LABELS_DIR": "/etc/passwd/x"}, "LABELS_DIR needs a folder that the service may write to"),
         (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
         (["--port", "9"], {"METRICS_PORT": "9"}, "METRICS_PORT is the public port 9: it needs one of its own"),
         (

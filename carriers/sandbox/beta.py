@@ -84,6 +84,7 @@ def _refusal(name: str) -> Answer:
     shapes = {
         "contract": lambda: _refusal("30009"),
         "json500": lambda: refused([_message("1", "ERROR", "SANDBOX: internal error")], 500),
+        "flat500": lambda: json_answer(_message("1", "ERROR", "SANDBOX: internal error"), 500),
         "error200": lambda: refused(error, 200),
         "errorpart": lambda: _multipart({"messages": error}, [], 400),
         "errorbare": lambda: json_answer({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),

@@ -103,6 +103,7 @@ FAULTS = (
     Fault("contract", False, "product not on the contract (alpha 33 that says so, beta 30009)", Kind.REFUSAL),
     Fault("soapfault", False, "HTTP 500 with a SOAP fault", Kind.REFUSAL, ALPHA),
     Fault("json500", False, "HTTP 500 with a message", Kind.REFUSAL, BETA),
+    Fault("flat500", False, 'HTTP 500 with {"id", "type", "messageContent"}', Kind.REFUSAL, BETA),
     Fault("error200", False, "HTTP 200 with a message of type ERROR (30204)", Kind.REFUSAL, BETA),
     Fault("errorpart", False, "HTTP 400, multipart with only jsonInfos (30204)", Kind.REFUSAL, BETA),
     Fault("errorbare", False, 'HTTP 400 with {"error", "message"}', Kind.REFUSAL, BETA),

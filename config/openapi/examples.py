@@ -141,7 +141,7 @@ _LABEL_ERRORS: Final[tuple[LabelError, ...]] = (
     IdempotencyKeyInvalidError(),
     IdempotencyKeyInProgressError(),
     IdempotencyKeyReusedError(),
-    StorageUnavailableError(ShippingLabel(id=LABEL_ID)),
+    StorageUnavailableError(ShippingLabel(id=LABEL_ID, idempotency_key="order-1001")),
 )
 
 

@@ -127,7 +127,6 @@ BETA = {
     "yes without a number": once(tampered("beta", b'"6A12345678901"', b"null")),
     "a number that is none": once(tampered("beta", b'"6A12345678901"', b'"../../etc"')),
     "a label that is no PDF": once(tampered("beta", b"%PDF-", b"%PNG-")),
-    "a label cut short": once(tampered("beta", b"%%EOF", b"")),
     "an error and a label": once(tampered("beta", b'"INFOS"', b'"ERROR"')),
     "a label with HTTP 400": once(http(BETA_LABEL, 400, MULTIPART)),
     "JSON of the wrong shape": once(http(b'{"messages": {"id": 3}}', content_type="application/json")),
@@ -187,6 +186,7 @@ def test_an_unreadable_answer_of_beta_leaves_the_outcome_unknown(fault: str) -> 
 def test_a_yes_without_a_pdf_tells_the_numbers_it_spoke_of(carrier: str, fault: dict[str, Play]) -> None:
     error, _, _ = buy(carrier, fault["yes without a label"], Limits(timeout_s=PATIENCE_S))
     assert error.made_numbers == {"alpha": ("XS000000001FR",), "beta": ("6A12345678901",)}[carrier]
+    assert error.detail == "a yes without a label"
 
 
 @BOTH

@@ -64,6 +64,7 @@ def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
             buyer.create_label(shipment("beta", 2), CREDENTIALS["beta"])
     assert 0.95 < time.monotonic() - started_s < 30
     assert caught.value.made_numbers == ("6A1234561", "6A1234562")
+    assert caught.value.made_pdfs == (page_tree_bomb(15),) * 2
     assert len(server.requests) == 2
 
 

@@ -31,7 +31,7 @@ LABEL, UNKNOWN, UNAVAILABLE = PurchasedLabel, OutcomeUnknown, CarrierUnavailable
 ENDS = {
     UNKNOWN: "hang hangmade reset resetmade close closemade cutoff driphead dripbody late empty html200 html502 html503"
     " made502 redirect truncated garbled charset deep huge gzipbomb doctype base64 nolabel notpdf accept",
-    UNAVAILABLE: "soapfault json500 errorbare",
+    UNAVAILABLE: "soapfault json500 flat500 errorbare",
     AddressRejected: "error200 errorpart errorlist errorflat",
     ProductNotInContract: "contract",
     LABEL: "slow warning mixed twin unfound",

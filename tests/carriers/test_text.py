@@ -55,6 +55,9 @@ def beta_address(**recipient: str) -> dict[str, str]:
         ("a\u00a0b\u2009c\td\ne", "a b c d e"),
         ("zero\u200bwidth\u202e nul\x00", "zerowidth nul"),
         ("\uff26\uff55\uff4c\uff4c", "Full"),
+        ("1ᵉʳ étage, 2⁴", "1er etage 24"),
+        ("\U0001d401\U0001d428\U0001d42b\U0001d41d\U0001d41e\U0001d7d2", "Borde4"),
+        ("12⅓", "12 1 3"),
         ("😀 Paris ☃", "Paris"),
     ],
 )
@@ -163,6 +166,9 @@ LONG = {
         ({"city": "-"}, "city"),
         ({"zip_code": "1234567890"}, "zip"),
         ({"last_name": "x" * 100}, "lastName"),
+        ({"first_name": "x" * 200}, "firstName"),
+        ({"first_name": "李"}, "firstName"),
+        ({"last_name": "李"}, "lastName"),
         ({"last_name": "!", "first_name": ""}, "lastName"),
         ({"company": "x" * 101}, "company"),
     ],
@@ -194,6 +200,23 @@ def test_what_fits_nowhere_is_an_error_that_names_the_field(
     assert caught.value.field == f"{path}.{field}"
     assert str(caught.value).startswith(f"{path}.{field}: ")
     assert caught.value.code == f"{carrier.upper()}_ADDRESS_REJECTED"
+
+
+@pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
+@pytest.mark.parametrize("carrier", ["alpha", "beta"])
+def test_every_field_at_fault_is_named_at_once(carrier: str, path: str) -> None:
+    wrong = {"first_name": "李", "last_name": "王", "address1": "x" * 39, "zip_code": "№", "city": "北京"}
+    order: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": wrong, "reference": "заказ"}
+    with pytest.raises(AddressRejected) as caught:
+        alpha_fields(**order) if carrier == "alpha" else beta_letter(**order)
+    said = str(caught.value)
+    named = [f"{path}.{name}" for name in ("firstName", "lastName", "address1", "zip", "city")]
+    assert [said.count(f"{field}: ") for field in (*named, "reference")] == [1] * 6
+    assert said.count(": ") == 6
+
+
+def test_the_other_forms_of_latin_letters_are_plain_for_beta() -> None:
+    assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", SLOT) == "1er B4"
 
 
 @given(

@@ -1,5 +1,6 @@
 """How large a body may be, and how many may be waited for: so few that others are answered, whatever stalls."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
@@ -90,6 +91,19 @@ def test_a_body_that_says_it_is_too_large_is_not_waited_for(own: Caller, nobody:
     assert_error(response, 413, TOO_LARGE)
     response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
     assert (response.status_code, response.content.decode()) == (413, TOO_LARGE)
+
+
+CUT_SHORT = "The body is shorter than its Content-Length says."
+
+
+def test_less_of_a_body_than_was_announced_is_refused(own: Caller, nobody: Nobody) -> None:
+    body = json.dumps(order()).encode()
+    announced = {"CONTENT_LENGTH": str(len(body) + 1), "CONTENT_TYPE": "application/json"}
+    for part in (body, body[:-1], b""):
+        response = own.request("POST", SHIPMENTS, **announced, **{"wsgi.input": BytesIO(part)})
+        assert_error(response, 400, CUT_SHORT)
+    response = nobody.request("POST", "/admin/login/", **announced, **{"wsgi.input": BytesIO(b"username=a")})
+    assert (response.status_code, response.content.decode()) == (400, CUT_SHORT)
 
 
 def test_a_page_is_refused_in_plain_words(nobody: Nobody, places: bodies.Places) -> None:

@@ -34,7 +34,7 @@ RULES = re.compile(
     r"|must have at most (15|35) characters for (alpha|beta)\."
     r"|must be above 0 and at most 20 kilograms for \w+\."
     r"|must be a phone number\."
-    r"|must be an e-mail address\."
+    r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
     r"|must not be empty\."  # Python knows spaces that a pattern does not
     r") ?)+$"

@@ -378,3 +378,8 @@ def test_reconciling_prints_how_many_labels_it_settled(buyer: Caller, call: Any,
     assert call("reconcile_labels") == ("1\n", "1 label_generated\n")
     assert row().state == LabelState.GENERATED
     assert call("reconcile_labels") == ("0\n", "")
+
+
+def test_a_folder_that_is_gone_keeps_no_command_from_its_work(transactional_db: None) -> None:
+    code, out, err = run_command("reconcile_labels", LABELS_DIR="/etc/passwd")
+    assert (code, out, err) == (0, "0\n", "")

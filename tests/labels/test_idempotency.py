@@ -213,7 +213,14 @@ def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbo
 
 @pytest.mark.parametrize(
     ("product_code", "fault"),
-    [("alpha-13", "33"), ("alpha-13", "soapfault"), (BETA, "30204"), (BETA, "json500"), (BETA, "contract")],
+    [
+        ("alpha-13", "33"),
+        ("alpha-13", "soapfault"),
+        (BETA, "30204"),
+        (BETA, "json500"),
+        (BETA, "flat500"),
+        (BETA, "contract"),
+    ],
 )
 def test_a_failure_in_which_nothing_was_made_releases_the_key(
     product_code: str, fault: str, buyer: Caller, sandbox: Sandbox
@@ -277,6 +284,21 @@ def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, s
 
 
 # --- When the storage is down ---
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("k", "Retry with the same Idempotency-Key, or retrieve it later."),
+        (None, "Do not order it again: retrieve it later by this id."),
+    ],
+)
+def test_an_order_without_a_key_is_not_told_to_retry(
+    key: str | None, remedy: str, buyer: Caller, sandbox: Sandbox, folder: Any
+) -> None:
+    folder.write_text("no folder")
+    said = assert_coded(post(buyer, order(), key=key), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert said == f"The label {row().id} is bought and safe, but its PDF can't be delivered now. {remedy}"
 
 
 @pytest.mark.parametrize("product_code", PRODUCT.values())

@@ -10,8 +10,9 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.base import PurchasedLabel
+from carriers.errors import OutcomeUnknown
 from labels import carrier_clients, purchase
-from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.models import CarrierContract, LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from tests.conftest import Caller, client
 from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
@@ -37,6 +38,7 @@ def as_if_killed() -> None:
     """Let the rows look as a process leaves them that is killed while the carrier works."""
     ShippingLabel.objects.update(
         state=LabelState.PURCHASING,
+        leased_until=lease(),
         tracking_numbers=[],
         error_code="",
         error_message="",
@@ -86,6 +88,26 @@ def test_what_alpha_made_is_found_and_finished(
     assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")
     assert len(sandbox.made()) == 1
     assert reconcile() == {}
+
+
+@pytest.mark.parametrize("fault", ["closemade", "hangmade"])
+def test_what_ended_without_an_answer_is_asked_about_at_once(
+    fault: str, buyer: Caller, sandbox: Sandbox, impatient: None
+) -> None:
+    interrupt(buyer, sandbox, fault)
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+
+
+@pytest.mark.parametrize("wait_s", [0.001, WAIT_S])
+def test_what_alpha_does_not_know_at_once_may_still_be_made(
+    wait_s: float, buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    settings.RECONCILE_WAIT_S = wait_s
+    interrupt(buyer, sandbox, "close")
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert (reconcile(), sandbox.questions()) == ({}, 1)
+    assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
 
 
 def test_all_parcels_of_a_label_are_found_in_their_order(buyer: Caller, sandbox: Sandbox) -> None:
@@ -238,6 +260,12 @@ def test_beta_is_held_as_unknown_and_never_called_again(
     assert (sandbox.calls(), sandbox.questions(), len(sandbox.made())) == (1, 0, 1)
 
 
+def test_what_beta_did_not_answer_is_held_at_once(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade", order(BETA))
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert (reconcile(), sandbox.calls(), row().idempotency_key) == ({}, 1, KEY)
+
+
 def test_the_numbers_that_beta_gave_are_kept(buyer: Caller, sandbox: Sandbox) -> None:
     interrupt(buyer, sandbox, "closemade", order(BETA, parcels=weighing(1, 2)), rank=2)
     pass_time(WAIT_S)
@@ -281,6 +309,15 @@ def test_a_purchase_that_somebody_works_on_is_left_alone(buyer: Caller, sandbox:
     as_if_killed()
     assert reconcile() == {}
     assert (row().state, sandbox.questions()) == (LabelState.PURCHASING, 0)
+
+
+def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    late = row()
+    taken_until = late.leased_until + timedelta(minutes=1)
+    ShippingLabel.objects.update(leased_until=taken_until)
+    purchase.failed(late, OutcomeUnknown("alpha", "no whole answer in time"))
+    assert row().leased_until == taken_until
 
 
 @pytest.mark.parametrize("state", [LabelState.GENERATED, LabelState.FAILED, LabelState.INCOMPLETE])

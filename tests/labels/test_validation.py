@@ -81,7 +81,7 @@ WRONG_TYPES = [
     ),
     *(("parcels[0].weight", value, said) for value, said in wrong("a number", "an integer", "a number")),
     *(
-        ("parcels", value, "must not be null." if value is None else "must be an array.")
+        ("parcels", value, "must not be null." if value is None else f"must be an array, not {name}.")
         for value, name in EACH_TYPE
         if name != "an array"
     ),
@@ -196,7 +196,23 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("alpha-13", "destinationAddress.phone", "0" * 101, "must have at most 100 characters."),
     *(
         ("alpha-13", "destinationAddress.email", email, EMAIL)
-        for email in ("x", "a@", "@b.example", "a b@c.example", "a@b", "a@b..example", " ", "a@b.example\n")
+        for email in (
+            "x",
+            "a@",
+            "@b.example",
+            "a b@c.example",
+            "a@b",
+            "a@b..example",
+            " ",
+            "a@b.example\n",
+            "a@localhost",
+            '"é"@b.example',
+            '"a b"@c.example',
+        )
+    ),
+    *(
+        ("alpha-13", "destinationAddress.email", email, f"{EMAIL[:-1]} of ASCII characters at a domain name.")
+        for email in ("a@é.fr", "a@[127.0.0.1]", "a@[::1]")
     ),
     ("alpha-13", "destinationAddress.email", f"{'x' * 60}@{'y' * 20}.example", "must have at most 80 characters."),
     *(
@@ -244,11 +260,11 @@ def test_a_nul_character_is_refused_in_any_text(path: str, asker: Caller, sandbo
 @pytest.mark.parametrize(
     ("product_code", "count", "said"),
     [
-        ("alpha-13", 0, "must have at least 1 elements."),
-        ("alpha-13", 100, "must have at most 99 elements."),
-        (BETA, 0, "must have at least 1 elements."),
+        ("alpha-13", 0, "must have 1 to 99 elements."),
+        ("alpha-13", 100, "must have 1 to 99 elements."),
+        (BETA, 0, "must have 1 to 99 elements."),
         (BETA, 5, "must have 1 to 4 elements for beta."),
-        (BETA, 100, "must have at most 99 elements."),
+        (BETA, 100, "must have 1 to 99 elements."),
     ],
 )
 def test_the_number_of_parcels_has_limits(
@@ -258,7 +274,7 @@ def test_the_number_of_parcels_has_limits(
 
 
 def test_a_hundred_thousand_parcels_are_one_fault(asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, order(parcels=[0] * 100_000), "parcels: must have at most 99 elements.")
+    assert_refused(asker, sandbox, order(parcels=[0] * 100_000), "parcels: must have 1 to 99 elements.")
 
 
 # --- All at once ---
@@ -299,7 +315,7 @@ MANY: list[tuple[str, Json, list[str]]] = [
         "too many parcels, and each too heavy",
         order("relais", parcels=weighing(*[25] * 100)),
         [
-            "parcels: must have at most 99 elements.",
+            "parcels: must have 1 to 99 elements.",
             *(f"parcels[{n}].weight: must be above 0 and at most 20 kilograms for relais." for n in range(99)),
         ],
     ),
@@ -316,7 +332,7 @@ MANY: list[tuple[str, Json, list[str]]] = [
         "an unknown product, no parcels, a long reference",
         order(parcels=[], productCode="unknown", reference="x" * 36),
         [
-            "parcels: must have at least 1 elements.",
+            "parcels: must have 1 to 99 elements.",
             f"productCode: must be one of {ALL_PRODUCTS}.",
             "reference: must have at most 35 characters for alpha.",
         ],

@@ -1,0 +1,108 @@
+"""Beta's multipart answers in every form that can be read, for what is in them was paid for."""
+
+import base64
+
+import pytest
+
+from carriers.base import PurchasedLabel
+from carriers.errors import CarrierUnavailable, OutcomeUnknown
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import MULTIPART, always, answer_file, http
+from tests.carriers.shipments import CREDENTIALS, client, shipment
+
+BODY = answer_file("beta_parcel_1.multipart")
+NUMBER = "6A12345678901"
+PDF = BODY[BODY.index(b"%PDF-") :].removesuffix(b"\r\n--uuid:0f4a--")
+
+
+def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> PurchasedLabel:
+    server = serve(always(http(body, content_type=content_type)))
+    return client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/related; boundary=uuid:0f4a",
+        'multipart/related; boundary = "uuid:0f4a"',
+        'Multipart/Related; BOUNDARY="uuid:0f4a"; type="application/json"',
+        'multipart/related; start="<boundary=x>"; boundary="uuid:0f4a"',
+        'multipart/related; x-boundary="no"; boundary="uuid:0f4a"',
+        'multipart/related; type="a; boundary=no"; boundary="uuid:0f4a"',
+    ],
+)
+def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: str) -> None:
+    assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), PDF)
+
+
+def plain_lines(body: bytes) -> bytes:
+    return body.replace(b"\r\n", b"\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BODY.removeprefix(b"\r\n"),
+        BODY + b"\r\nand an epilogue",
+        b"a preamble" + BODY,
+        plain_lines(BODY),
+        plain_lines(BODY).removeprefix(b"\n"),
+        BODY.replace(b"--uuid:0f4a\r\n", b"--uuid:0f4a \t\r\n"),
+        BODY.removesuffix(b"--") + b"\r\n",  # a boundary like the others ends the last part, too
+    ],
+)
+def test_lines_may_end_as_they_like(serve: Serve, body: bytes) -> None:
+    assert bought(serve, body) == PurchasedLabel((NUMBER,), PDF)
+
+
+def in_base64(body: bytes) -> bytes:
+    """The answer with both its parts encoded."""
+    body = body.replace(b"Content-Transfer-Encoding: binary", b"content-transfer-encoding: BASE64")
+    infos = body[body.index(b"{") : body.rindex(b"}}") + 2]
+    return body.replace(infos, base64.encodebytes(infos)).replace(PDF, base64.encodebytes(PDF))
+
+
+def test_a_part_in_base64_is_decoded(serve: Serve) -> None:
+    assert PDF not in in_base64(BODY)
+    assert bought(serve, in_base64(BODY)) == PurchasedLabel((NUMBER,), PDF)
+
+
+def test_a_part_that_only_says_it_is_base64_is_taken_as_it_is(serve: Serve) -> None:
+    assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), PDF)
+
+
+def test_what_begins_like_a_boundary_is_none(serve: Serve) -> None:
+    pdf = PDF + b"\r\n--uuid:0f4ab\r\n%%EOF\n"
+    assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BODY[:-20],
+        BODY.replace(PDF, b"").replace(b"<label>\r\n\r\n", b"<label>"),
+        in_base64(BODY).replace(b"JVBERi", b"JVBERi?"),
+    ],
+    ids=["cut off", "no end of its head", "broken base64"],
+)
+def test_a_label_that_cannot_be_read_leaves_the_number_known(serve: Serve, body: bytes) -> None:
+    with pytest.raises(OutcomeUnknown) as caught:
+        bought(serve, body)
+    assert caught.value.made_numbers == (NUMBER,)
+
+
+def test_an_endless_header_is_refused(serve: Serve) -> None:
+    with pytest.raises(OutcomeUnknown, match="too long a header"):
+        bought(serve, BODY, MULTIPART + ";" * 5000)
+
+
+@pytest.mark.parametrize("pdf", [b"%PDF-1.4 minimal", PDF.replace(b"%%EOF", b""), PDF + bytes(5000)])
+def test_a_label_is_taken_as_it_comes(serve: Serve, pdf: bytes) -> None:
+    assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
+
+
+def test_a_request_says_that_it_is_json_and_no_more(serve: Serve) -> None:
+    server = serve(always(b""))
+    with pytest.raises((OutcomeUnknown, CarrierUnavailable)):
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert b"\r\nContent-Type: application/json\r\n" in server.requests[0]
