@@ -6,13 +6,11 @@ from django.contrib import admin
 from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.models import Group, User
 
+from shops.listing import ModelAdmin
+
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
-
-    class Look:
-        """The admin's look."""
 else:
-    from unfold.admin import ModelAdmin as Look
     from unfold.forms import AdminPasswordChangeForm, UserChangeForm
     from unfold.forms import UserCreationForm as AdminUserCreationForm
 
@@ -20,7 +18,7 @@ admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class UserAdmin(auth_admin.UserAdmin[User], Look):
+class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     """Members of staff."""
 
     form = UserChangeForm[User]
@@ -29,5 +27,5 @@ class UserAdmin(auth_admin.UserAdmin[User], Look):
 
 
 @admin.register(Group)
-class GroupAdmin(auth_admin.GroupAdmin, Look):
+class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
     """What members of staff may do, by role."""

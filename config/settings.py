@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "config.middleware.StaticFiles",
     "config.middleware.Sessions",
     "config.middleware.Common",
+    "config.middleware.NoNul",
     "config.middleware.Csrf",
     "config.middleware.Authentication",
     "config.middleware.Messages",

@@ -247,13 +247,6 @@ def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> N
     assert listed(staff, q=text) == []
 
 
-def test_a_nul_character_is_refused_wherever_it_comes(staff: Client) -> None:
-    pages = ("change", "history", "pdf", "adopt", "not-made")
-    paths = ("?q=%00", "?carrier=%00", "?shop__id__exact=%00", *(f"%00/{page}/" for page in pages))
-    for path in paths:
-        assert staff.get(LABELS + path).status_code == 400
-
-
 def test_a_tracking_number_is_found_along_the_index(shop: Shop) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("only PostgreSQL has an index into a list")
