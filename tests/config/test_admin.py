@@ -1,15 +1,22 @@
-"""Whatever is sent to the admin, at any of its addresses: refused or answered, and never a failure."""
+"""The admin as a whole: whatever is sent to any of its addresses, and where its pages lead."""
 
+import html
 import re
 from collections.abc import Iterator
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.utils import quote as quoted
 from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from labels.models import CarrierContract, ShippingLabel
+from parcels.models import Parcel
+from shops.models import Shop
 from tests.conftest import client, logged_in
+from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.labels.conftest import bought_label, contract
 
 pytestmark = pytest.mark.django_db
 ODD_VALUES = ["", "-1", "9" * 30, "\u202e'\"><%"]
@@ -109,3 +116,73 @@ def test_no_parameter_fails_the_choice_of_a_shop(root: Client) -> None:
     for name in (*asked, "page", "unknown"):
         for value in ODD_VALUES:
             assert root.get("/admin/autocomplete/", asked | {name: value}).status_code < 500, (name, value)
+
+
+# --- Where pages lead ---
+
+VIEWS = {f"view_{name}" for name in ("shop", "accesstoken", "parcel", "shippinglabel", "carriercontract")}
+
+
+@pytest.fixture
+def shop() -> Shop:
+    """A shop with one of everything, whose pages have links to the others."""
+    shop = ShopFactory(id="lumiere", name="Maison Lumière")
+    token = AccessTokenFactory(shop=shop)
+    import_parcel(shop, orderId="5400000001")
+    contract(shop, "alpha")
+    bought_label(shop, state="failed", token_id=token.id)
+    return shop
+
+
+def places() -> list[str]:
+    """The page of each row that there is."""
+    rows = [Shop.objects.get(), *Shop.objects.get().tokens.all(), Parcel.objects.get()]
+    rows += [ShippingLabel.objects.get(), CarrierContract.objects.get()]
+    return [f"/admin/{row._meta.app_label}/{row._meta.model_name}/{quoted(row.pk)}/change/" for row in rows]
+
+
+def links(browser: Client, path: str) -> set[str]:
+    found = re.findall(r'href="(/admin/[^"#]*)"', browser.get(path).text)
+    return {html.unescape(link) for link in found}
+
+
+# A token's and a contract's page have Django's own link to the shop: whoever sees those sees shops.
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        VIEWS,
+        *(VIEWS - {view} for view in sorted(VIEWS - {"view_shop"})),
+        {"view_shop"},
+        {"view_parcel", "view_shippinglabel"},
+        {"view_parcel"},
+        {"view_shippinglabel"},
+        {"change_shippinglabel"},
+        {"view_shop", "change_shop"},
+        {"view_shop", "view_accesstoken", "add_accesstoken", "change_accesstoken"},
+        {"view_user", "change_user"},
+        set(),
+    ],
+    ids=lambda permissions: ",".join(sorted(permissions)) or "none",
+)
+def test_no_link_leads_where_its_reader_may_not_go(shop: Shop, permissions: set[str]) -> None:
+    browser = logged_in(*permissions)
+    met = {"/admin/", "/admin/logout/"}
+    waiting = ["/admin/", *(place for place in places() if browser.get(place).status_code == 200)]
+    while waiting:
+        path = waiting.pop()
+        for link in links(browser, path) - met:
+            assert browser.get(link).status_code == 200, f"{path} -> {link}"
+            met.add(link)
+            waiting.append(link)
+
+
+def test_a_shops_pages_lead_to_all_it_has(root: Client, shop: Shop) -> None:
+    for path in ("/admin/shops/shop/", f"/admin/shops/shop/{shop.id}/change/"):
+        for page in ("parcels/parcel", "labels/shippinglabel", "labels/carriercontract", "shops/accesstoken"):
+            assert f"/admin/{page}/?shop__id__exact={shop.id}" in links(root, path)
+        assert f"/admin/shops/accesstoken/add/?shop={shop.id}" in links(root, path)
+
+
+def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> None:
+    (link,) = [link for link in links(root, places()[2]) if "shippinglabel/?q=" in link]
+    assert [label.order_id for label in root.get(link).context["cl"].result_list] == ["5400000001"]
