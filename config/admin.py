@@ -1,6 +1,6 @@
 """The staff's own accounts, in the look of the other pages."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth import admin as auth_admin
@@ -14,6 +14,8 @@ else:
     from unfold.forms import AdminPasswordChangeForm, UserChangeForm
     from unfold.forms import UserCreationForm as AdminUserCreationForm
 
+STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
+
 admin.site.unregister([User, Group])
 
 
@@ -25,7 +27,13 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     add_form = AdminUserCreationForm
     change_password_form = AdminPasswordChangeForm
 
+    class Media:
+        css = STYLES
+
 
 @admin.register(Group)
 class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
     """What members of staff may do, by role."""
+
+    class Media:
+        css = STYLES

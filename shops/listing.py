@@ -123,6 +123,9 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
     actions = None
 
+    class Media:
+        css = {"all": ["shops/lists.css"]}
+
     def found_by(self, text: str) -> QuerySet[Any, Any]:
         """Give the keys of the rows that staff mean by this text."""
         raise NotImplementedError

@@ -186,3 +186,57 @@ def test_a_shops_pages_lead_to_all_it_has(root: Client, shop: Shop) -> None:
 def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> None:
     (link,) = [link for link in links(root, places()[2]) if "shippinglabel/?q=" in link]
     assert [label.order_id for label in root.get(link).context["cl"].result_list] == ["5400000001"]
+
+
+# --- What every page shares ---
+
+
+def test_staff_are_refused_in_the_look_of_the_other_pages(shop: Shop) -> None:
+    viewer = logged_in("view_shop")
+    refused, missing = viewer.get("/admin/shops/shop/add/"), viewer.get("/admin/nope/")
+    assert (refused.status_code, missing.status_code) == (403, 404)
+    assert "Your account lacks the permission" in refused.text
+    assert "There is nothing here" in missing.text
+    for answer in (refused, missing):
+        assert "/static/unfold/css/styles.css" in answer.text
+        assert 'href="/admin/shops/shop/"' in answer.text
+
+
+def test_others_get_a_bare_page(root: Client) -> None:
+    for browser, path in ((client(), "/nope"), (root, "/nope"), (logged_in(name="bob"), "/docs/nope")):
+        answer = browser.get(path)
+        assert answer.status_code == 404
+        assert "unfold" not in answer.text
+    assert client().get("/admin/nope/").status_code == 302  # to the log-in, as for any page of the admin
+
+
+def test_an_empty_list_says_so_and_offers_to_add_only_to_those_who_may() -> None:
+    may_add = logged_in("view_shop", "add_shop", name="ada")
+    viewer = logged_in("view_shop", "view_parcel", name="bob")
+    assert "There are no shops yet." in may_add.get("/admin/shops/shop/").text
+    assert "Add shop" in may_add.get("/admin/shops/shop/").text
+    for path, text in (
+        ("shops/shop/", "There are no shops yet."),
+        ("parcels/parcel/", "There are no parcels yet."),
+        ("parcels/parcel/?q=x", "No parcel matches."),
+        ("parcels/parcel/?carrier=alpha", "No parcel matches."),
+    ):
+        page = viewer.get(f"/admin/{path}").text
+        assert text in page
+        assert ("Show all" in page) is ("?" in path)
+        assert not re.search(r"Create a new item|Add (shop|parcel)", page)
+
+
+def test_a_pages_title_is_the_rows_name_as_it_is_written(root: Client) -> None:
+    token = AccessTokenFactory(name="checkout")
+    page = root.get(f"/admin/shops/accesstoken/{quoted(token.id)}/change/").text
+    assert re.search(rf">\s*{token.id} checkout\s*</a>", page)
+    assert re.search(r">\s*Access tokens\s*</a>", page)
+
+
+def test_a_small_screen_names_every_column(root: Client, shop: Shop) -> None:
+    for model_admin in admin.site._registry.values():
+        options = model_admin.model._meta
+        page = root.get(f"/admin/{options.app_label}/{options.model_name}/").text
+        cells = re.findall(r'<t[dh][^>]* data-label="([^"]*)">(.)', page)
+        assert [name for name, start in cells if name == "Select record" and start != "<"] == []

@@ -859,7 +859,14 @@ def test_a_contract_is_shown_with_its_products_and_without_its_secret(staff: Cli
         assert text in lists
         assert text in page
     assert re.search(r"field-product_count[^>]*>\s*2\s*<", lists)
-    for text in ("Pickup point, France", "carrier&#x27;s code HD 1", "Lumière", "configure_carrier lumiere beta"):
+    for text in (
+        "Customs value (EUR)",
+        "Customs HS code",
+        "Pickup point, France",
+        "carrier&#x27;s code HD 1",
+        "Lumière",
+        "configure_carrier lumiere beta",
+    ):
         assert text in page
     for secret in ("tournesol", contract.encrypted_credentials, contract.encrypted_credentials[:20]):
         assert secret not in lists + page
