@@ -85,7 +85,7 @@ _ALL: Final = (
         (HTTPStatus.NOT_FOUND,),
         "No parcel has the tracking number 'XU000000020FR'.",
         "No parcel of the shop has this tracking number. Another shop's parcel is no different from none.",
-        "Check the number, its case and its escaping in the path. A parcel is found once it has been reported.",
+        "Check the number, its case and its escaping in the path. A parcel is found once it has been imported.",
     ),
     PlainError(
         "label_not_found",

@@ -45,6 +45,7 @@ if TRUSTED_PROXIES:
 # --- The application ---
 
 INSTALLED_APPS = [
+    "config",  # before what it replaces templates of
     "unfold",  # the admin's look; before the admin, whose templates it replaces
     "unfold.contrib.filters",
     "django.contrib.admin",
@@ -56,7 +57,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "drf_spectacular_sidecar",  # the assets of the reference page
-    "config",
     "shops",
     "parcels",
     "labels",
@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "config.middleware.StaticFiles",
     "config.middleware.Sessions",
     "config.middleware.Common",
+    "config.middleware.NoNul",
     "config.middleware.Csrf",
     "config.middleware.Authentication",
     "config.middleware.Messages",

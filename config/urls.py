@@ -12,6 +12,8 @@ from config.health import livez, readyz
 from config.openapi.views import openapi_json, openapi_yaml
 from labels.views import LabelFileView
 
+handler403 = "config.refusals.forbidden"
+handler404 = "config.refusals.not_found"
 handler500 = "config.errors.server_error"
 urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),

@@ -7,9 +7,11 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unjoined
@@ -48,7 +50,7 @@ def is_decision_needed(request: HttpRequest) -> bool:
 class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     """Every attempt to buy a label, to look at; a person decides those whose outcome nothing else can tell."""
 
-    list_display = ("id", "status", "order_id", "shop", "product", "number", "who", "created_at")
+    list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
     list_display_links = ("id",)
     list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
     list_before_template = "labels/decisions_needed.html"
@@ -64,10 +66,6 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     def found_by(self, text: str) -> QuerySet[Any, Any]:
         return found_by(text)
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Refuse to filter by what opens the PDF: a list that answers that tells it, letter by letter."""
-        return not lookup.startswith("pdf") and super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         context = {"undecided_count": undecided_count(request), "needed": NEEDED}
@@ -207,18 +205,19 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     @admin.display(description="product")
     def product(self, label: ShippingLabel) -> str:
-        return format_html("{} · {}", label.carrier_code, label.product_code)
+        """Name carrier and product; a long code may be broken where a word of it ends."""
+        code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
+        return format_html("{} · {}", label.carrier_code, code)
 
     @admin.display(description="tracking number")
     def number(self, label: ShippingLabel) -> str:
         others = len(label.tracking_numbers) - 1
         return f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number or NOTHING
 
-    @admin.display(description="ordered with")
-    def who(self, label: ShippingLabel) -> str:
-        """Name the access token; its id is the tooltip."""
-        name = getattr(label, "token_name", None) or label.token_id
-        return format_html('<span title="{}">{}</span>', label.token_id, name) if name else NOTHING
+    @admin.display(description="ordered")
+    def ordered(self, label: ShippingLabel) -> str:
+        """Tell when, and with which access token: its id is the tooltip."""
+        return render_to_string("labels/ordered.html", {"label": label})
 
     class Media:
         css = {"all": ["labels/admin.css"]}

@@ -1,4 +1,4 @@
-"""What the staff's pages of large tables share: found along indexes, counted no further than they page, read-only."""
+"""What the staff's pages share; those of large tables are found along indexes, counted no further, and read-only."""
 
 from datetime import date
 from functools import cached_property
@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
-    from django.contrib.admin import ModelAdmin
+    from django.contrib.admin import ModelAdmin as LookAdmin
     from django.contrib.admin import SimpleListFilter as CheckboxFilter
     from django.contrib.admin import SimpleListFilter as DropdownFilter
     from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
 
     RowPaginator = Paginator[Any]
 else:
-    from unfold.admin import ModelAdmin
+    from unfold.admin import ModelAdmin as LookAdmin
     from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
 
     RowPaginator = Paginator
@@ -40,6 +40,27 @@ __all__ = [
 
 LISTED_AT_MOST = 1000
 Row = TypeVar("Row", bound=Model)
+
+
+class OfferedList(ChangeList):
+    """A list that is narrowed by the filters it offers and by nothing else.
+
+    Django would compare any column with anything: an answer to that tells a secret, letter by letter, and it fails
+    where the column can't hold the value.
+    """
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        filters = super().get_filters(request)
+        if filters[2]:  # what no filter took
+            raise DisallowedModelAdminLookup("This list has no such filter.")
+        return filters
+
+
+class ModelAdmin(LookAdmin[Row]):
+    """The admin's own."""
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return OfferedList
 
 
 class CappedPaginator(RowPaginator):
@@ -62,7 +83,7 @@ class CappedPaginator(RowPaginator):
         return self.found > LISTED_AT_MOST
 
 
-class CappedList(ChangeList):
+class CappedList(OfferedList):
     """A list that leaves in the database what it does not show."""
 
     not_listed: tuple[str, ...] = ()
@@ -102,6 +123,9 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     search_fields = ("pk",)  # shows the box; what it finds is up to `found_by`
     actions = None
 
+    class Media:
+        css = {"all": ["shops/lists.css"]}
+
     def found_by(self, text: str) -> QuerySet[Any, Any]:
         """Give the keys of the rows that staff mean by this text."""
         raise NotImplementedError
@@ -111,14 +135,6 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     ) -> tuple[QuerySet[Row], bool]:
         text = search_term.strip()
         return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Row | None:
-        refuse_nul(object_id)
-        return super().get_object(request, object_id, from_field)
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        refuse_nul(*request.GET, *(value for values in request.GET.lists() for value in values[1]))
-        return super().changelist_view(request, extra_context)
 
 
 def day_field(label: str) -> forms.DateField:
@@ -176,9 +192,3 @@ def spellings(text: str) -> set[str]:
     """The forms in which a text may be stored: as typed, without its spaces, and both in either case of letters."""
     written = {text, "".join(text.split())}
     return {case(form) for form in written for case in (str, str.lower, str.upper)}
-
-
-def refuse_nul(*texts: str) -> None:
-    """Answer 400 where PostgreSQL would fail: it refuses to compare with a text that has a NUL."""
-    if any("\0" in text for text in texts):
-        raise BadRequest("A NUL character is no part of any text here.")

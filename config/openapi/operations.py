@@ -97,7 +97,7 @@ BUY = extend_schema(
                 "A name of your own for this order, such as a UUID, kept for at least 24 hours. The same key with the"
                 " same JSON value answers with the same label; with another one it is refused."
             ),
-            examples=[OpenApiExample("key", "order-1001-parcel-1")],
+            examples=[OpenApiExample("key", "order-1001-label-2")],
         )
     ],
     request=LabelOrderSerializer,

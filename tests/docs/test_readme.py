@@ -1,5 +1,6 @@
 """Every example of the README's API, run as it stands there against the running demonstration."""
 
+import json
 import os
 import re
 import shlex
@@ -7,11 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
+from config.docs.guide import SOURCE as GUIDE
+from config.openapi.examples import ORDER
 from tests.docs.conftest import Demo
 from tests.processes import ROOT
 
 TIMEOUT_S = 60
 CURL = Path(__file__).with_name("curl.py")
+README = ROOT / "README.md"
+PURCHASE = re.compile(r'-H "Idempotency-Key: ([^"]+)".*?-d \'(.*?)\'', re.DOTALL)
 LABEL = re.compile(r'(?<="id":")0[0-9A-Z]{14}')
 # What is another each time, and what stands for it in both texts; a label's URL comes before what it contains.
 VARYING = {
@@ -27,7 +34,7 @@ VARYING = {
 
 def examples() -> list[tuple[str, str]]:
     """Each command of the README that asks the API, with the answer shown below it."""
-    blocks = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    blocks = re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", README.read_text(encoding="utf-8"), re.MULTILINE)
     commands = [command for block in blocks for command in re.split(r"^ {4}\$ ", block, flags=re.MULTILINE)[1:]]
     return [split(command) for command in commands if "/public/" in command]
 
@@ -91,3 +98,15 @@ def test_the_examples_are_found() -> None:
     paths = [re.findall(r"/v1/tracking/(\w+)(\?\w+)?", command)[0] for command, _ in examples()]
     expected = [("parcels", ""), ("search", "?orderName"), ("search", "?email"), ("shipments", ""), ("shipments", "")]
     assert paths == [*expected, ("parcels", "")]
+
+
+def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:
+    """Whoever tries all of them would get a 422 otherwise."""
+    texts = [path.read_text(encoding="utf-8") for path in (README, GUIDE)]
+    orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
+    description = yaml.safe_load((ROOT / "config/openapi/openapi.yaml").read_text(encoding="utf-8"))
+    (parameter,) = description["paths"]["/public/v1/tracking/shipments"]["post"]["parameters"]
+    orders += [(example["value"], ORDER) for example in parameter["examples"].values()]
+    assert len(orders) > 3
+    for key, order in orders:
+        assert all(other == order for other_key, other in orders if other_key == key), key

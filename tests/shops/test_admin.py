@@ -65,6 +65,20 @@ def test_a_shops_page_lists_its_tokens_at_one_cost(staff: Client, shop: Shop) ->
     assert queries(staff, path) == cost
 
 
+def test_a_shops_page_shows_where_it_sends_from(staff: Client, shop: Shop) -> None:
+    path = f"{SHOPS}{shop.id}/change/"
+    assert "manage.py set_sender_address lumiere FILE" in staff.get(path).text
+    names = ("firstName", "lastName", "address1", "zip", "city", "countryCode", "phone")
+    shop.sender_address = {name: f"the {name}" for name in names}
+    shop.save()
+    page = staff.get(path).text
+    assert "manage.py" not in page
+    for name in names:
+        assert f"the {name}" in page
+    staff.post(path, {"name": "new", "sender_address": "{}", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0})
+    assert Shop.objects.get().sender_address == shop.sender_address
+
+
 def test_a_new_token_works_and_is_shown_in_the_answer_that_makes_it_and_nowhere_else(staff: Client, shop: Shop) -> None:
     answer = staff.post(f"{TOKENS}add/", {"shop": shop.id, "name": "checkout"})
     token = AccessToken.objects.get()

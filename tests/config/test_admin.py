@@ -1,0 +1,242 @@
+"""The admin as a whole: whatever is sent to any of its addresses, and where its pages lead."""
+
+import html
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import quote as quoted
+from django.db import models
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from labels.models import CarrierContract, ShippingLabel
+from parcels.models import Parcel
+from shops.models import Shop
+from tests.conftest import client, logged_in
+from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.labels.conftest import bought_label, contract
+
+pytestmark = pytest.mark.django_db
+ODD_VALUES = ["", "-1", "9" * 30, "\u202e'\"><%"]
+
+
+def paths(resolver: URLResolver, value: str, start: str = "") -> Iterator[str]:
+    """An address of each route, with a value for everything that a route leaves open."""
+    for entry in resolver.url_patterns:
+        path = start + filled(str(entry.pattern), value)
+        if isinstance(entry, URLPattern):
+            yield path
+        else:
+            yield from paths(entry, value, path)
+
+
+def filled(route: str, value: str) -> str:
+    """Fill the open parts of a route in; a regular expression's is the first of its alternatives, or anything."""
+    filled_in = re.sub(r"\(\?P<\w+>(\w*)[^)]*\)", lambda part: part[1] or value, route)
+    return re.sub(r"<(\w+:)?\w+>", lambda part: "9" * 30 if part[1] == "int:" else value, filled_in).strip("^$")
+
+
+def admin_paths(value: str = "x") -> list[str]:
+    (resolver,) = [entry for entry in get_resolver().url_patterns if getattr(entry, "namespace", "") == "admin"]
+    return sorted(set(paths(resolver, value, "/admin/")))  # type: ignore[arg-type]  # a namespace is a resolver's
+
+
+@pytest.fixture
+def root() -> Client:
+    return logged_in(is_superuser=True)
+
+
+def test_every_page_is_found_in_the_url_configuration() -> None:
+    found = admin_paths()
+    for path in ("", "x", "login/", "autocomplete/", "auth/", "shops/shop/", "labels/shippinglabel/x/adopt/"):
+        assert f"/admin/{path}" in found
+    assert not [path for path in found if set(path) & set("<>()?^$")]
+
+
+@pytest.mark.parametrize("is_logged_in", [True, False])
+def test_a_nul_is_refused_at_every_address_and_wherever_it_stands(is_logged_in: bool) -> None:
+    browser = logged_in(is_superuser=True) if is_logged_in else client()
+    in_a_path = [path for path in admin_paths("%00") if "%00" in path]
+    assert len(in_a_path) > 20
+    for path in in_a_path:
+        assert browser.get(path).status_code == 400, path
+        assert browser.post(path).status_code == 400, path
+    for path in admin_paths():
+        assert browser.get(f"{path}?q=%00").status_code == 400, path
+        assert browser.get(f"{path}?q=a&q=b%00c").status_code == 400, path
+        assert browser.get(f"{path}?%00=1").status_code == 400, path
+        assert browser.post(path, {"name": "a\0b"}).status_code == 400, path
+        assert browser.post(path, {"a\0b": "c"}).status_code == 400, path
+        assert browser.post(path, "name=%00", "application/x-www-form-urlencoded").status_code == 400, path
+
+
+def test_a_nul_in_a_cookie_is_refused(root: Client) -> None:
+    root.cookies.load(r'sessionid="\000\000\000\000\000\000\000\000"')
+    assert root.get("/admin/").status_code == 400
+
+
+def test_no_id_fails_a_page(root: Client) -> None:
+    for value in ("x", "9" * 30, "_00", "_", "..", "a%2Fb", "%FF", "x" * 3000):
+        for path in admin_paths(value):
+            assert root.get(path).status_code < 500, path
+            assert root.post(path).status_code < 500, path
+
+
+def parameters(model_admin: admin.ModelAdmin[models.Model]) -> set[str]:
+    """What a list's address may hold: the admin's own, the filters', and every field."""
+    fields = {field.name for field in model_admin.model._meta.get_fields()}
+    own = {"q", "p", "o", "all", "e", "_popup", "_to_field", "_facets", "carrier", "status", "state", "decision"}
+    ours = {"created_from", "created_to", "shop__id__exact", "groups__id__exact", "is_active__exact", "unknown"}
+    return fields | {f"{field}__in" for field in fields} | own | ours
+
+
+@pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
+def test_no_parameter_fails_a_list(root: Client, model_admin: admin.ModelAdmin[models.Model]) -> None:
+    options = model_admin.model._meta
+    path = f"/admin/{options.app_label}/{options.model_name}/"
+    for name in sorted(parameters(model_admin)):
+        for value in ODD_VALUES:
+            assert root.get(path, {name: value}).status_code < 500, (name, value)
+
+
+@pytest.mark.parametrize("model_admin", admin.site._registry.values(), ids=str)
+def test_a_list_is_narrowed_by_what_it_offers_and_by_nothing_else(
+    root: Client, model_admin: admin.ModelAdmin[models.Model]
+) -> None:
+    options = model_admin.model._meta
+    for field in options.get_fields():
+        query = {f"{field.name}__startswith": "a"}
+        assert root.get(f"/admin/{options.app_label}/{options.model_name}/", query).status_code == 400, query
+
+
+def test_no_parameter_fails_the_choice_of_a_shop(root: Client) -> None:
+    asked = {"app_label": "shops", "model_name": "accesstoken", "field_name": "shop", "term": "a"}
+    for name in (*asked, "page", "unknown"):
+        for value in ODD_VALUES:
+            assert root.get("/admin/autocomplete/", asked | {name: value}).status_code < 500, (name, value)
+
+
+# --- Where pages lead ---
+
+VIEWS = {f"view_{name}" for name in ("shop", "accesstoken", "parcel", "shippinglabel", "carriercontract")}
+
+
+@pytest.fixture
+def shop() -> Shop:
+    """A shop with one of everything, whose pages have links to the others."""
+    shop = ShopFactory(id="lumiere", name="Maison Lumière")
+    token = AccessTokenFactory(shop=shop)
+    import_parcel(shop, orderId="5400000001")
+    contract(shop, "alpha")
+    bought_label(shop, state="failed", token_id=token.id)
+    return shop
+
+
+def places() -> list[str]:
+    """The page of each row that there is."""
+    rows = [Shop.objects.get(), *Shop.objects.get().tokens.all(), Parcel.objects.get()]
+    rows += [ShippingLabel.objects.get(), CarrierContract.objects.get()]
+    return [f"/admin/{row._meta.app_label}/{row._meta.model_name}/{quoted(row.pk)}/change/" for row in rows]
+
+
+def links(browser: Client, path: str) -> set[str]:
+    found = re.findall(r'href="(/admin/[^"#]*)"', browser.get(path).text)
+    return {html.unescape(link) for link in found}
+
+
+# A token's and a contract's page have Django's own link to the shop: whoever sees those sees shops.
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        VIEWS,
+        *(VIEWS - {view} for view in sorted(VIEWS - {"view_shop"})),
+        {"view_shop"},
+        {"view_parcel", "view_shippinglabel"},
+        {"view_parcel"},
+        {"view_shippinglabel"},
+        {"change_shippinglabel"},
+        {"view_shop", "change_shop"},
+        {"view_shop", "view_accesstoken", "add_accesstoken", "change_accesstoken"},
+        {"view_user", "change_user"},
+        set(),
+    ],
+    ids=lambda permissions: ",".join(sorted(permissions)) or "none",
+)
+def test_no_link_leads_where_its_reader_may_not_go(shop: Shop, permissions: set[str]) -> None:
+    browser = logged_in(*permissions)
+    met = {"/admin/", "/admin/logout/"}
+    waiting = ["/admin/", *(place for place in places() if browser.get(place).status_code == 200)]
+    while waiting:
+        path = waiting.pop()
+        for link in links(browser, path) - met:
+            assert browser.get(link).status_code == 200, f"{path} -> {link}"
+            met.add(link)
+            waiting.append(link)
+
+
+def test_a_shops_pages_lead_to_all_it_has(root: Client, shop: Shop) -> None:
+    for path in ("/admin/shops/shop/", f"/admin/shops/shop/{shop.id}/change/"):
+        for page in ("parcels/parcel", "labels/shippinglabel", "labels/carriercontract", "shops/accesstoken"):
+            assert f"/admin/{page}/?shop__id__exact={shop.id}" in links(root, path)
+        assert f"/admin/shops/accesstoken/add/?shop={shop.id}" in links(root, path)
+
+
+def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> None:
+    (link,) = [link for link in links(root, places()[2]) if "shippinglabel/?q=" in link]
+    assert [label.order_id for label in root.get(link).context["cl"].result_list] == ["5400000001"]
+
+
+# --- What every page shares ---
+
+
+def test_staff_are_refused_in_the_look_of_the_other_pages(shop: Shop) -> None:
+    viewer = logged_in("view_shop")
+    refused, missing = viewer.get("/admin/shops/shop/add/"), viewer.get("/admin/nope/")
+    assert (refused.status_code, missing.status_code) == (403, 404)
+    assert "Your account lacks the permission" in refused.text
+    assert "There is nothing here" in missing.text
+    for answer in (refused, missing):
+        assert "/static/unfold/css/styles.css" in answer.text
+        assert 'href="/admin/shops/shop/"' in answer.text
+
+
+def test_others_get_a_bare_page(root: Client) -> None:
+    for browser, path in ((client(), "/nope"), (root, "/nope"), (logged_in(name="bob"), "/docs/nope")):
+        answer = browser.get(path)
+        assert answer.status_code == 404
+        assert "unfold" not in answer.text
+    assert client().get("/admin/nope/").status_code == 302  # to the log-in, as for any page of the admin
+
+
+def test_an_empty_list_says_so_and_offers_to_add_only_to_those_who_may() -> None:
+    may_add = logged_in("view_shop", "add_shop", name="ada")
+    viewer = logged_in("view_shop", "view_parcel", name="bob")
+    assert "There are no shops yet." in may_add.get("/admin/shops/shop/").text
+    assert "Add shop" in may_add.get("/admin/shops/shop/").text
+    for path, text in (
+        ("shops/shop/", "There are no shops yet."),
+        ("parcels/parcel/", "There are no parcels yet."),
+        ("parcels/parcel/?q=x", "No parcel matches."),
+        ("parcels/parcel/?carrier=alpha", "No parcel matches."),
+    ):
+        page = viewer.get(f"/admin/{path}").text
+        assert text in page
+        assert ("Show all" in page) is ("?" in path)
+        assert not re.search(r"Create a new item|Add (shop|parcel)", page)
+
+
+def test_a_pages_title_is_the_rows_name_as_it_is_written(root: Client) -> None:
+    token = AccessTokenFactory(name="checkout")
+    page = root.get(f"/admin/shops/accesstoken/{quoted(token.id)}/change/").text
+    assert re.search(rf">\s*{token.id} checkout\s*</a>", page)
+    assert re.search(r">\s*Access tokens\s*</a>", page)
+
+
+def test_a_small_screen_names_every_column(root: Client, shop: Shop) -> None:
+    for model_admin in admin.site._registry.values():
+        options = model_admin.model._meta
+        page = root.get(f"/admin/{options.app_label}/{options.model_name}/").text
+        cells = re.findall(r'<t[dh][^>]* data-label="([^"]*)">(.)', page)
+        assert [name for name, start in cells if name == "Select record" and start != "<"] == []
