@@ -104,7 +104,7 @@ def has_pending_migrations(alias: str) -> bool:
 
 
 def check_redis() -> str:
-    caches["rate_limit"].ask("PING")  # type: ignore[attr-defined]  # CountingRedisCache's
+    caches["rate_limit"].ping()  # type: ignore[attr-defined]  # CountingRedisCache's
     return OK
 
 

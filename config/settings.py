@@ -142,10 +142,12 @@ RATE_LIMIT = values.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=values.
 REDIS_URL = env.str("REDIS_URL", "", validate=values.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    # Connecting and reading have half each of the 0.2 s that a request may wait for the counter.
-    "socket_connect_timeout": 0.1,
-    "socket_timeout": 0.1,
+    # What a request may wait for the counter in all: shops.counting makes a deadline of it.
+    "socket_timeout": 0.2,
     "retry": Retry(NoBackoff(), 0),
+    # A new connection asks nothing that the counting does not need.
+    "protocol": 2,
+    "driver_info": None,
 }
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},

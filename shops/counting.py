@@ -1,17 +1,23 @@
 """The rate limit's counter in Redis."""
 
-from typing import Any
+import hashlib
+from typing import Any, TypeVar
 
 import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
 from redis.exceptions import NoScriptError
 
+from shops.deadlines import Deadline
+
 # Makes the key with 0 unless it is there, and counts: one step in the store, one round trip.
 COUNT = """
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
 return redis.call('INCR', KEYS[1])
 """
+COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()  # Redis's name for it
+
+Answer = TypeVar("Answer", int, bytes)
 
 
 class CountingRedisCache(RedisCache):
@@ -24,7 +30,11 @@ class CountingRedisCache(RedisCache):
     _servers: list[str]  # Django's
     _options: dict[str, Any]  # Django's
     counted: tuple[str, int] | None = None
-    script_digest: str = ""
+
+    @cached_property
+    def deadline(self) -> Deadline:
+        """What `socket_timeout` bounds here: connecting and all that is asked, together."""
+        return Deadline(self._options["socket_timeout"])
 
     @cached_property
     def connection(self) -> Any:
@@ -35,7 +45,7 @@ class CountingRedisCache(RedisCache):
         """
         options = dict(self._options)
         pool_class = options.pop("pool_class", redis.ConnectionPool)
-        return pool_class.from_url(self._servers[0], **options).make_connection()
+        return pool_class.from_url(self._servers[0], deadline=self.deadline, **options).make_connection()
 
     def add(self, key: str, value: Any, timeout: Any = None, version: int | None = None) -> bool:
         if value != 1 or not timeout:
@@ -52,10 +62,11 @@ class CountingRedisCache(RedisCache):
         return int(super().incr(key, delta, version))
 
     def count(self, key: str, timeout_s: int) -> int:
-        """Count once; raise redis.RedisError or OSError.
+        """Count once; raise redis.RedisError or OSError, and never later than the deadline.
 
         A connection that Redis has closed, by a restart say, is replaced once; silence is not waited for twice.
         """
+        self.deadline.begin()
         try:
             return self.run_script(key, timeout_s)
         except redis.ConnectionError:
@@ -63,22 +74,32 @@ class CountingRedisCache(RedisCache):
 
     def run_script(self, key: str, timeout_s: int) -> int:
         try:
-            if not self.script_digest:
-                self.script_digest = self.ask("SCRIPT", "LOAD", COUNT).decode()
-            return int(self.ask("EVALSHA", self.script_digest, 1, key, timeout_s))
+            return self.ask(int, "EVALSHA", COUNT_DIGEST, 1, key, timeout_s)
         except NoScriptError:
-            return int(self.ask("EVAL", COUNT, 1, key, timeout_s))
+            return self.ask(int, "EVAL", COUNT, 1, key, timeout_s)
 
-    def ask(self, *command: str | int) -> Any:
-        """Send a command and read its answer; a connection on which that went wrong is not used again.
+    def ping(self) -> None:
+        """Raise redis.RedisError or OSError unless Redis answers."""
+        self.deadline.begin()
+        self.ask(bytes, "PING")
+
+    def ask(self, kind: type[Answer], *command: str | int) -> Answer:
+        """Send a command and read its answer, of this kind; a connection on which that went wrong is not used again.
 
         That holds for a server that refuses to count too: it may be a master no more.
         """
         try:
             self.connection.send_command(*command)
-            return self.connection.read_response()
+            answer = self.connection.read_response()
         except NoScriptError:
             raise
+        except (AttributeError, TypeError, ValueError) as error:  # what is no answer at all, a sentinel's too
+            self.connection.disconnect()
+            raise redis.InvalidResponse("the answer can't be read") from error
         except BaseException:
             self.connection.disconnect()
             raise
+        if type(answer) is not kind:
+            self.connection.disconnect()
+            raise redis.InvalidResponse(f"{command[0]} was not answered as Redis does")
+        return answer

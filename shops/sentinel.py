@@ -6,8 +6,10 @@ from typing import Any, Self
 from urllib.parse import parse_qs, unquote
 
 import redis
+from redis.connection import AbstractConnection
 from redis.sentinel import MasterNotFoundError
 
+from shops.deadlines import BOUNDED, BoundedConnection, BoundedTLSConnection
 from shops.hosts import split_host
 
 URL = re.compile(
@@ -53,33 +55,35 @@ class Sentinels:
 sentinels_of = cache(Sentinels)
 
 
-class MasterConnection(redis.Connection):
+class MasterConnection(BoundedConnection):
     """A connection to whichever server is the master when it connects."""
 
-    plain_class: type[redis.Connection] = redis.Connection
+    plain_class: type[redis.Connection] = BoundedConnection
 
     def __init__(self, sentinels: Sentinels, sentinel_options: dict[str, Any], **options: Any) -> None:
-        super().__init__(**options)  # type: ignore[no-untyped-call]  # redis-py is typed in part
+        super().__init__(**options)
         self.sentinels = sentinels
         self.sentinel_options = sentinel_options
 
     def _connect(self) -> Any:
         self.host, self.port = self.sentinels.master(self.plain_class, **self.sentinel_options)
-        return super()._connect()  # type: ignore[no-untyped-call]  # as above
+        return super()._connect()
 
 
-class TLSMasterConnection(MasterConnection, redis.SSLConnection):
+class TLSMasterConnection(MasterConnection, BoundedTLSConnection):
     """The same over TLS, as is the way to the sentinels."""
 
-    plain_class = redis.SSLConnection
+    plain_class = BoundedTLSConnection
 
 
 class Pool(redis.ConnectionPool):
-    """redis-py's pool, which takes ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB`` too.
+    """redis-py's pool, which takes a `deadline`, and ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB``.
 
-    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``. Each of the two connections, to
-    a sentinel and to the master, has half of the time that one to a server that is named would have.
+    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``.
     """
+
+    def __init__(self, connection_class: type[AbstractConnection] = redis.Connection, **options: Any) -> None:
+        super().__init__(connection_class=BOUNDED.get(connection_class, connection_class), **options)
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
@@ -87,16 +91,15 @@ class Pool(redis.ConnectionPool):
         parts = URL.fullmatch(url)
         if not parts:
             return super().from_url(url, **options)
-        bounds = {name: value / 2 for name, value in options.items() if name.startswith("socket_") and value}
         addresses = tuple(split_host(host, 26379) for host in parts["hosts"].split(","))
         query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
         credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
         return cls(
             connection_class=TLSMasterConnection if parts["tls"] else MasterConnection,
             sentinels=sentinels_of(addresses, unquote(parts["service"])),
-            sentinel_options=options | bounds | sentinel_credentials(query),
+            sentinel_options=options | sentinel_credentials(query),
             db=int(parts["db"] or 0),
-            **options | bounds | credentials,
+            **options | credentials,
         )
 
 

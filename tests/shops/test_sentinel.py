@@ -27,7 +27,7 @@ class Counters(World):
 
     def patient_cache(self) -> CountingRedisCache:
         """One that waits for servers which a busy machine holds up."""
-        return self.cache(socket_timeout=30.0, socket_connect_timeout=30.0)
+        return self.cache(socket_timeout=30.0)
 
 
 @pytest.fixture
@@ -112,5 +112,5 @@ def test_credentials_and_databases_are_passed_on() -> None:
     url = "rediss+sentinel://us%20er:p%40ss@s1,s2:26380/main/3?sentinel_username=su&sentinel_password=sp"
     options = Pool.from_url(url, socket_timeout=0.1).connection_kwargs
     assert (options["username"], options["password"], options["db"]) == ("us er", "p@ss", 3)
-    assert options["sentinel_options"] == {"username": "su", "password": "sp", "socket_timeout": 0.05}
+    assert options["sentinel_options"] == {"username": "su", "password": "sp", "socket_timeout": 0.1}
     assert options["sentinels"] is sentinels_of((("s1", 26379), ("s2", 26380)), "main")
