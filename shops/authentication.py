@@ -54,8 +54,14 @@ class ForbiddingBearerAuthentication(BearerAuthentication):
 
 
 def sent_token(request: Request) -> str | None:
-    """Return what was sent as a bearer token, well-formed or not; None where none was sent."""
-    scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    """Return what was sent as a bearer token, well-formed or not; None where none was sent.
+
+    An empty header is what the server makes of one that is not ASCII: a token was sent, and can't be read.
+    """
+    header = request.META.get("HTTP_AUTHORIZATION")
+    if header == "":
+        return ""
+    scheme, _, token = (header or "").strip().partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PAUSE_S = 1.0
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on: whoever has none shares this one's window
 logger = logging.getLogger("shops.throttling")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
@@ -124,19 +125,29 @@ pause = Pause()
 
 def client_address(request: HttpRequest) -> str:
     """Tell the address a request came from, past as many proxies as are trusted; what came before those is hearsay."""
-    address = request.META.get("REMOTE_ADDR") or UNKNOWN_ADDRESS
-    if settings.TRUSTED_PROXIES:
-        forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-        if len(forwarded) >= settings.TRUSTED_PROXIES:
-            address = without_port(forwarded[-settings.TRUSTED_PROXIES].strip())
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return UNKNOWN_ADDRESS
+    ip = forwarded_address(request) or parse_address(request.META.get("REMOTE_ADDR", ""))
     if isinstance(ip, ipaddress.IPv6Address):
         # Whoever has one IPv6 address has its whole /64.
         return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address)
-    return str(ip)
+    return str(ip or UNKNOWN_ADDRESS)
+
+
+def forwarded_address(request: HttpRequest) -> Address | None:
+    """Tell the address that the trusted proxies named; None where they did not, or nobody can read it.
+
+    The server hands over a header that is not ASCII throughout as an empty one.
+    """
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    if not 0 < settings.TRUSTED_PROXIES <= len(forwarded):
+        return None
+    return parse_address(without_port(forwarded[-settings.TRUSTED_PROXIES].strip()))
+
+
+def parse_address(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def without_port(address: str) -> str:

@@ -272,6 +272,20 @@ def test_behind_a_proxy_what_a_client_forges_before_the_proxys_own_entry_gains_n
         assert statuses_of(server, network) == [403, 429, 429]
 
 
+def test_a_forwarded_address_that_is_none_leaves_the_one_the_request_came_from(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    values = ["127.0.0.1", "203.0.113.1\xe9, 192.0.2.60", "", "nonsense"]
+    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "1"}) as server:
+        assert statuses_of(server, [[("X-Forwarded-For", value)] for value in values]) == [403, 429, 429, 429]
+
+
+def test_a_token_that_is_not_ascii_was_sent_all_the_same(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log") as server:
+        _, found, _ = ask(server.port, "GET", f"{SHIPMENTS}/1", [("Authorization", "Bearer pts_\xe9")])
+    assert found["www-authenticate"].endswith(', error="invalid_token"')
+
+
 def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None, tmp_path: Path) -> None:
     def chain(forged: str, client: str) -> list[tuple[str, str]]:
         return [("X-Forwarded-For", f"{forged}, {client}"), ("X-Forwarded-For", "10.0.0.2")]

@@ -63,6 +63,16 @@ def test_a_request_that_came_past_no_proxy_counts_by_its_own_address(nobody: Nob
     assert ask(nobody, "10.0.0.2") == 403
 
 
+@pytest.mark.parametrize("unreadable", ["", "nonsense", "192.0.2.1, ", "192.0.2.1, unknown"])
+def test_an_entry_that_is_no_address_leaves_the_one_the_request_came_from(
+    unreadable: str, nobody: Nobody, settings: Settings
+) -> None:
+    settings.TRUSTED_PROXIES = 1
+    use_up(nobody, "10.0.0.1")
+    assert ask(nobody, "10.0.0.1", unreadable) == 429
+    assert ask(nobody, "10.0.0.2", unreadable) == 403
+
+
 def test_an_ipv6_network_is_one_client(nobody: Nobody) -> None:
     use_up(nobody, "2001:db8:1:2::1")
     assert ask(nobody, "2001:db8:1:2:ffff:ffff:ffff:ffff") == 429
