@@ -1,5 +1,6 @@
 """The import of parcels: NDJSON, validated line by line, written in batches, all of it or nothing."""
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +18,6 @@ from shops.strict import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # An update never moves a parcel to another shop.
 UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop"}]
 
@@ -71,7 +71,7 @@ class ParcelImport:
 
     def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:
         for number, raw in lines:
-            line = raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw
+            line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
             if not line.strip():
                 continue
             try:

@@ -1,10 +1,18 @@
 """What all commands share."""
 
+import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, Any, NoReturn
 
 from django.core.management import base
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
+
+# A table or a column that is missing, in PostgreSQL's codes and in SQLite's words.
+MISSING_STATES = {"42P01", "42703"}
+MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")
 
 
 class OneLineParser(base.CommandParser):
@@ -13,7 +21,7 @@ class OneLineParser(base.CommandParser):
     def error(self, message: str) -> NoReturn:
         if not self.called_from_command_line:
             raise base.CommandError(f"Error: {message}")
-        sys.stderr.write(f"{self.prog}: {message}\n")
+        sys.stderr.write(f"{self.prog}: {' '.join(message.split())}\n")
         sys.exit(2)
 
 
@@ -30,9 +38,39 @@ class Command(base.BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
             return super().execute(*args, **options)
-        except OperationalError as error:  # it can't be reached, or is being restarted
-            first_line = next(iter(str(error).splitlines()), "")
-            raise base.CommandError(f"the database can't be used: {first_line}") from error
+        except (OperationalError, ProgrammingError) as error:
+            raise base.CommandError(f"the database can't be used: {reason(error)}") from error
+
+    def print(self, text: str) -> None:
+        """Print a line on standard output, at once; raise CommandError where that can't be.
+
+        Inside a transaction what was made is then undone: nobody has seen its identifier.
+        """
+        try:
+            self.stdout.write(text)
+            self.stdout.flush()
+        except OSError as error:  # it is full, or nobody reads it
+            with suppress(OSError):  # Python would try again when it ends
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.stdout.fileno())
+            raise base.CommandError(f"standard output: {error.strerror}") from None
+        except AttributeError:  # what Python makes of one that was closed before it started
+            raise base.CommandError("standard output: is closed") from None
+
+
+def reason(error: Exception) -> str:
+    """Say in one line why the database can't be used: most often it can't be reached, or has no tables yet."""
+    first_line = next(iter(str(error).splitlines()), "")
+    is_missing = getattr(error.__cause__, "sqlstate", None) in MISSING_STATES or MISSING_WORDS.match(first_line)
+    return f"{first_line} (run `manage.py migrate` first)" if is_missing else first_line
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Raise CommandError where FILE can't be opened or read."""
+    try:
+        yield
+    except OSError as error:
+        raise base.CommandError(f"FILE: {name!r}: {error.strerror}") from None
 
 
 def standard_input() -> IO[bytes]:

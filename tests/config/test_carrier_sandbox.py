@@ -52,7 +52,7 @@ def test_a_port_in_use_is_one_clear_line() -> None:
             out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode != 0
     assert out == ""
-    assert re.fullmatch(rf"CommandError: --host 127\.0\.0\.1 --port {port} can't be used: .*in use\n", err)
+    assert re.fullmatch(rf"CommandError: --host '127\.0\.0\.1' --port {port} can't be used: .*in use\n", err)
 
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--port", "-1"), ("--host", "a..b"), ("--port", "x")])

@@ -1,6 +1,7 @@
 """The commands for contracts, sender addresses, keys and reconciliation, as an operator runs them."""
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -252,7 +253,8 @@ def test_the_address_set_by_the_command_is_what_labels_are_sent_from(buyer: Call
     del body["originAddress"]
     assert post(buyer, body).status_code == 201
     assert row().sender == SENDER
-    code, out, err = run_command(SET_ADDRESS, buyer.shop.id, "-", stdin=orjson.dumps(SENDER | {"city": "Nantes"}))
+    marked = BOM_UTF8 + orjson.dumps(SENDER | {"city": "Nantes"})
+    code, out, err = run_command(SET_ADDRESS, buyer.shop.id, "-", stdin=marked)
     assert (code, out) == (0, "")
     buyer.shop.refresh_from_db()
     assert buyer.shop.sender_address == SENDER | {"city": "Nantes"}

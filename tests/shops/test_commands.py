@@ -2,19 +2,33 @@
 
 import json
 import re
+import subprocess
+import sys
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import (
+    CommandError,
+    call_command,
+    execute_from_command_line,
+    get_commands,
+    load_command_class,
+)
+from django.db import connection
 from django.utils import timezone
 
+from labels.models import CarrierContract
+from parcels.models import Parcel
 from shops import tokens
+from shops.commands import Command
 from shops.models import AccessToken, Shop
 from tests.conftest import SEARCH, Caller
-from tests.factories import AccessTokenFactory, ShopFactory
-from tests.processes import run_command
+from tests.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
+from tests.processes import ROOT, environment, run_command
 
 FOUND = SEARCH + "?orderName=1"
 
@@ -89,6 +103,57 @@ def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(
     assert out == ""
     assert len(err.splitlines()) == 1
     assert counts() == before
+
+
+def run_writing_to(output: str, *arguments: str, stdin: bytes = b"") -> tuple[int, str]:
+    """Run a command with its standard output sent elsewhere by the shell; return its exit code and standard error."""
+    command = ["sh", "-c", f'exec "$0" "$@" {output}', sys.executable, "manage.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), input=stdin, capture_output=True, check=False)
+    lines = [line for line in done.stderr.decode().splitlines(keepends=True) if '"service.start"' not in line]
+    return done.returncode, "".join(lines)
+
+
+MAKING: dict[str, tuple[list[str], bytes]] = {
+    "a shop": (["create_shop", "Shop"], b""),
+    "a token": (["create_token", "shop"], b""),
+    "a contract": (
+        ["configure_carrier", "shop", "beta", "--account-number", "842137", "--password-stdin", "--all-products"],
+        b"secret",
+    ),
+    "parcels": (["import_parcels", "shop", "-"], orjson.dumps(ParcelLineFactory())),
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")], ids=["closed", "full"]
+)
+@pytest.mark.parametrize(("arguments", "stdin"), MAKING.values(), ids=MAKING)
+def test_what_nobody_could_be_told_of_is_not_made(
+    transactional_db: None, output: str, why: str, arguments: list[str], stdin: bytes
+) -> None:
+    ShopFactory(id="shop")
+    code, err = run_writing_to(output, *arguments, stdin=stdin)
+    assert (code, err) == (1, f"CommandError: standard output: {why}\n")
+    assert [model.objects.count() for model in (Shop, AccessToken, CarrierContract, Parcel)] == [1, 0, 0, 0]
+
+
+def test_every_command_of_our_own_complains_in_one_line() -> None:
+    own = {"config", "labels", "parcels", "shops"}
+    names = {name: app for name, app in get_commands().items() if app in own and name != "migrate"}
+    assert len(names) >= 15
+    for name, app in names.items():
+        assert isinstance(load_command_class(app, name), Command), name
+
+
+@pytest.mark.parametrize("arguments", [["openapi", "--x"], ["create_shop", "Shop", "more\nof it"]])
+def test_arguments_that_no_command_takes_are_one_line(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["manage.py", *arguments])
+    with pytest.raises(SystemExit):
+        execute_from_command_line(["manage.py", *arguments])
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
 
 
 # --- create_shop ---
@@ -192,6 +257,38 @@ def test_a_database_that_can_not_be_reached_is_one_line_and_a_warning_in_the_log
     assert json.loads(logged)["logger"] == "database.hosts"
     assert said.startswith("CommandError: the database can't be used: ")
     assert "hunter2" not in err
+
+
+def test_a_database_without_tables_is_one_line_that_says_what_to_do(transactional_db: None, tmp_path: Path) -> None:
+    url = environment()["DATABASE_URL"]
+    empty = (
+        f"sqlite:///{tmp_path / 'empty.sqlite3'}"
+        if connection.vendor == "sqlite"
+        else f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3Dnowhere"
+    )
+    code, out, err = run_command("create_shop", "Own", DATABASE_URL=empty)
+    assert (code, out) == (1, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith("CommandError: the database can't be used: ")
+    assert "shops_shop" in err
+    assert err.endswith(" (run `manage.py migrate` first)\n")
+
+
+FILES = {
+    "absent": ("absent.json", "No such file or directory"),
+    "empty": ("", "Is a directory"),
+    "two lines": ("a\nb", "No such file or directory"),
+    "unreadable": ("/proc/self/mem", "Input/output error"),
+}
+
+
+@pytest.mark.parametrize("command", ["set_sender_address", "import_parcels"])
+@pytest.mark.parametrize(("name", "why"), FILES.values(), ids=FILES)
+def test_a_file_that_can_not_be_read_is_one_line(command: str, name: str, why: str, db: None) -> None:
+    shop = ShopFactory()
+    with pytest.raises(CommandError) as caught:
+        call(command, shop.id, name)
+    assert str(caught.value) == f"FILE: {name!r}: {why}"
 
 
 @pytest.mark.parametrize("command", ["set_sender_address", "import_parcels"])

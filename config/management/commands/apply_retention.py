@@ -63,6 +63,6 @@ class Command(commands.Command):
 
     def apply(self, kind: Kind, now: datetime, **how: Any) -> None:
         if kind.days is None:
-            self.stdout.write(f"0 {kind.name} (kept for ever)")
+            self.print(f"0 {kind.name} (kept for ever)")
         else:
-            self.stdout.write(f"{kind.remove(before=now - timedelta(days=kind.days), **how)} {kind.name}")
+            self.print(f"{kind.remove(before=now - timedelta(days=kind.days), **how)} {kind.name}")

@@ -27,4 +27,4 @@ class Command(commands.Command):
         try:
             sandbox.serve(host, port)
         except (OSError, OverflowError, UnicodeError) as error:
-            raise CommandError(f"--host {host} --port {port} can't be used: {error}") from None
+            raise CommandError(f"--host {host!r} --port {port} can't be used: {error}") from None

@@ -45,7 +45,7 @@ class Command(commands.Command):
             else erase(parcels, labels)
         )
         for count, what in zip(counts, ("parcels", "labels", "PDFs"), strict=True):
-            self.stdout.write(f"{count} {what}")
+            self.print(f"{count} {what}")
 
 
 def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:

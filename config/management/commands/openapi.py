@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from config.openapi.document import as_yaml, generate
 from config.openapi.views import FILE
+from shops import commands
 
 
-class Command(BaseCommand):
+class Command(commands.Command):
     """``openapi``."""
 
     help = "Write config/openapi/openapi.yaml from the code."

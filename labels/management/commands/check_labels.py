@@ -27,7 +27,7 @@ class Command(commands.Command):
         found: Counter[str] = Counter()
         try:
             for finding in check(since):
-                self.stdout.write(f"{finding.kind}: {finding.what}")
+                self.print(f"{finding.kind}: {finding.what}")
                 found[finding.kind] += 1
         except StorageError as error:
             raise CommandError(f"the storage can't be reached ({error})") from None

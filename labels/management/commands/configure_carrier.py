@@ -62,7 +62,7 @@ class Command(commands.Command):
                 setattr(contract, name, value)
             contract.set_secret(password=password, api_key=api_key)
             contract.save()
-        self.stdout.write(contract.id)
+            self.print(contract.id)
 
 
 def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
@@ -116,7 +116,7 @@ def read_secret(options: dict[str, Any]) -> tuple[str, str]:
     """Password and API key, one of them empty; raise CommandError."""
     try:
         secret = commands.standard_input().readline().decode().strip("\r\n")
-    except UnicodeDecodeError:
+    except (OSError, UnicodeDecodeError):
         secret = ""
     if not secret.strip() or len(secret) > MAX_SECRET_LENGTH or not secret.isprintable():
         raise CommandError("standard input: needs the secret, in one line")

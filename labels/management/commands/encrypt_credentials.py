@@ -25,4 +25,4 @@ class Command(commands.Command):
                     raise CommandError(f"{error}; nothing was changed") from None
                 contract.encrypted_credentials = encrypt(secret, row_id=contract.id)
                 contract.save(update_fields=["encrypted_credentials"])
-        self.stdout.write(str(len(contracts)))
+            self.print(str(len(contracts)))

@@ -15,4 +15,4 @@ class Command(commands.Command):
         states = reconcile()
         for state, count in sorted(states.items()):
             self.stderr.write(f"{count} {state}")
-        self.stdout.write(str(states.total()))
+        self.print(str(states.total()))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from tqdm import tqdm
 
 from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
@@ -30,14 +31,14 @@ class Command(commands.Command):
         if not Shop.objects.filter(id=options["shop_id"]).exists():
             raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}")
         run = ParcelImport(shop_id=options["shop_id"], report=self.report, is_strict=not options["skip_invalid"])
-        with open_input(options["file"]) as file:
-            try:
-                count = run.run(with_progress(file))
-            except NothingImportedError:
-                raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
+        try:
+            with open_input(options["file"]) as file, transaction.atomic():
+                count = run.run(with_progress(file, options["file"]))
+                self.print(str(count))
+        except NothingImportedError:
+            raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None
         if run.bad:
             self.stderr.write(f"{run.bad} bad line{'s' * (run.bad != 1)} left out")
-        self.stdout.write(str(count))
 
     def report(self, number: int, reason: str) -> None:
         with tqdm.external_write_mode(file=sys.stderr):
@@ -50,18 +51,16 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
     if name == "-":
         yield commands.standard_input()
         return
-    try:
+    with commands.reading(name):
         file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening is guarded
-    except OSError as error:
-        raise CommandError(f"FILE: {name}: {error.strerror}") from None
     with file:
         yield file
 
 
-def with_progress(file: IO[bytes]) -> Iterator[Line]:
-    """Pass the lines on, with a bar on a terminal: of bytes, and of the whole where it is known."""
-    size = Path(file.name).stat().st_size if file.name != "<stdin>" else None
-    with tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr) as bar:
+def with_progress(file: IO[bytes], name: str) -> Iterator[Line]:
+    """Pass the lines on, with a bar on a terminal: of bytes, and of the whole where it is known; raise CommandError."""
+    size = Path(name).stat().st_size if name != "-" else None
+    with tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr) as bar, commands.reading(name):
         for line in read_lines(file):
             bar.update(len(line[1]))
             yield line

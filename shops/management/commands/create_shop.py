@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from shops import commands
 from shops.models import Shop, identifier
@@ -30,5 +31,6 @@ class Command(commands.Command):
         except ValidationError as error:
             faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(" ".join(faults)) from error
-        shop.save(force_insert=True)
-        self.stdout.write(shop.id)
+        with transaction.atomic():
+            shop.save(force_insert=True)
+            self.print(shop.id)

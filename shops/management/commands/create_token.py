@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 
 from shops import commands
@@ -33,6 +34,7 @@ class Command(commands.Command):
         except Shop.DoesNotExist:
             raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}") from None
         expires_at = timezone.now() + timedelta(days=days) if days else None
-        token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)
-        self.stderr.write(f"Token {token.id} of shop {shop.id}. Keep what follows; it is not shown again.")
-        self.stdout.write(secret)
+        with transaction.atomic():
+            token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)
+            self.print(secret)
+        self.stderr.write(f"That is token {token.id} of shop {shop.id}. Keep it; it is not shown again.")

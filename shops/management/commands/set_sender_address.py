@@ -1,5 +1,6 @@
 """Sets a shop's own sender address."""
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,10 @@ class Command(commands.Command):
 
 def read_address(name: str) -> dict[str, str]:
     """Read and validate the address; raise CommandError."""
-    try:
+    with commands.reading(name):
         content = commands.standard_input().read() if name == "-" else Path(name).read_bytes()
-        serializer = AddressSerializer(data=orjson.loads(content))
-    except OSError as error:
-        raise CommandError(f"FILE: {name}: {error.strerror}") from None
+    try:
+        serializer = AddressSerializer(data=orjson.loads(content.removeprefix(BOM_UTF8)))
     except orjson.JSONDecodeError as error:
         raise CommandError(f"FILE: is not valid JSON: {error}") from None
     if not serializer.is_valid():
