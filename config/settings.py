@@ -24,12 +24,14 @@ env = Env()
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
     SECRET_KEY = env.str("SECRET_KEY", values.FIRST_LOOK_SECRET_KEY)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=values.host_names)
+    ALLOWED_HOSTS = env.list(
+        "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip, validate=values.host_names
+    )
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=values.secret)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", validate=values.host_names)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=values.host_names)
 # What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], validate=values.secrets)
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=values.secrets)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=values.count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
@@ -192,9 +194,11 @@ LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=values.above_zero)
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=values.above_zero)
 
 if DEBUG:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", [values.FIRST_LOOK_CREDENTIALS_KEY], validate=values.fernet_keys)
+    CREDENTIALS_KEYS = env.list(
+        "CREDENTIALS_KEYS", [values.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=values.fernet_keys
+    )
 else:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", validate=values.own_fernet_keys)
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=values.own_fernet_keys)
 STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=values.base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=values.BUCKET)

@@ -1,11 +1,11 @@
 """What the values of settings must look like: a check raises ValidationError, which names the need, never the value."""
 
 import re
-from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from environs import ValidationError, validate
 
+from shops.hosts import is_http_url
 from shops.sentinel import Pool
 
 # Keys for a first look on one's own machine, which everybody knows.
@@ -45,12 +45,13 @@ def redis_url(value: str) -> None:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
 
 
+MAX_PERIOD_S = 31 * 86_400
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
 
 
 def rate(value: str) -> None:
-    if not RATE.fullmatch(value):
-        raise ValidationError("needs COUNT/PERIOD, such as 100/60s")
+    if not RATE.fullmatch(value) or parse_rate(value)[1] > MAX_PERIOD_S:
+        raise ValidationError("needs COUNT/PERIOD, such as 100/60s, the period at most 31 days")
 
 
 def parse_rate(value: str) -> tuple[int, int]:
@@ -60,12 +61,7 @@ def parse_rate(value: str) -> tuple[int, int]:
 
 
 def http_url(value: str) -> None:
-    try:
-        parts = urlsplit(value)
-        is_known = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_known = False
-    if not is_known or not re.fullmatch(r"[!-~]+", value) or "#" in value:
+    if not is_http_url(value) or not value.isascii() or "#" in value:
         raise ValidationError("needs an http or https URL")
 
 
@@ -101,8 +97,8 @@ def own_fernet_keys(values: list[str]) -> None:
 
 
 def count(value: int) -> None:
-    if value < 0:
-        raise ValidationError("needs 0 or more")
+    if not 0 <= value <= 100:  # noqa: PLR2004 - more than anybody has in a row
+        raise ValidationError("needs 0 to 100")
 
 
 def whole_days(value: int | None) -> None:

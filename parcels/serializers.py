@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from django.core.exceptions import ValidationError as InvalidValue
-from django.core.validators import URLValidator
 from rest_framework import serializers
 
 from parcels.fields import JSONTextField
 from parcels.models import MAX_KEY_LENGTH, Parcel, TrackingStatus
+from shops.hosts import is_http_url
 from shops.strict import (
     AnyField,
     ArrayField,
@@ -72,14 +71,10 @@ class PatternField(StringField):
 class UrlField(StringField):
     """An http or https URL."""
 
-    is_url = URLValidator(schemes=["http", "https"])
-
     def to_internal_value(self, data: Any) -> str:
         url = super().to_internal_value(data)
-        try:
-            self.is_url(url)
-        except InvalidValue:
-            raise serializers.ValidationError("must be an http or https URL.") from None
+        if not is_http_url(url):
+            raise serializers.ValidationError("must be an http or https URL.")
         return url
 
 
@@ -224,10 +219,14 @@ class ImportedParcelSerializer(ParcelSerializer):
 
     customerEmail = nullable(StringField, source="customer_email", max_length=320)
     customerLocale = nullable(StringField, source="customer_locale", max_length=64)
-    previousEmails = ListOfField(source="previous_emails", child=StringField(), default=list)
+    previousEmails = ListOfField(source="previous_emails", child=StringField(), allow_null=True, default=list)
     giftConfig = nullable(AnyField, source="gift_config")
-    crossSellRecommendations = ArrayField(source="cross_sell_recommendations", default=list)
+    crossSellRecommendations = ArrayField(source="cross_sell_recommendations", allow_null=True, default=list)
     webTemplate = nullable(StringField, source="web_template", max_length=MAX_KEY_LENGTH)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Take null for an empty list."""
+        return attrs | {name: attrs[name] or [] for name in ("previous_emails", "cross_sell_recommendations")}
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return sorted(events, key=lambda event: event["createdAt"], reverse=True)

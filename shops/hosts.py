@@ -1,6 +1,7 @@
-"""Hosts as settings name them: ``NAME:PORT``, ``192.0.2.1``, ``[2001:db8::1]:5432``."""
+"""Hosts as settings name them, ``NAME:PORT``, ``192.0.2.1``, ``[2001:db8::1]:5432``, and URLs with one."""
 
 import re
+from urllib.parse import urlsplit
 
 HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 
@@ -12,3 +13,14 @@ def split_host(text: str, default_port: int) -> tuple[str, int]:
     if not host or not 0 < port < 2**16:
         raise ValueError("a host needs a name and may have a port")
     return host["ipv6"] or host["name"], port
+
+
+def is_http_url(text: str) -> bool:
+    """Tell whether it is an http or https URL with a host, and free of blanks and control characters."""
+    if re.search(r"[\s\x00-\x1f\x7f-\x9f]", text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address; a port above 65535, or one that is no number
+        return False

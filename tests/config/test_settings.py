@@ -15,10 +15,11 @@ from tests.services import ENVIRONMENT, SETTINGS
 ROOT = Path(__file__).parent.parent.parent
 SETTINGS_FILE = ROOT / "config" / "settings.py"
 SECRET_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+KEY = ENVIRONMENT["CREDENTIALS_KEYS"]
 # All that is needed to start as in production.
 PRODUCTION = {
     "SECRET_KEY": SECRET_KEY,
-    "CREDENTIALS_KEYS": ENVIRONMENT["CREDENTIALS_KEYS"],
+    "CREDENTIALS_KEYS": KEY,
     "ALLOWED_HOSTS": "api.example.com",
     "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
@@ -96,12 +97,14 @@ BAD: dict[str, list[str | None]] = {
         "100 / 60s",
         "100/60s\n",
         "\u0661/60s",
+        "100/32d",
+        "100/99999d",
     ],
-    "TRUSTED_PROXIES": ["", "-1", "1.5", "one", "10.0.0.1"],
+    "TRUSTED_PROXIES": ["", "-1", "101", "99999999999999999999", "1.5", "one", "10.0.0.1"],
     "HTTPS": ["", "maybe", "2"],
     "DEBUG": ["", "maybe", "2"],
     "LOG_FORMAT": ["", "xml", "JSON"],
-    "CREDENTIALS_KEYS": [None, "", "hunter2", f"{ENVIRONMENT['CREDENTIALS_KEYS']},hunter2", "x" * 44, PUBLIC_KEY],
+    "CREDENTIALS_KEYS": [None, "", "hunter2", f"{KEY},hunter2", "x" * 44, PUBLIC_KEY],
     "ALPHA_URL": [
         "",
         "hunter2",
@@ -215,7 +218,11 @@ def test_https_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "setting", "expected"),
     [
         ("ALLOWED_HOSTS", "a.example,.b.example,[::1]", "ALLOWED_HOSTS", ["a.example", ".b.example", "[::1]"]),
+        ("ALLOWED_HOSTS", " a.example, b.example ", "ALLOWED_HOSTS", ["a.example", "b.example"]),
+        ("SECRET_KEY_FALLBACKS", f"{SECRET_KEY}, {SECRET_KEY}", "SECRET_KEY_FALLBACKS", [SECRET_KEY] * 2),
+        ("CREDENTIALS_KEYS", f"{KEY}, {KEY}", "CREDENTIALS_KEYS", [KEY] * 2),
         ("RATE_LIMIT", "1/s", "RATE_LIMIT", (1, 1)),
+        ("RATE_LIMIT", "5/31d", "RATE_LIMIT", (5, 31 * 86_400)),
         ("RATE_LIMIT", "5000/h", "RATE_LIMIT", (5000, 3600)),
         ("RATE_LIMIT", "20/2m", "RATE_LIMIT", (20, 120)),
         ("TRUSTED_PROXIES", "2", "TRUSTED_PROXIES", 2),

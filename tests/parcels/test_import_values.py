@@ -6,8 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
+from parcels.models import Parcel
 from tests.conftest import Caller
 from tests.factories import (
+    INTERNAL_FIELDS,
     PUBLIC_FIELDS,
     DestinationFactory,
     EventFactory,
@@ -65,7 +67,10 @@ WRONG_PARTS: list[tuple[str, str, Any]] = [
     *of_part("lineItems[0]", "price", None, "9.95", True),
     *(
         ("lineItems[0]", "imageUrl", value)
-        for value in (None, "", "no url", "javascript:alert(1)", "ftp://a.example/b", 1)
+        for value in (
+            *(None, "", "no url", "javascript:alert(1)", "ftp://a.example/b", 1, "http:///path", "//a.example/b"),
+            *("http://a b/", "http://a.example/\n", "http://a.example/\x7f", "http://[::1/", "http://a.example:port/"),
+        )
     ),
     *of_part("lineItems[0]", "sku", None, 1),
     *of_part("events[0]", "status", None, "", "LOST", 1),
@@ -114,6 +119,31 @@ def test_what_is_held_internally_may_be_left_out(own: Caller) -> None:
     parcel = {name: value for name, value in ParcelLineFactory().items() if name in PUBLIC_FIELDS}
     assert import_lines(own.shop, [orjson.dumps(parcel)]) == 1
     assert own.look_up(parcel["trackingId"]).json() == {"shopId": "own"} | parcel
+
+
+def test_what_is_held_internally_may_be_null(own: Caller) -> None:
+    import_lines(own.shop, [orjson.dumps(ParcelLineFactory() | dict.fromkeys(INTERNAL_FIELDS))])
+    parcel = Parcel.objects.get()
+    assert (parcel.previous_emails, parcel.cross_sell_recommendations) == ([], [])
+    assert (parcel.customer_email, parcel.customer_locale, parcel.gift_config, parcel.web_template) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "http://x/y",
+            "https://img_1.example.com/a.jpg",
+            "http://localhost:8080/a",
+            "HTTPS://a.example",
+            "http://[::1]",
+        ),
+        *("https://a.example/é?b=1#c", "https://u:p@a.example/(1),[2].jpg", "http://192.0.2.1/"),
+    ],
+)
+def test_any_http_url_is_a_picture(url: str, own: Caller) -> None:
+    parcel = import_parcel(own.shop, lineItems=[LineItemFactory(imageUrl=url)])
+    assert own.look_up(parcel["trackingId"]).json()["lineItems"][0]["imageUrl"] == url
 
 
 @pytest.mark.parametrize(
