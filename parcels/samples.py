@@ -11,14 +11,16 @@ DAY_MS = 24 * HOUR_MS
 
 Place = tuple[str, str, str, str, str, str, float, float, str]
 PLACES: list[Place] = [
-    # city, zip, province, its code, country, its code, latitude, longitude, phone prefix
-    ("Paris", "75011", "Île-de-France", "IDF", "France", "FR", 48.8594, 2.3765, "+336"),
-    ("Brest", "29200", "Bretagne", "BRE", "France", "FR", 48.3904, -4.4861, "+337"),
-    ("Lyon", "69007", "Auvergne-Rhône-Alpes", "ARA", "France", "FR", 45.7480, 4.8467, "+336"),
-    ("Saint-Denis", "97400", "La Réunion", "974", "La Réunion", "RE", -20.8789, 55.4481, "+262692"),
-    ("Köln", "50667", "Nordrhein-Westfalen", "NW", "Deutschland", "DE", 50.9384, 6.9570, "+49151"),
-    ("Liège", "4000", "Wallonie", "WAL", "Belgique", "BE", 50.6451, 5.5734, "+32470"),
+    # city, zip, province, its code, country, its code, latitude, longitude, phone numbers with # for any digit
+    ("Paris", "75011", "Île-de-France", "IDF", "France", "FR", 48.8594, 2.3765, "+3361#######"),
+    ("Brest", "29200", "Bretagne", "BRE", "France", "FR", 48.3904, -4.4861, "+3361#######"),
+    ("Lyon", "69007", "Auvergne-Rhône-Alpes", "ARA", "France", "FR", 45.7480, 4.8467, "+3361#######"),
+    ("Saint-Denis", "97400", "La Réunion", "974", "La Réunion", "RE", -20.8789, 55.4481, "+262692######"),
+    ("Köln", "50667", "Nordrhein-Westfalen", "NW", "Deutschland", "DE", 50.9384, 6.9570, "+49151########"),
+    ("Liège", "4000", "Wallonie", "WAL", "Belgique", "BE", 50.6451, 5.5734, "+32470######"),
 ]
+# Who placed seven orders in a row: customers 0 to 3, the next four the next seven, and so on.
+CUSTOMERS_OF_ORDERS = (0, 0, 0, 1, 2, 2, 3)
 FIRST_NAMES = ["Agnès", "Théo", "Łukasz", "Zoë", "Jürgen", "Inès", "Noël", "Chloé", "Søren", "Maëlle"]
 LAST_NAMES = ["Bœuf", "Martin", "Müller", "De La Tour", "Nguyễn", "Lefèvre", "Straße", "García", "Durand", "Öztürk"]
 STREETS = ["boulevard Voltaire", "impasse des Œillets", "rue de l'Église", "Hauptstraße", "quai du Général-de-Gaulle"]
@@ -82,8 +84,14 @@ def sample_parcels(count: int, *, now_ms: int, prefix: str = "P") -> Iterator[di
 
 
 def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
-    """Make one parcel; its tracking number and its customer follow from `index`, the rest from a seed."""
+    """Make one parcel; its tracking number and its customer follow from `index`, the rest from a seed.
+
+    Two parcels are an order. All that a customer ordered goes to the same person at the same address.
+    """
     rng = random.Random(f"{prefix}{index}")  # noqa: S311 - nothing here is secret
+    order = index // 2
+    customer = order // 7 * 4 + CUSTOMERS_OF_ORDERS[order % 7]
+    person = random.Random(f"{prefix}customer{customer}")  # noqa: S311 - nor here
     carrier = rng.choice(["alpha", "beta"])
     product = rng.choice([*PRODUCTS[carrier], None])
     created_at = now_ms - rng.randrange(1, 20) * DAY_MS - rng.randrange(DAY_MS)
@@ -95,7 +103,7 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
     return {
         "id": f"{prefix}{index:08d}",
         "orderId": f"{5_400_000_000 + index}",
-        "orderNumber": f"#{1000 + index // 2}",
+        "orderNumber": f"#{1000 + order}",
         "trackingId": numbers[0],
         "trackingNumbers": numbers,
         "carrierCode": carrier,
@@ -117,12 +125,12 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "endDepositDate": last["createdAt"] + 14 * DAY_MS
         if last["status"] == TrackingStatus.WAITING_FOR_PICKUP
         else None,
-        "destination": sample_destination(rng, is_pickup_point=product in {"relais", "beta_point_retrait_france"}),
+        "destination": sample_destination(person, is_pickup_point=product in {"relais", "beta_point_retrait_france"}),
         "lineItems": [sample_item(rng, index, position) for position in range(rng.choice([1, 1, 2, 3]))],
         "events": events,
         "createdAt": created_at,
         "updatedAt": last["createdAt"],
-        "customerEmail": f"customer+{index // 60}@example.com",
+        "customerEmail": f"customer+{customer}@example.com",
         "customerLocale": "fr-FR",
         "previousEmails": [],
         "giftConfig": None,
@@ -171,7 +179,7 @@ def sample_destination(rng: random.Random, *, is_pickup_point: bool) -> dict[str
         "provinceCode": province_code,
         "country": country,
         "countryCode": country_code,
-        "phone": f"{phone}{rng.randrange(10**7, 10**8)}",
+        "phone": "".join(str(rng.randrange(10)) if char == "#" else char for char in phone),
         "latitude": round(latitude + rng.random() / 50, 6),
         "longitude": round(longitude + rng.random() / 50, 6),
         "isPickupPoint": is_pickup_point,
