@@ -10,8 +10,9 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 
 .PHONY: demo test lint contract openapi bench load drill lock clean
 
+# By env and not by a shell, which would keep a SIGTERM from make to itself.
 demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
-	@DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
+	@env DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
 test: .venv/.dev .venv-s3/.done .venv-clients/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \

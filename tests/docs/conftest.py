@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,6 +88,20 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
                 )
             finally:
                 process.terminate()
+
+
+@pytest.fixture(params=["curl", "stand-in"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where programs are found, with the system's curl, or with ours where there may be none."""
+    if request.param == "curl":
+        if shutil.which("curl") is None:
+            pytest.skip("there is no curl here; the stand-in runs the same lines")
+        return os.environ["PATH"]
+    script = tmp_path / "bin" / "curl"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("curl.py")}" "$@"\n')
+    script.chmod(stat.S_IRWXU)
+    return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def read_until_ready(process: "subprocess.Popen[bytes]") -> str:

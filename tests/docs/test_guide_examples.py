@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 import threading
@@ -65,20 +64,6 @@ class Reader:
             check=False,
         )
         return process.stdout if process.returncode == 0 else f"{process.stdout}{process.stderr}"
-
-
-@pytest.fixture(params=["curl", "stand-in"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where programs are found, with the system's curl, or with ours where there may be none."""
-    if request.param == "curl":
-        if shutil.which("curl") is None:
-            pytest.skip("there is no curl here; the stand-in runs the same lines")
-        return os.environ["PATH"]
-    script = tmp_path / "bin" / "curl"
-    script.parent.mkdir()
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("curl.py")}" "$@"\n')
-    script.chmod(stat.S_IRWXU)
-    return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def limited_token(demo: Demo) -> str:

@@ -58,7 +58,11 @@ class Command(commands.Command):
         except ServingError as error:
             raise CommandError(str(error)) from None
         url = f"http://{HOST}:{port}"
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for signum in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs in its background deaf to the first
+            signal.signal(signum, signal.default_int_handler)
+        if not settings.DEBUG:
+            name = connection.settings_dict["NAME"]
+            self.stderr.write(f"DEBUG is off: sample data, and a superuser `demo`, are put into the database {name!r}.")
         with ExitStack() as stack:
             try:
                 stack.enter_context(single_instance())
@@ -71,12 +75,11 @@ class Command(commands.Command):
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
                 write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
-                self.stdout.write(guide(url, token, parcel))
-                self.stdout.write(addresses(url, password, sandbox.url, options["collection"]))
-                self.stdout.flush()
+                self.print(guide(url, token, parcel))
+                self.print(addresses(url, password, sandbox.url, options["collection"]))
                 server.wait()
             except KeyboardInterrupt:
-                self.stdout.write("\nThe demonstration has ended.")
+                self.print("\nThe demonstration has ended.")
 
 
 @contextmanager
@@ -105,7 +108,7 @@ def seed_parcels() -> dict[str, Any]:
 def seed_contracts() -> None:
     """Give the shop an address to send from, and contracts that the sandbox accepts."""
     Shop.objects.filter(id=SHOP_ID).update(sender_address=examples.SENDER)
-    for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "sandbox")):
+    for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "demo-255562")):
         contract, _ = CarrierContract.objects.get_or_create(shop_id=SHOP_ID, carrier_code=carrier)
         contract.account_number = account_number
         contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
@@ -134,6 +137,8 @@ def fresh_password() -> str:
 def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
     """Start the service as a process of its own, which a Ctrl-C in the terminal does not reach before us."""
     environment = os.environ | {
+        "ALLOWED_HOSTS": ",".join([HOST, *settings.ALLOWED_HOSTS]),
+        "HTTPS": "0",
         "ALPHA_URL": sandbox.alpha_url,
         "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
         "BETA_URL": sandbox.beta_url,
@@ -163,10 +168,13 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
 
 
 def buy_label(url: str, token: str) -> str:
-    """Buy a label that is there to be fetched; return its id."""
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = requests.post(f"{url}/public/v1/tracking/shipments", json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
-    label = answer.json()
+    """Buy a label that is there to be fetched; return its id. Raise CommandError."""
+    endpoint, headers = f"{url}/public/v1/tracking/shipments", {"Authorization": f"Bearer {token}"}
+    try:
+        answer = requests.post(endpoint, json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
+        label = answer.json()
+    except requests.RequestException as error:
+        raise CommandError(f"the service at {url} does not answer as it should: {type(error).__name__}") from None
     if answer.status_code != HTTPStatus.CREATED:
         raise CommandError(f"the sample label was not bought: {label['message']}")
     return str(label["id"])
@@ -203,14 +211,17 @@ The service is running at {url}. Paste these into another terminal:
     '{url}/public/v1/tracking/search?email={email}'
 
   # buy a label at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
-  LABEL=$(curl -s -X POST -H 'Authorization: Bearer {token}' \\
+  ANSWER=$(curl -s -X POST -H 'Authorization: Bearer {token}' \\
     -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
     -d '{order}' \\
-    '{url}/public/v1/tracking/shipments' | tee /dev/stderr | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+    '{url}/public/v1/tracking/shipments')
+  printf '%s\\n' "$ANSWER"
+  LABEL=$(printf %s "$ANSWER" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
 
   # fetch it again, and its PDF from the signed URL
-  curl -s -H 'Authorization: Bearer {token}' "{url}/public/v1/tracking/shipments/$LABEL" |
-    tee /dev/stderr | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' | xargs curl -so label.pdf"""
+  ANSWER=$(curl -s -H 'Authorization: Bearer {token}' "{url}/public/v1/tracking/shipments/$LABEL")
+  printf '%s\\n' "$ANSWER"
+  curl -s "$(printf %s "$ANSWER" | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/')" > label.pdf"""
 
 
 def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:

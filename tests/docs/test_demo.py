@@ -1,0 +1,84 @@
+"""The demonstration itself: what it prints can be pasted, and it ends when it is told to."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import requests
+from django.core.management import CommandError
+
+from config.management.commands.demo import buy_label, seed_contracts
+from labels.models import CarrierContract
+from tests.docs.conftest import Demo, read_until_ready
+from tests.factories import ShopFactory
+from tests.processes import ROOT, free_port
+from tests.services import ENVIRONMENT
+
+TIMEOUT_S = 60
+STARTED_DEAF = ["sh", "-c", """trap '' INT; exec "$0" "$@" """, sys.executable, "manage.py", "demo"]
+
+
+@pytest.mark.parametrize("path", ["stand-in"], indirect=True)
+def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_path: Path, path: str) -> None:
+    lines = demo.printed.partition("terminal:\n")[2].partition("What else")[0]
+    with (tmp_path / "log").open("wb") as log:
+        subprocess.run(
+            ["sh", "-euc", dedent(lines)],
+            cwd=tmp_path,
+            env={"PATH": path, "PYTHONUTF8": "1"},
+            stdout=log,
+            stderr=log,
+            timeout=TIMEOUT_S,
+            check=True,
+        )
+    output = (tmp_path / "log").read_text()
+    assert output.startswith('{"id":"')  # nothing wrote over it
+    assert output.count('"labelUrl":"') == 2
+    assert '"message":' not in output
+    assert (tmp_path / "label.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: Path) -> None:
+    """A shell that is no terminal's starts what runs in its background with SIGINT ignored."""
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "HTTPS"} | {
+        "ALLOWED_HOSTS": "api.example.com",
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'demo.sqlite3'}",
+        "LABELS_DIR": str(tmp_path / "labels"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    arguments = ["--port", str(free_port()), "--collection", str(tmp_path / "parcels.http")]
+    with (
+        (tmp_path / "log").open("wb") as log,
+        subprocess.Popen(
+            [*STARTED_DEAF, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log
+        ) as process,
+    ):
+        try:
+            url = re.findall(r"running at (\S+)\.", read_until_ready(process))[0]
+            assert requests.get(f"{url}/livez", timeout=TIMEOUT_S).status_code == 200
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=TIMEOUT_S)
+        finally:
+            process.kill()
+    assert (process.returncode, out.decode().strip()) == (0, "The demonstration has ended.")
+    assert (tmp_path / "log").read_text().startswith("DEBUG is off: ")
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"{url}/livez", timeout=TIMEOUT_S)
+
+
+def test_a_service_that_does_not_answer_is_one_line() -> None:
+    with pytest.raises(CommandError, match=r"^the service at \S+ does not answer as it should: ConnectionError$"):
+        buy_label(f"http://127.0.0.1:{free_port()}", "token")
+
+
+def test_no_password_is_a_word_of_the_carriers(db: None) -> None:
+    """It would be blanked out of what they say."""
+    ShopFactory(id="demo")
+    seed_contracts()
+    passwords = [contract.credentials.password for contract in CarrierContract.objects.all()]
+    assert len(passwords) == 2
+    assert all(re.search(r"\d{6}", password) for password in passwords)
