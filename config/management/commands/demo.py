@@ -211,17 +211,17 @@ The service is running at {url}. Paste these into another terminal:
     '{url}/public/v1/tracking/search?email={email}'
 
   # buy a label at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
-  ANSWER=$(curl -s -X POST -H 'Authorization: Bearer {token}' \\
+  curl -s -X POST -H 'Authorization: Bearer {token}' \\
     -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
     -d '{order}' \\
-    '{url}/public/v1/tracking/shipments')
-  printf '%s\\n' "$ANSWER"
-  LABEL=$(printf %s "$ANSWER" | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+    '{url}/public/v1/tracking/shipments' | tee label.json
 
-  # fetch it again, and its PDF from the signed URL
-  ANSWER=$(curl -s -H 'Authorization: Bearer {token}' "{url}/public/v1/tracking/shipments/$LABEL")
-  printf '%s\\n' "$ANSWER"
-  curl -s "$(printf %s "$ANSWER" | sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/')" > label.pdf"""
+  # fetch it again, with a fresh URL for the PDF
+  curl -s -H 'Authorization: Bearer {token}' \\
+    "{url}/public/v1/tracking/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
+
+  # the PDF
+  curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""
 
 
 def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:
