@@ -39,8 +39,6 @@ from labels.persistence import DATABASE_ERRORS, patience_end, persistently
 from labels.shipments import shipment
 from labels.slots import NoSlotError, slots
 
-# A repeated request that only has to store the PDF waits this long for a slot.
-SLOT_PATIENCE_S = 0.5
 logger = logging.getLogger("labels.purchase")
 
 
@@ -121,7 +119,7 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 def finish_again(label: ShippingLabel) -> ShippingLabel:
     """Finish a label that waits for the storage, within a slot; raise LabelError."""
     try:
-        with slots.hold(label.carrier_code, wait_s=SLOT_PATIENCE_S):
+        with slots.hold(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
             return latest if latest.state == LabelState.GENERATED else finish(latest)
     except NoSlotError:

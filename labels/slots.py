@@ -3,9 +3,12 @@
 A request that hangs, at a carrier or at the storage, keeps a thread of its server. Its slot is taken before anything
 is written and held until the label is stored. So label requests never hang in more threads than there are slots, and
 any thread more than that is there for look-ups, whatever hangs.
+
+A burst waits a moment for the slots of a carrier that is prompt. One that is silent is not waited for.
 """
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -14,9 +17,12 @@ from django.conf import settings
 
 from carriers import CARRIERS
 
+# A slot is waited for so long, and only until this long after one of the carrier's was last taken or given back.
+PATIENCE_S = 1.0
+
 
 class NoSlotError(Exception):
-    """No slot is free; tells whether a purchase with the same key holds one."""
+    """No slot is free, or a purchase with the same key holds one, which `is_key_at_work` tells."""
 
     def __init__(self, *, is_key_at_work: bool) -> None:
         super().__init__()
@@ -26,50 +32,62 @@ class NoSlotError(Exception):
 class Slots:
     """CARRIER_CONCURRENCY slots for each carrier, so that one that hangs leaves the other its own.
 
-    Whoever waits for a slot keeps a thread as well: in all no more wait and work than there are slots.
+    Whoever waits for a slot keeps a thread as well: no more may wait than there are slots.
     """
 
     def __init__(self) -> None:
         self._keys: dict[str, list[Hashable]] = defaultdict(list)  # of those at work, by carrier
+        self._moved_at: dict[str, float] = defaultdict(float)  # when a carrier's slots last changed hands
         self._waiting = 0
         self._changed = threading.Condition()
 
     @contextmanager
-    def hold(self, carrier_code: str, *, key: Hashable = None, wait_s: float = 0.0) -> Iterator[None]:
-        """Hold a slot while the block runs; raise NoSlotError if none is free within `wait_s`."""
+    def hold(self, carrier_code: str, *, key: Hashable = None) -> Iterator[None]:
+        """Hold a slot while the block runs; raise NoSlotError, within PATIENCE_S at the latest."""
         with self._changed:
-            if not self._has_room() or not (self._is_free(carrier_code) or self._wait(carrier_code, wait_s)):
-                raise NoSlotError(is_key_at_work=self._is_at_work(key))
+            if not self._is_settled(carrier_code, key) and self._waiting < settings.CARRIER_CONCURRENCY * len(CARRIERS):
+                self._wait(carrier_code, key)
+            is_key_at_work = self._is_at_work(key)
+            if is_key_at_work or not self._is_free(carrier_code):
+                raise NoSlotError(is_key_at_work=is_key_at_work)
             self._keys[carrier_code].append(key)
+            self._note_move(carrier_code)
         try:
             yield
         finally:
             with self._changed:
                 self._keys[carrier_code].remove(key)
-                self._changed.notify_all()
+                self._note_move(carrier_code)
 
     @property
     def taken(self) -> int:
-        """How many label requests are at work or wait, each in a thread in which it may hang."""
+        """How many label requests are at work or wait, each in a thread."""
         return sum(map(len, self._keys.values())) + self._waiting
 
-    def _has_room(self) -> bool:
-        return self.taken < settings.CARRIER_CONCURRENCY * len(CARRIERS)
+    def _is_settled(self, carrier_code: str, key: Hashable) -> bool:
+        return self._is_free(carrier_code) or self._is_at_work(key)
 
     def _is_free(self, carrier_code: str) -> bool:
         return len(self._keys[carrier_code]) < settings.CARRIER_CONCURRENCY
 
-    def _wait(self, carrier_code: str, wait_s: float) -> bool:
-        if not wait_s:
-            return False
-        self._waiting += 1
-        try:
-            return self._changed.wait_for(lambda: self._is_free(carrier_code), wait_s)
-        finally:
-            self._waiting -= 1
-
     def _is_at_work(self, key: Hashable) -> bool:
         return key is not None and any(key in keys for keys in self._keys.values())
+
+    def _note_move(self, carrier_code: str) -> None:
+        self._moved_at[carrier_code] = time.monotonic()
+        self._changed.notify_all()
+
+    def _wait(self, carrier_code: str, key: Hashable) -> None:
+        ends_at = time.monotonic() + PATIENCE_S
+        self._waiting += 1
+        try:
+            while not self._is_settled(carrier_code, key):
+                remaining_s = min(ends_at, self._moved_at[carrier_code] + PATIENCE_S) - time.monotonic()
+                if remaining_s <= 0:
+                    break
+                self._changed.wait(remaining_s)
+        finally:
+            self._waiting -= 1
 
 
 slots = Slots()

@@ -16,7 +16,7 @@ from pytest_django.fixtures import Settings
 
 from labels import decisions, purchase, storage
 from labels.models import LabelState, ShippingLabel
-from labels.slots import NoSlotError, Slots, slots
+from labels.slots import PATIENCE_S, NoSlotError, Slots, slots
 from tests.conftest import Caller, Response
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
@@ -27,8 +27,10 @@ DEADLINE_S = 60
 
 
 @pytest.fixture
-def one_slot(settings: Settings) -> None:
+def one_slot(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each carrier, which nobody waits for unless the test says so."""
     settings.CARRIER_CONCURRENCY = 1
+    monkeypatch.setattr("labels.slots.PATIENCE_S", 0.0)
 
 
 @contextmanager
@@ -188,7 +190,6 @@ def test_a_label_that_waits_for_the_storage_waits_for_a_slot_only_shortly(
         response = post(buyer, order(), key=KEY)
     assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
     assert int(response["Retry-After"]) > 0
-    assert purchase.SLOT_PATIENCE_S <= 1
     assert row().state == LabelState.RECEIVED
     assert post(buyer, order(), key=KEY).status_code == 201
     assert len(sandbox.made()) == 1
@@ -199,7 +200,7 @@ def test_a_label_that_waits_for_the_storage_takes_a_slot_that_becomes_free(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr(purchase, "SLOT_PATIENCE_S", DEADLINE_S)
+    monkeypatch.setattr("labels.slots.PATIENCE_S", DEADLINE_S)
     with ExitStack() as others:
         others.enter_context(all_taken())
         with elsewhere(buyer, order(), KEY) as retry:
@@ -220,7 +221,7 @@ def test_who_waits_finds_what_was_stored_meanwhile(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr(purchase, "SLOT_PATIENCE_S", DEADLINE_S)
+    monkeypatch.setattr("labels.slots.PATIENCE_S", DEADLINE_S)
     stored, store = [], storage.store
 
     def counted(label: ShippingLabel, pdf: bytes) -> None:
@@ -272,23 +273,72 @@ def test_a_key_that_another_process_was_faster_with_is_replayed_without_a_slot(
 # --- The slots themselves ---
 
 
-@pytest.mark.usefixtures("one_slot")
-def test_whoever_waits_keeps_a_thread_so_no_more_wait_and_work_than_there_are_slots() -> None:
-    own = Slots()
-    with ThreadPoolExecutor(1) as pool:
-        with own.hold("alpha"):
-            waiter = pool.submit(take, own, "alpha", DEADLINE_S)
-            until(lambda: own._waiting == 1)
-            for carrier_code in ("alpha", "beta"):
-                with pytest.raises(NoSlotError):
-                    take(own, carrier_code, DEADLINE_S)
-        waiter.result()
-    take(own, "beta", 0)
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labels.slots.PATIENCE_S", DEADLINE_S)
 
 
-def take(own: Slots, carrier_code: str, wait_s: float) -> None:
-    with own.hold(carrier_code, wait_s=wait_s):
+def take(own: Slots, carrier_code: str, key: str | None = None) -> None:
+    with own.hold(carrier_code, key=key):
         pass
+
+
+def test_nobody_waits_for_longer_than_a_client_calls_quick() -> None:
+    assert PATIENCE_S <= 1
+
+
+@pytest.mark.usefixtures("one_slot", "patience")
+def test_no_more_wait_than_there_are_slots() -> None:
+    own = Slots()
+    with ThreadPoolExecutor(2) as pool:
+        with own.hold("alpha"):
+            waiters = [pool.submit(take, own, "alpha") for _ in range(2)]
+            until(lambda: own._waiting == 2)
+            with pytest.raises(NoSlotError):
+                take(own, "alpha")
+            take(own, "beta")  # its own is free
+            assert own.taken == 3
+        for waiter in waiters:
+            waiter.result()
+    assert own.taken == 0
+
+
+@pytest.mark.usefixtures("one_slot", "patience")
+def test_a_carrier_that_is_silent_is_not_waited_for() -> None:
+    own = Slots()
+    with own.hold("alpha"):
+        own._moved_at["alpha"] -= DEADLINE_S
+        with pytest.raises(NoSlotError):
+            take(own, "alpha")
+
+
+@pytest.mark.usefixtures("one_slot", "patience")
+def test_whose_key_is_at_work_is_told_so_at_once_with_slots_that_are_free_too() -> None:
+    own = Slots()
+    with ThreadPoolExecutor(1) as pool, ExitStack() as others:
+        others.enter_context(own.hold("alpha"))
+        waiter = pool.submit(take, own, "alpha", "k")
+        until(lambda: own._waiting == 1)
+        others.enter_context(own.hold("beta", key="k"))
+        with pytest.raises(NoSlotError) as told:
+            waiter.result()
+        assert told.value.is_key_at_work
+        with pytest.raises(NoSlotError) as told:
+            take(own, "beta", "k")
+        assert told.value.is_key_at_work
+
+
+@pytest.mark.usefixtures("one_slot", "patience")
+def test_a_burst_of_orders_is_served_by_a_carrier_that_is_prompt(buyer: Caller, sandbox: Sandbox) -> None:
+    def buy(number: int) -> int:
+        try:
+            return post(buyer, order(), key=str(number)).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(buy, range(3))) == [201, 201, 201]
+    assert len(sandbox.made()) == 3
 
 
 @pytest.mark.usefixtures("one_slot")
