@@ -268,10 +268,9 @@ KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=values.whole_days)
 SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
 SERVE_PORT = env.int("SERVE_PORT", 8000, validate=values.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=values.above_zero)
-# More than calls to carriers may hang in, or a sick carrier would hold up the look-ups; as many orders may wait a moment.
-SERVE_THREADS = env.int(
-    "SERVE_THREADS", 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY + 8, validate=values.above_zero
-)
+# More than calls to carriers may hang in, or a sick carrier would hold up the look-ups; as many wait for a moment.
+LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
+SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=values.above_zero)
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=values.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=values.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=values.above_zero)

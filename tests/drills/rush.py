@@ -1,11 +1,12 @@
 """The rush drill: ``python -m tests.drills.rush [--keys N] [--database D]``: many requests with one key at once.
 
 20 concurrent posts with one Idempotency-Key, to two server processes in turns: one purchase a key, every other answer
-a replay (201 with ``Idempotent-Replayed``) or a 409. Then the same with a carrier that refuses, where a key is free
-again after each refusal, and with two bodies for one key.
+a replay (201 with ``Idempotent-Replayed``) or a 409. Then as many at once of different keys; the same with a carrier that
+refuses, where a key is free again after each refusal; and with two bodies for one key.
 """
 
 import argparse
+import random
 import sys
 import threading
 import time
@@ -96,15 +97,36 @@ def same_key(world: Stage, ports: list[int], keys: int) -> Result:
     for number in range(keys):
         key = new_key()
         answers[key] = rush(world, ports, key, [order(key, carrier_of(number))] * POSTS)
-    faults = [
-        f"{key}: {line(Counter(answer.outcome for answer in seen))}"
-        for key, seen in answers.items()
-        if Counter(answer.outcome for answer in seen)["201"] != 1
-        or {answer.outcome for answer in seen} - {"201", "201 replayed", "409 IDEMPOTENCY_KEY_IN_PROGRESS"}
-        or len({answer.body["id"] for answer in seen if answer.status == 201}) != 1
-        or any("retry-after" not in answer.headers for answer in seen if answer.status == 409)
-    ]
-    return judged(world, answers, faults)
+    return judged(world, answers, [fault for key, seen in answers.items() for fault in one_label(key, seen)])
+
+
+def one_label(key: str, seen: list[Answer]) -> list[str]:
+    """What is wrong, if anything, where one key and one body were sent: one label, and nothing but replays and 409s."""
+    outcomes = Counter(answer.outcome for answer in seen)
+    is_right = (
+        outcomes["201"] == 1
+        and not set(outcomes) - {"201", "201 replayed", "409 IDEMPOTENCY_KEY_IN_PROGRESS"}
+        and len({answer.body["id"] for answer in seen if answer.status == 201}) == 1
+        and all("retry-after" in answer.headers for answer in seen if answer.status == 409)
+    )
+    return [] if is_right else [f"{key}: {line(outcomes)}"]
+
+
+def mixed_keys(world: Stage, ports: list[int], keys: int) -> Result:
+    """As many at once as before, but of different keys."""
+    carriers = {new_key(): carrier_of(number) for number in range(keys)}
+    posts = list(carriers) * POSTS
+    random.Random(1).shuffle(posts)
+
+    def post(number: int) -> Answer:
+        key = posts[number]
+        return world.buy(ports[number % len(ports)], key, order(key, carriers[key]))
+
+    answers: dict[str, list[Answer]] = {key: [] for key in carriers}
+    with ThreadPoolExecutor(POSTS) as pool:
+        for number, answer in enumerate(pool.map(post, range(len(posts)))):
+            answers[posts[number]].append(answer)
+    return judged(world, answers, [fault for key, seen in answers.items() for fault in one_label(key, seen)])
 
 
 def refused(world: Stage, ports: list[int], keys: int) -> Result:
@@ -145,6 +167,7 @@ def judged(world: Stage, answers: dict[str, list[Answer]], faults: list[str]) ->
 
 ACTS: dict[str, Callable[[Stage, list[int], int], Result]] = {
     "one body": same_key,
+    "keys mixed": mixed_keys,
     "a carrier that refuses": refused,
     "two bodies": two_bodies,
 }

@@ -19,9 +19,13 @@ def test_a_service_killed_at_any_point_of_a_purchase_loses_no_label_and_buys_non
     assert "39 keys, 36 bought, 0 bought twice, 0 bought and unknown to us" in output
 
 
+def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.Config) -> None:
+    assert "0 faults" in run(pytestconfig, "tests.drills.rush", "--keys", "8")
+
+
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
-    options = ["--what", "both", "--seconds", "1", "--threads", "6", "--concurrency", "2"]
+    options = ["--what", "both", "--seconds", "1", "--threads", "16", "--concurrency", "2"]
     output = run_module("tests.drills.sick", *options)
     assert "0 faults" in output
     during = next(line for line in output.splitlines() if line.strip().startswith("during"))
