@@ -1,8 +1,8 @@
 """The rush drill: ``python -m tests.drills.rush [--keys N] [--database D]``: many requests with one key at once.
 
 20 concurrent posts with one Idempotency-Key, to two server processes in turns: one purchase a key, every other answer
-a replay (201 with ``Idempotent-Replayed``) or a 409. Then as many at once of different keys; the same with a carrier that
-refuses, where a key is free again after each refusal; and with two bodies for one key.
+a replay (201 with ``Idempotent-Replayed``) or a 409. Then as many at once of different keys; the same with a carrier
+that refuses, where a key is free again after each refusal; and with two bodies for one key.
 """
 
 import argparse
