@@ -16,6 +16,10 @@ from labels.slots import slots
 MAX_BODY_BYTES = 1024 * 1024
 # One byte more than is ever read, so that a larger body is seen to be too large.
 UP_TO = str(MAX_BODY_BYTES + 1)
+# Of a body that is too large so much is read all the same, that the client may come to the answer.
+MAX_SKIPPED_BYTES = 8 * MAX_BODY_BYTES
+SKIPPED_AT_ONCE = 64 * 1024
+IS_READ = "service.is_body_read"  # among the request's variables
 # Threads of a process in which nothing waits for a client or a carrier.
 SPARE_THREADS = 2
 
@@ -88,19 +92,35 @@ class Places:
 places = Places()
 
 
-def receive(environ: Mapping[str, Any], read: Callable[[], bytes]) -> bytes:
+def receive(environ: dict[str, Any], read: Callable[[], bytes], skip: Callable[[int], bytes] | None = None) -> bytes:
     """Wait for a request's body.
 
-    Raise TooBusyError, BodyCutShortError or BodyTooLargeError, the last before it is read if its length says so.
+    Raise TooBusyError, BodyCutShortError or BodyTooLargeError, the last before it is read if its length says so: unless
+    the client has begun to send it and `skip` reads the rest, for who is still sending may miss the answer.
     """
     announced = environ.get("CONTENT_LENGTH", "")
     length = int(announced) if announced != UP_TO and announced.isdecimal() else 0
-    if length > MAX_BODY_BYTES:
+    is_waiting = "100-continue" in environ.get("HTTP_EXPECT", "").lower()
+    if length > (MAX_SKIPPED_BYTES if skip and not is_waiting else MAX_BODY_BYTES):
         raise BodyTooLargeError
     with places.hold():
         body = read()
+        if skip and len(body) > MAX_BODY_BYTES:
+            drain(skip)
+    environ[IS_READ] = True
     if len(body) > MAX_BODY_BYTES:
         raise BodyTooLargeError
     if len(body) < length:
         raise BodyCutShortError
     return body
+
+
+def drain(skip: Callable[[int], bytes]) -> None:
+    for _ in range(MAX_SKIPPED_BYTES // SKIPPED_AT_ONCE):
+        if not skip(SKIPPED_AT_ONCE):
+            return
+
+
+def is_unread(environ: Mapping[str, Any]) -> bool:
+    """Tell whether a request has a body that nobody waited for: the server then closes the connection."""
+    return environ.get("CONTENT_LENGTH", "") not in {"", "0"} and IS_READ not in environ

@@ -42,6 +42,8 @@ class RequestMiddleware:
         is_api = request.path_info.startswith(API_PREFIXES)
         response = self.api_response(request) if is_api else self.page_response(request)
         response.headers["X-Request-Id"] = request_id
+        if bodies.is_unread(request.META):
+            response.headers["Connection"] = "close"
         record(request, response, time.perf_counter() - started_at)
         return response
 

@@ -93,13 +93,13 @@ def served(
     settings: dict[str, str] | None = None,
     *,
     workers: int = 1,
-    threads: int = 3,
+    threads: int | None = None,
     with_metrics: bool = False,
 ) -> Iterator[Server]:
     """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""
     port, metrics_port = free_port(), free_port() if with_metrics else 0
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    command += ["--workers", str(workers), "--threads", str(threads)]
+    command += ["--workers", str(workers), *(["--threads", str(threads)] if threads else [])]
     variables = environment() | {"METRICS_PORT": str(metrics_port)} | (settings or {})
     with (
         log.open("wb") as output,

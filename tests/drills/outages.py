@@ -214,7 +214,7 @@ def terminated(world: Stage) -> list[str]:
             say("during", line(ask(world, port, keys)))
         started_s = time.monotonic()
         process.popen.wait(30)
-        say("granian ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
+        say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
     with world.served(threads=THREADS) as (port, _):
         return settle(world, port, keys, expected=set(FINAL))
 
