@@ -31,7 +31,6 @@ SETTINGS: dict[str, object] = {
     "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
     "CARRIER_CONCURRENCY": 16,
 }
-THREADS = 16
 SLOW_S = 1.5  # how long the carriers take while something goes down
 KEYS = 12
 # What a client that was answered so need not ask again for.
@@ -98,7 +97,7 @@ def folder_gone(world: Stage) -> list[str]:
     """The folder of the PDFs is a file."""
     print("storage down: the local folder can't be written to")
     keys, reconciled = new_keys(), new_keys()
-    with world.served(threads=THREADS) as (port, _):
+    with world.served() as (port, _):
         shutil.rmtree(world.labels_dir, ignore_errors=True)
         world.labels_dir.write_text("no folder")
         say("during", f"{line(ask(world, port, keys | reconciled))}")
@@ -132,10 +131,10 @@ def bucket_down(world: Stage, endpoint: int) -> list[str]:
         "AWS_ACCESS_KEY_ID": "drill",
         "AWS_SECRET_ACCESS_KEY": "drill",
     }
-    with world.setting(bucket), world.served(threads=THREADS) as (port, _):
+    with world.setting(bucket), world.served() as (port, _):
         seen = line(ask(world, port, keys))
         say("during", f"{seen}; slowest answer {slowest(keys):.1f} s")
-    with world.served(threads=THREADS) as (port, _):
+    with world.served() as (port, _):
         return settle(world, port, keys, expected={*FINAL, "500 LABEL_STORAGE_UNAVAILABLE"})
 
 
@@ -157,7 +156,7 @@ def database_down(world: Stage, mode: str, pause_s: float, title: str) -> list[s
     for moment_s in (0.0, 0.02, 0.05, 0.1, 0.5, SLOW_S):
         print(f"PostgreSQL {title}, {moment_s} s into the purchases")
         keys = new_keys()
-        with world.served(threads=THREADS) as (port, _):
+        with world.served() as (port, _):
             ask(world, port, warm := new_keys(4))
             with slow_carriers(world), later(moment_s, lambda: restart(world, mode, pause_s)):
                 seen = line(ask(world, port, keys))
@@ -187,7 +186,7 @@ def counter_gone(world: Stage) -> list[str]:
     with ExitStack() as stack:
         server = stack.enter_context(redis(world, path))
         stack.enter_context(world.setting({"REDIS_URL": f"unix://{path}"}))
-        port, _ = stack.enter_context(world.served(threads=THREADS))
+        port, _ = stack.enter_context(world.served())
         with slow_carriers(world), later(0.5, server.kill):
             say("during", line(ask(world, port, keys)))
         seen = line(ask(world, port, without))
@@ -209,13 +208,13 @@ def terminated(world: Stage) -> list[str]:
     """SIGTERM reaches granian while purchases run: it answers them, and no new ones."""
     print("SIGTERM during the purchases")
     keys = new_keys()
-    with slow_carriers(world), world.served(threads=THREADS) as (port, process):
+    with slow_carriers(world), world.served() as (port, process):
         with later(0.5, lambda: process.popen.send_signal(signal.SIGTERM)):
             say("during", line(ask(world, port, keys)))
         started_s = time.monotonic()
         process.popen.wait(30)
         say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
-    with world.served(threads=THREADS) as (port, _):
+    with world.served() as (port, _):
         return settle(world, port, keys, expected=set(FINAL))
 
 
