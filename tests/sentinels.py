@@ -1,7 +1,7 @@
 """A Redis with a replica, and three sentinels that watch both."""
 
 import subprocess
-import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -10,8 +10,7 @@ import redis
 
 from tests.processes import free_port
 from tests.services import redis_executable
-
-FAILOVER_S = 60  # that the sentinels need at most, on a busy machine too
+from tests.waiting import until
 
 
 class Redis:
@@ -40,17 +39,16 @@ class Redis:
         with redis.Redis(port=self.port) as client:
             return client.execute_command(*command)
 
-    def wait_for(self, *command: str, until: Any) -> None:
-        deadline = time.monotonic() + FAILOVER_S
-        while True:
+    def wait_for(self, *command: str, answer: Callable[[Any], object]) -> None:
+        """Ask until the answer is one that `answer` is true of."""
+
+        def is_so() -> object:
             try:
-                answer = self.ask(*command)
+                return answer(self.ask(*command))
             except redis.RedisError:
-                answer = None
-            if until(answer):
-                return
-            assert time.monotonic() < deadline, (command, answer)
-            time.sleep(0.02)
+                return False
+
+        until(is_so)
 
 
 class World:
@@ -64,7 +62,7 @@ class World:
             stack.enter_context(Redis(folder / f"redis-{number}", ports[number], [*keep_nothing, *lines]))
             for number, lines in enumerate(([], follow))
         ]
-        self.servers[1].wait_for("ROLE", until=lambda role: role and role[3] == b"connected")
+        self.servers[1].wait_for("ROLE", answer=lambda role: role[3] == b"connected")
         watch = [
             f"sentinel monitor main 127.0.0.1 {ports[0]} 2",
             f"sentinel down-after-milliseconds main {down_after_ms}",
@@ -73,12 +71,13 @@ class World:
         self.sentinels = [
             stack.enter_context(Redis(folder / f"sentinel-{port}", port, watch, is_sentinel=True)) for port in ports[2:]
         ]
+        for sentinel in self.sentinels:
+            sentinel.wait_for("PING", answer=bool)
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports[2:])
         self.url = f"redis+sentinel://{hosts}/main/1"
 
     def wait_for_discovery(self) -> None:
         """Let the sentinels find the replica and each other, without which they can't fail over."""
         for sentinel in self.sentinels:
-            for command in ("REPLICAS", "SENTINELS"):
-                count = 1 if command == "REPLICAS" else 2
-                sentinel.wait_for("SENTINEL", command, "main", until=lambda found, n=count: len(found or []) == n)
+            sentinel.wait_for("SENTINEL", "REPLICAS", "main", answer=lambda found: len(found) == 1)
+            sentinel.wait_for("SENTINEL", "SENTINELS", "main", answer=lambda found: len(found) == 2)

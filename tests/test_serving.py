@@ -7,9 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -28,9 +27,9 @@ from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
 from tests.processes import Server, environment, free_port, run_command, served
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.real_services
-PATIENCE_S = 60.0
 ONE_A_DAY = {"RATE_LIMIT": "1/d"}
 
 
@@ -48,13 +47,6 @@ def ask(
     content = response.read()
     connection.close()
     return response.status, {name.lower(): value for name, value in response.getheaders()}, content
-
-
-def until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
 
 
 def is_refused(port: int) -> bool:
@@ -125,6 +117,7 @@ import sys
 from types import SimpleNamespace
 import django
 django.setup()
+from tests.waiting import PATIENCE_S, until
 from config import serving
 serving.granian = lambda plan: SimpleNamespace(serve=lambda **options: None)
 serving.serve(serving.Plan(host="127.0.0.1", port=int(sys.argv[1]), workers=1, threads=10))

@@ -1,6 +1,5 @@
 """Many threads buy at a time: what is refused, and how many requests a sick carrier is sent."""
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from tests.carriers.buying import bought, creates, order, sandbox_clients
 from tests.carriers.sandbox.orders import arm, post
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT
 from tests.carriers.test_guard import end_rest, guard_of
+from tests.waiting import until
 
 CROWD = 32
 CALLS = 4
@@ -62,8 +62,7 @@ def test_the_carriers_have_houses_of_their_own(sandbox: SandboxServer, carrier: 
     other = {"alpha": "beta", "beta": "alpha"}[carrier]
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(buy, clients[carrier])
-        while creates(sandbox, carrier) == 0:
-            time.sleep(0.01)
+        until(lambda: creates(sandbox, carrier))
         assert buy(clients[other]) == "label"
         assert waiting.result() == "label"
 

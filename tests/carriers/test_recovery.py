@@ -14,6 +14,7 @@ from tests.carriers.buying import bought, order, received, sandbox_clients
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.shipments import CREDENTIALS
 from tests.carriers.test_purchases import text_of
+from tests.waiting import until
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
@@ -53,9 +54,7 @@ def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, client
     started_s = time.monotonic()
     shipment_id = bought_unseen(sandbox, clients["alpha"], "late", 2)
     assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == ()
-    while not (numbers := clients["alpha"].find_by_reference(shipment_id, ALPHA)):
-        assert time.monotonic() - started_s < NOT_FOUND_FOR_S + 60
-        time.sleep(0.05)
+    numbers = until(lambda: clients["alpha"].find_by_reference(shipment_id, ALPHA))
     assert time.monotonic() - started_s > NOT_FOUND_FOR_S - 0.05
     assert numbers == bought(sandbox, "alpha")
 

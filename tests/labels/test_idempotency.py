@@ -16,6 +16,7 @@ from labels.models import CarrierContract, LabelState, ShippingLabel
 from tests.conftest import Caller, Response, caller, client, forget
 from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
+from tests.waiting import until
 
 BETA = PRODUCT["beta"]
 DEADLINE_S = 60
@@ -162,13 +163,6 @@ def test_a_replay_needs_neither_the_contract_nor_the_sender_address_any_more(buy
 # --- While the first is running ---
 
 
-def wait_until(is_so: Any) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 def test_while_the_first_is_running_the_key_is_in_progress(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("slow", delay_s=DEADLINE_S)
@@ -182,7 +176,7 @@ def test_while_the_first_is_running_the_key_is_in_progress(product_code: str, bu
 
     thread = threading.Thread(target=first, daemon=True)
     thread.start()
-    wait_until(lambda: sandbox.calls() == 1)
+    until(lambda: sandbox.calls() == 1)
     response = post(buyer, order(product_code), key="k")
     said = "A request with this Idempotency-Key is still running. Retry when it has ended."
     assert assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS") == said

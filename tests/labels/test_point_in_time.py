@@ -5,8 +5,7 @@ As in docs/operations.md, with PostgreSQL's own programs; the archive is what pg
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -22,9 +21,9 @@ from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
 from tests.labels.test_backup import check, postgresql_program
 from tests.services import data_folder, postgresql
+from tests.waiting import until
 
 pytestmark = pytest.mark.real_services
-ARCHIVED_WITHIN_S = 30
 
 
 @pytest.fixture
@@ -42,18 +41,11 @@ def archived_to(folder: Path) -> Iterator[None]:
     with subprocess.Popen([*receive, f"--directory={folder}"]) as process:
         try:
             yield
-            wait_for((folder / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
+            until((folder / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
         finally:
             process.terminate()
-    wait_for(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
+    until(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
     ask("SELECT pg_drop_replication_slot('archive')")
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + ARCHIVED_WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, "the WAL was not archived"
-        time.sleep(0.02)
 
 
 def ask(query: str) -> str:
@@ -92,7 +84,7 @@ def recovered(base: Path, wal: Path, moment: str) -> Iterator[None]:
         connection.settings_dict["HOST"] = parse_qs(urlsplit(url).query)["host"][0]
         forget()
         try:
-            wait_for(lambda: ask("SELECT pg_is_in_recovery()") == "False")
+            until(lambda: ask("SELECT pg_is_in_recovery()") == "False")
             yield
         finally:
             connection.close()

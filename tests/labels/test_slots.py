@@ -1,7 +1,6 @@
 """Slots: what is too much at a time is refused at once and leaves nothing behind, and what only reads needs none."""
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -20,6 +19,7 @@ from labels.slots import PATIENCE_S, NoSlotError, Slots, slots
 from tests.conftest import Caller, Response
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+from tests.waiting import until
 
 BETA = PRODUCT["beta"]
 KEY = "k"
@@ -207,13 +207,6 @@ def test_a_label_that_waits_for_the_storage_takes_a_slot_that_becomes_free(
             until(lambda: slots._waiting == 1)
             others.close()
             assert retry.result().status_code == 201
-
-
-def until(is_so: Any) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.005)
 
 
 @pytest.mark.usefixtures("one_slot")

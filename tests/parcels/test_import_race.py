@@ -1,6 +1,5 @@
 """Two shops that import the same new id at the same time: one has it, the other has a bad line."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -13,19 +12,16 @@ from django.db import connection, connections, transaction
 from parcels.importing import NothingImportedError
 from tests.conftest import Caller
 from tests.factories import ParcelLineFactory, import_lines
+from tests.waiting import until
 
 pytestmark = pytest.mark.real_services
 
 
-def wait_until_somebody_waits() -> None:
-    """Return when another connection waits for a lock of this one's."""
+def somebody_waits() -> bool:
+    """Tell whether another connection waits for a lock of this one's."""
     with connection.cursor() as cursor:
-        for _ in range(1000):
-            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-            if cursor.fetchone()[0]:
-                return
-            time.sleep(0.01)
-    raise AssertionError("nobody waits")
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
 
 
 def line(**fields: Any) -> bytes:
@@ -55,7 +51,7 @@ def test_the_first_to_commit_has_the_id(
             import_lines(own.shop, [line(id="contested", trackingId="N1", orderNumber="#own")])
             second = pool.submit(import_second)
             written.set()
-            wait_until_somebody_waits()  # it has seen no owner, and is writing
+            until(somebody_waits)  # it has seen no owner, and is writing
             transaction.set_rollback(not commits)
         count = second.result(10)
     if commits:

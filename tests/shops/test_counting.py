@@ -73,26 +73,25 @@ def test_a_new_connection_asks_for_nothing_but_what_counting_needs(store: Stores
     assert counter.asked == ["AUTH", "SELECT", "EVALSHA", "EVALSHA"]
 
 
-def test_one_deadline_holds_over_all_that_a_new_connection_asks(store: Stores, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("url", "refusal", "asked"),
+    [
+        ("redis://user:password@{}/3", b"-NOSCRIPT No matching script.\r\n", ["AUTH", "SELECT", "EVALSHA"]),
+        # The second attempt has what the first one left.
+        ("redis://{}/3", b"-LOADING Redis is loading the dataset in memory\r\n", ["SELECT", "EVALSHA", "SELECT"]),
+    ],
+)
+def test_one_deadline_holds_over_all_that_counting_asks(
+    url: str, refusal: bytes, asked: list[str], store: Stores, clock: Clock
+) -> None:
     def answer(name: str) -> bytes:
         clock.tick(PATIENCE_S * 0.4)
-        return b"-NOSCRIPT No matching script.\r\n" if name == "EVALSHA" else counting(name)
+        return refusal if name == "EVALSHA" else counting(name)
 
     counter = store(answer)
     with pytest.raises((redis.TimeoutError, TimeoutError)):
-        counter.cache("redis://user:password@{}/3").count("key", 60)
-    assert counter.asked == ["AUTH", "SELECT", "EVALSHA"]
-
-
-def test_the_second_attempt_has_what_the_first_one_left(store: Stores, clock: Clock) -> None:
-    def answer(name: str) -> bytes:
-        clock.tick(PATIENCE_S * 0.4)
-        return b"-LOADING Redis is loading the dataset in memory\r\n" if name == "EVALSHA" else counting(name)
-
-    counter = store(answer)
-    with pytest.raises((redis.TimeoutError, TimeoutError)):
-        counter.cache("redis://{}/3").count("key", 60)
-    assert counter.asked == ["SELECT", "EVALSHA", "SELECT"]
+        counter.cache(url).count("key", 60)
+    assert counter.asked == asked
 
 
 def test_the_next_count_has_a_deadline_of_its_own(store: Stores, clock: Clock) -> None:
