@@ -100,7 +100,8 @@ def served(
     port, metrics_port = free_port(), free_port() if with_metrics else 0
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     command += ["--workers", str(workers), *(["--threads", str(threads)] if threads else [])]
-    variables = environment() | {"METRICS_PORT": str(metrics_port)} | (settings or {})
+    own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.patient_settings"}
+    variables = environment() | own | (settings or {})
     with (
         log.open("wb") as output,
         subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output) as process,
