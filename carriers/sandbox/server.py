@@ -7,6 +7,7 @@ import socket
 import socketserver
 import sys
 import threading
+import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +34,7 @@ KNOWN_PATHS = {ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, *BETA_PATHS, REDIRECTED
 LARGEST_REQUEST_BYTES = 1_048_576
 IDLE_TIMEOUT_S = 300.0
 CLOSING_S = 2.0
+WAKE_S = 0.1
 
 
 class SandboxServer:
@@ -79,7 +81,10 @@ class SandboxServer:
     def serve_forever(self) -> None:
         """Serve until `close` is called, from another thread or a signal's handler."""
         self.start()
-        self.depot.closing.wait()
+        # Not the event's own wait: a handler would set it under the wait's lock, and a signal that comes just before
+        # the wait begins would not interrupt it.
+        while not self.depot.closing.is_set():
+            time.sleep(WAKE_S)
 
     def close(self) -> None:
         """Stop serving and break off what is still going on; does not wait for hung requests."""

@@ -38,6 +38,7 @@ HOST = "127.0.0.1"
 SHOP_ID = "demo"
 PARCELS = 400
 START_TIMEOUT_S = 30
+WAKE_S = 0.5
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in examples.ORDER.items() if name != "originAddress"}
 
@@ -77,7 +78,8 @@ class Command(commands.Command):
                 write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
                 self.print(guide(url, token, parcel))
                 self.print(addresses(url, password, sandbox.url, options["collection"]))
-                server.wait()
+                while server.poll() is None:
+                    time.sleep(WAKE_S)  # a signal that comes just before a wait begins does not interrupt it
             except KeyboardInterrupt:
                 self.print("\nThe demonstration has ended.")
 
