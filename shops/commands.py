@@ -10,6 +10,8 @@ from typing import IO, Any, NoReturn
 from django.core.management import base
 from django.db import OperationalError, ProgrammingError
 
+from shops.models import Shop
+
 # A table or a column that is missing, in PostgreSQL's codes and in SQLite's words.
 MISSING_STATES = {"42P01", "42703"}
 MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")
@@ -71,6 +73,14 @@ def reading(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise base.CommandError(f"FILE: {name!r}: {error.strerror}") from None
+
+
+def find_shop(shop_id: str) -> Shop:
+    """Return the shop that a command was given as SHOP_ID; raise CommandError."""
+    try:
+        return Shop.objects.get(id=shop_id)
+    except Shop.DoesNotExist:
+        raise base.CommandError(f"SHOP_ID: there is no shop {shop_id!r}") from None
 
 
 def standard_input() -> IO[bytes]:

@@ -262,9 +262,7 @@ def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypa
     assert not ShippingLabel.objects.filter(addresses_removed_at=None).exists()
 
 
-@pytest.mark.parametrize(
-    "arguments", [("absent", EMAIL), ("", EMAIL), ("own", ""), ("own", " "), ("own", "a\0@b.c"), ("o\0", EMAIL)]
-)
+@pytest.mark.parametrize("arguments", [("absent", EMAIL), ("", EMAIL), ("own", ""), ("own", " ")])
 def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], own: Caller) -> None:
     parcel_of_the_person(own.shop)
     before = everything()

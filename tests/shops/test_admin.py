@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -127,6 +127,19 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
     token.refresh_from_db()
     assert token.revoked_at is not None
     assert (LogEntry.objects.get().object_id, LogEntry.objects.get().change_message) == (token.id, "Revoked.")
+
+
+def test_what_can_not_be_logged_is_not_revoked(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = AccessToken.issue(shop=shop)
+
+    def fail(*args: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("shops.token_admin.AccessTokenAdmin.log_change", fail)
+    answer = staff.post(TOKENS, {"action": "revoke", "_selected_action": token.id, "is_confirmed": "yes"})
+    assert answer.status_code == 500
+    token.refresh_from_db()
+    assert token.is_valid
 
 
 def test_a_tokens_page_offers_to_revoke_it_until_it_is_revoked(staff: Client, shop: Shop) -> None:

@@ -9,7 +9,6 @@ from labels import erasure as label_erasure
 from labels.storage import StorageError
 from parcels import erasure as parcel_erasure
 from shops import commands
-from shops.models import Shop
 
 
 class Command(commands.Command):
@@ -31,9 +30,8 @@ class Command(commands.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop_id, email = options["shop_id"], options["email"]
-        if "\0" in shop_id or not Shop.objects.filter(id=shop_id).exists():
-            raise CommandError(f"SHOP_ID: there is no shop {shop_id!r}")
-        if not email.strip() or "\0" in email:
+        commands.find_shop(shop_id)
+        if not email.strip():
             raise CommandError("EMAIL: needs an e-mail address")
         parcels = parcel_erasure.parcels_of(shop_id, email)
         labels = label_erasure.labels_of(shop_id, email, parcels.values())

@@ -14,7 +14,6 @@ from carriers.products import PRODUCTS
 from carriers.text import Slot, fitting, to_latin
 from labels.models import CarrierContract
 from shops import commands
-from shops.models import Shop
 
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3}))?)?")
 MAX_SECRET_LENGTH = 200
@@ -42,8 +41,7 @@ class Command(commands.Command):
         parser.add_argument("--customs-hs-code", default="", metavar="HS")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not Shop.objects.filter(id=options["shop_id"]).exists():
-            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}")
+        shop = commands.find_shop(options["shop_id"])
         if options["carrier"] not in CARRIERS:
             raise CommandError(f"CARRIER: must be one of {', '.join(CARRIERS)}")
         values = {
@@ -56,7 +54,7 @@ class Command(commands.Command):
         check_credentials(options["carrier"], options["account_number"], password, api_key)
         with transaction.atomic():
             contract, _ = CarrierContract.objects.select_for_update().get_or_create(
-                shop_id=options["shop_id"], carrier_code=options["carrier"]
+                shop=shop, carrier_code=options["carrier"]
             )
             for name, value in values.items():
                 setattr(contract, name, value)

@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
 from shops import commands
-from shops.models import Shop
 
 
 class Command(commands.Command):
@@ -28,9 +27,8 @@ class Command(commands.Command):
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not Shop.objects.filter(id=options["shop_id"]).exists():
-            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}")
-        run = ParcelImport(shop_id=options["shop_id"], report=self.report, is_strict=not options["skip_invalid"])
+        shop = commands.find_shop(options["shop_id"])
+        run = ParcelImport(shop_id=shop.id, report=self.report, is_strict=not options["skip_invalid"])
         try:
             with open_input(options["file"]) as file, transaction.atomic():
                 count = run.run(with_progress(file, options["file"]))

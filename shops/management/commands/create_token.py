@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from shops import commands
-from shops.models import MAX_NAME_LENGTH, AccessToken, Shop
+from shops.models import MAX_NAME_LENGTH, AccessToken
 
 MAX_DAYS = 36_500
 
@@ -29,10 +29,7 @@ class Command(commands.Command):
             raise CommandError(f"--expires-in-days: needs 1 to {MAX_DAYS}")
         if len(options["name"]) > MAX_NAME_LENGTH:
             raise CommandError(f"--name: needs at most {MAX_NAME_LENGTH} characters")
-        try:
-            shop = Shop.objects.get(id=options["shop_id"])
-        except Shop.DoesNotExist:
-            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}") from None
+        shop = commands.find_shop(options["shop_id"])
         expires_at = timezone.now() + timedelta(days=days) if days else None
         with transaction.atomic():
             token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)

@@ -9,7 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 
 from shops import commands
 from shops.addresses import AddressSerializer
-from shops.models import Shop
 from shops.strict import describe_faults
 
 
@@ -25,10 +24,7 @@ class Command(commands.Command):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            shop = Shop.objects.get(id=options["shop_id"])
-        except Shop.DoesNotExist:
-            raise CommandError(f"SHOP_ID: there is no shop {options['shop_id']!r}") from None
+        shop = commands.find_shop(options["shop_id"])
         shop.sender_address = read_address(options["file"])
         shop.save(update_fields=["sender_address"])
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
