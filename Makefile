@@ -53,8 +53,8 @@ drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for few
 
 lock: .venv/.dev ## pin every requirement again, with hashes
 	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
-	$(COMPILE) pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
-	$(COMPILE) pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
+	$(COMPILE) --upgrade pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
+	$(COMPILE) --upgrade pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
 	$(COMPILE) --upgrade --group pyproject.toml:s3 -o requirements-s3.txt
 	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 
