@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from carriers import alpha_message, pdf, soap
 from carriers.alpha_message import CARRIER, SHIPPING_NAMESPACE
-from carriers.base import Credentials, CredentialsShape, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
 from carriers.cleaning import Cleaner
 from carriers.client import Client
 from carriers.errors import (
@@ -69,6 +69,11 @@ class AlphaClient(Client):
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
     )
+
+    @staticmethod
+    def check_sender(party: Party) -> None:
+        """Raise Rejected where this sender can't be printed."""
+        alpha_message.check_sender(party)
 
     @property
     def can_be_asked(self) -> bool:

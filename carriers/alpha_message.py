@@ -72,6 +72,11 @@ def purchase(shipment: Shipment, credentials: Credentials) -> bytes:
     return soap.envelope(PURCHASE, SHIPPING_NAMESPACE, whole)
 
 
+def check_sender(party: Party) -> None:
+    """Raise Rejected where the carrier can't print this sender."""
+    _sender(party, "shipper", ())
+
+
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
     """A structure; a child that is empty is left out."""
     element = Element(name)

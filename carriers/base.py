@@ -173,6 +173,10 @@ class Carrier(Protocol):
     ) -> None:
         """With default limits, with connections of its own, and unwatched, unless others are given."""
 
+    @staticmethod
+    def check_sender(party: Party) -> None:
+        """Raise Rejected where this sender can't be printed."""
+
     @property
     def is_resting(self) -> bool:
         """Whether the carrier is given a rest after repeated failures."""

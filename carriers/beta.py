@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers import beta_message, multipart, pdf
-from carriers.base import Credentials, CredentialsShape, PurchasedLabel, Shipment
+from carriers.base import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
 from carriers.beta_message import CARRIER
 from carriers.cleaning import Cleaner
 from carriers.client import Client
@@ -83,10 +83,15 @@ class BetaClient(Client):
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),
-        "a contract number of letters and digits, and a password or an API key of printable ASCII",
+        "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
         takes_api_key=True,
     )
     can_be_asked = False
+
+    @staticmethod
+    def check_sender(party: Party) -> None:
+        """Raise Rejected where this sender can't be printed."""
+        beta_message.check_sender(party)
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label, parcel by parcel under one deadline; raises CarrierError only.

@@ -128,6 +128,11 @@ def _recipient(shipment: Shipment, product: Product) -> Json:
     return _address(shipment.recipient, RECIPIENT, company=company, is_mobile_required=product.needs_pickup_point)
 
 
+def check_sender(party: Party) -> None:
+    """Raise Rejected where the carrier can't print this sender."""
+    _address(party, SENDER, company=party.company)
+
+
 def _address(party: Party, path: str, *, company: str, is_mobile_required: bool = False) -> Json:
     """An address, without the fields that would be empty."""
     parts: list[Mapping[str, str]] = all_of(

@@ -301,6 +301,25 @@ def test_a_bad_address_is_told_whole(call: Any, shop: Shop, tmp_path: Path) -> N
     assert str(caught.value) == "FILE: city: must not be empty. phone: must be a phone number."
 
 
+def test_an_address_that_no_carrier_can_print_is_refused(call: Any, shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call(SET_ADDRESS, "shop", "-", secret=orjson.dumps(SENDER | {"city": "Αθήνα", "lastName": "Ωμέγα"}))
+    latin = "only Latin letters can be printed"
+    assert str(caught.value) == f"FILE: lastName: {latin}. city: {latin}"
+    shop.refresh_from_db()
+    assert shop.sender_address is None
+
+
+def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(call: Any, shop: Shop) -> None:
+    address = SENDER | {"lastName": "Long" * 9}
+    _, err = call(SET_ADDRESS, "shop", "-", secret=orjson.dumps(address))
+    shop.refresh_from_db()
+    assert shop.sender_address == address
+    first, second = err.splitlines()
+    assert "is set" in first
+    assert second.startswith("Labels of beta can't be sent from it: lastName: ")
+
+
 @pytest.mark.parametrize("arguments", [("absent", "-"), ("shop", "/nowhere/address.json"), ("shop", "/")])
 def test_no_shop_and_no_file_are_told_in_one_line(arguments: tuple[str, ...], call: Any, shop: Shop) -> None:
     with pytest.raises(CommandError) as caught:

@@ -7,6 +7,10 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
+from carriers import CARRIERS
+from carriers.checks import SENDER
+from carriers.errors import Rejected
+from labels.shipments import party
 from shops import commands
 from shops.addresses import AddressSerializer
 from shops.strict import describe_faults
@@ -25,9 +29,15 @@ class Command(commands.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = commands.find_shop(options["shop_id"])
-        shop.sender_address = read_address(options["file"])
+        address = read_address(options["file"])
+        refusals = refusals_of(address)
+        if len(refusals) == len(CARRIERS):
+            raise CommandError(f"FILE: {next(iter(refusals.values()))}")
+        shop.sender_address = address
         shop.save(update_fields=["sender_address"])
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
+        for carrier, refusal in refusals.items():
+            self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
 
 
 def read_address(name: str) -> dict[str, str]:
@@ -42,3 +52,14 @@ def read_address(name: str) -> dict[str, str]:
         raise CommandError(f"FILE: {describe_faults(serializer.errors)}")
     address: dict[str, str] = serializer.validated_data
     return address
+
+
+def refusals_of(address: dict[str, str]) -> dict[str, str]:
+    """Tell by carrier what it can't print, as every order that brings no address of its own would."""
+    refusals = {}
+    for code, carrier in CARRIERS.items():
+        try:
+            carrier.check_sender(party(address))
+        except Rejected as error:
+            refusals[code] = str(error).replace(f"{SENDER}.", "")
+    return refusals
