@@ -102,7 +102,7 @@ class BooleanField(StrictField):
 class ListOfField(serializers.ListField):
     """A JSON array whose elements are each of one field."""
 
-    default_error_messages = MESSAGES
+    default_error_messages = MESSAGES | {"max_length": "must have at most {max_length} elements."}
 
     def to_internal_value(self, data: Any) -> list[Any]:
         values: list[Any] = super().to_internal_value(checked_array(data))

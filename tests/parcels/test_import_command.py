@@ -1,6 +1,12 @@
 """The command import_parcels: what it reads, what it prints, and that it is all or nothing whatever ends it."""
 
-from io import BytesIO, StringIO
+import os
+import pty
+import subprocess
+import sys
+import termios
+from functools import partial
+from io import BytesIO, RawIOBase, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +18,7 @@ from parcels.importing import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, ParcelNumber
 from tests.conftest import Caller
 from tests.factories import ParcelLineFactory, ShopFactory, import_parcel
-from tests.processes import run_command, start_command
+from tests.processes import ROOT, environment, run_command, start_command
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"
@@ -43,6 +49,28 @@ def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None
     content = b"\n".join([line(id="é"), b"", line(id="P2")])
     assert run_command("import_parcels", "own", "-", stdin=content) == (0, "2\n", "")
     assert set(Parcel.objects.values_list("id", flat=True)) == {"é", "P2"}
+
+
+@pytest.mark.parametrize("size", [(24, 80), (0, 0)], ids=["80 wide", "size unknown"])
+def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db: None, own: Caller) -> None:
+    terminal, side = pty.openpty()
+    termios.tcsetwinsize(side, size)
+    command = [sys.executable, "manage.py", "import_parcels", "own", str(DATA / "parcels.ndjson")]
+    with (
+        os.fdopen(terminal, "rb", buffering=0) as shown,
+        subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=side) as process,
+    ):
+        os.close(side)
+        seen = b"".join(iter(partial(read_terminal, shown), b""))
+        assert process.communicate()[0] == b"400\n"
+    assert b"100%|" in seen
+
+
+def read_terminal(shown: RawIOBase) -> bytes:
+    try:
+        return shown.read(4096) or b""
+    except OSError:  # Linux's way to say that nobody writes any more
+        return b""
 
 
 def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transactional_db: None, own: Caller) -> None:

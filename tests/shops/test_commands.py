@@ -169,9 +169,9 @@ def test_shops_may_share_a_name(db: None) -> None:
     assert Shop.objects.count() == 2
 
 
-@pytest.mark.parametrize("id_", ["", " ", "a b", "a/b", "é", "a\n", "x" * 65, "a.b", "\u0661"])
+@pytest.mark.parametrize("id_", ["", " ", "a b", "a/b", "é", "a\n", "x" * 65, "a.b", "\u0661", "-x"])
 def test_a_bad_shop_id_is_refused(id_: str, db: None) -> None:
-    assert_refused("create_shop", "Shop", "--id", id_)
+    assert_refused("create_shop", "Shop", f"--id={id_}")
 
 
 def test_a_shop_id_that_is_taken_is_refused(db: None) -> None:

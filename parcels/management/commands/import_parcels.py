@@ -1,5 +1,6 @@
 """Imports a shop's parcels from NDJSON."""
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +59,9 @@ def open_input(name: str) -> Iterator[IO[bytes]]:
 def with_progress(file: IO[bytes], name: str) -> Iterator[Line]:
     """Pass the lines on, with a bar on a terminal: of bytes, and of the whole where it is known; raise CommandError."""
     size = Path(name).stat().st_size if name != "-" else None
-    with tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr) as bar, commands.reading(name):
+    width, height = shutil.get_terminal_size()  # not 0, with which tqdm draws nothing on a terminal that tells no size
+    bar = tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr, ncols=width, nrows=height)
+    with bar, commands.reading(name):
         for line in read_lines(file):
             bar.update(len(line[1]))
             yield line

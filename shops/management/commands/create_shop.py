@@ -25,9 +25,12 @@ class Command(commands.Command):
             raise CommandError(f"id: {identifier.message}")
         if options["id"] is not None:
             shop.id = options["id"]
+        if shop.id.startswith("-"):
+            raise CommandError("id: must not begin with a hyphen, as an option does")
+        if Shop.objects.filter(id=shop.id).exists():
+            raise CommandError(f"id: there is a shop {shop.id!r} already")
         try:
             shop.clean_fields()
-            shop.validate_unique()
         except ValidationError as error:
             faults = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(" ".join(faults)) from error
