@@ -17,6 +17,7 @@ from carriers.guard import Limits
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import order, sandbox_clients
+from tests.carriers.logged import said
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.shipments import BOTH, PRODUCT
 
@@ -101,7 +102,7 @@ def test_no_fault_brings_a_secret_or_an_address_out(
         arm(sandbox, fault, carrier=carrier, count=1, delay_s=0.01 if fault == "slow" else None)
         buy(client, canary(carrier), CREDENTIALS[account])
     assert [record.name for record in caplog.records if record.name == "carriers"]
-    assert out_of("\n".join(str(vars(record)) for record in caplog.records)) == []
+    assert out_of(said(caplog.records)) == []
 
 
 @BOTH
@@ -147,7 +148,7 @@ def test_no_question_brings_a_secret_out(
         with pytest.raises(CarrierError) as caught:
             questions[operation](CREDENTIALS["alpha"])
     assert out_of(everything_about(caught.value)) == []
-    assert out_of("\n".join(str(vars(record)) for record in caplog.records)) == []
+    assert out_of(said(caplog.records)) == []
 
 
 @pytest.mark.parametrize(
