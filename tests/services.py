@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -91,11 +92,25 @@ def postgresql(folder: Path) -> Iterator[str]:
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
         conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
-    server.start()
+    start(server)
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def start(server: Any) -> None:
+    """Start PostgreSQL, and wait for it longer than the package's own 10 s."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while True:
+        try:
+            server.start()
+        except (subprocess.TimeoutExpired, AssertionError):  # the latter while it starts on
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 def redis_executable() -> str:
