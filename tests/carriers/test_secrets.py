@@ -16,6 +16,7 @@ from carriers.errors import CarrierError
 from carriers.guard import Limits
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
+from tests.carriers import shipments
 from tests.carriers.buying import order, sandbox_clients
 from tests.carriers.logged import said
 from tests.carriers.sandbox.orders import arm
@@ -126,10 +127,8 @@ def test_no_refusal_by_rule_brings_an_address_out(sandbox: SandboxServer, carrie
 
 
 @BOTH
-def test_a_carrier_that_is_not_there_brings_nothing_out(carrier: str) -> None:
-    with SandboxServer() as gone:
-        pass
-    buy(sandbox_clients(gone)[carrier], canary(carrier), CREDENTIALS[carrier])
+def test_a_carrier_that_is_not_there_brings_nothing_out(carrier: str, closed_port: int) -> None:
+    buy(shipments.client(carrier, f"http://127.0.0.1:{closed_port}"), canary(carrier), CREDENTIALS[carrier])
 
 
 @pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"])

@@ -164,11 +164,11 @@ def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, 
 
 
 @pytest.fixture
-def refusing() -> str:
+def refusing() -> Iterator[str]:
     """The URL of a Redis that nobody listens for."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"redis://127.0.0.1:{held.getsockname()[1]}/0"
 
 
 @pytest.fixture
