@@ -16,6 +16,7 @@ from config import databases
 from config.postgresql.base import DatabaseWrapper
 from tests.proxies import Proxy
 from tests.services import data_folder, postgresql
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.real_services
 Connect = Callable[..., DatabaseWrapper]
@@ -38,8 +39,7 @@ class Server:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {is_on}")
             connection.execute("SELECT pg_reload_conf()")
-        while self.is_read_only is not is_on:
-            pass
+        until(lambda: self.is_read_only is is_on)
 
     @property
     def is_read_only(self) -> bool:
@@ -140,7 +140,7 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     with psycopg.connect(servers[0].url, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
     assert connection.connection is not None
-    assert select.select([connection.connection.fileno()], [], [], 5)[0]  # the farewell has come
+    assert select.select([connection.connection.fileno()], [], [], PATIENCE_S)[0]  # the farewell has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
 

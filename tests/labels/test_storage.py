@@ -302,7 +302,7 @@ def test_whoever_reads_while_a_pdf_is_stored_again_gets_all_of_it(buyer: Caller)
         assert {fetch(url).content for _ in range(100)} == {pdf}
     finally:
         is_over.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 # --- A bucket that is down ---
