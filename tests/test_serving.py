@@ -26,6 +26,7 @@ from tests.conftest import PARCELS, SEARCH
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
+from tests.labels.test_slots import Gate
 from tests.processes import Server, environment, free_port, run_command, served
 from tests.waiting import PATIENCE_S, until
 
@@ -91,20 +92,21 @@ def buyer() -> tuple[Shop, str]:
 
 
 def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_begins(
-    transactional_db: None, sandbox: Sandbox, tmp_path: Path
+    transactional_db: None, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, token = buyer()
-    sandbox.arm("slow", count=1, delay_s=5)
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
     with (
         served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
         ThreadPoolExecutor(1) as pool,
+        Gate(monkeypatch, sandbox.server.depot, "sell") as gate,
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
-        until(sandbox.calls)
+        assert gate.reached.wait(PATIENCE_S)
         server.process.send_signal(signal.SIGTERM)
         until(lambda: is_refused(server.port))
         assert not purchase.done()
+        gate.open.set()
         status, _, content = purchase.result(PATIENCE_S)
         assert (status, server.process.wait(PATIENCE_S)) == (201, 0)
     label = ShippingLabel.objects.get()
