@@ -296,7 +296,7 @@ def sandbox() -> Iterator[dict[str, str]]:
             "ALPHA_URL": server.alpha_url,
             "ALPHA_TRACKING_URL": server.alpha_tracking_url,
             "BETA_URL": server.beta_url,
-            "CARRIER_TIMEOUT": "0.5",
+            "CARRIER_TIMEOUT": "2",
             "CARRIER_CONCURRENCY": "8",
         }
 
