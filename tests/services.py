@@ -6,6 +6,7 @@ named on pytest's command line (``addopts``) and works in a hook wrapper, which 
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,13 +24,14 @@ START_TIMEOUT_S = 60
 # What a run on SQLite leaves at its default is not taken over from the developer's shell either.
 SETTINGS = tuple(
     "SECRET_KEY_FALLBACKS DEBUG DATABASE_URL DATABASE_REPLICA_URL REDIS_URL RATE_LIMIT TRUSTED_PROXIES LABELS_BUCKET "
-    "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION "
-    "AWS_S3_ENDPOINT_URL AWS_S3_ADDRESSING_STYLE LABELS_DIR PUBLIC_BASE_URL ALPHA_URL ALPHA_TRACKING_URL BETA_URL "
+    "LABELS_DIR PUBLIC_BASE_URL ALPHA_URL ALPHA_TRACKING_URL BETA_URL "
     "CARRIER_TIMEOUT CARRIER_CONCURRENCY LEASE_MARGIN RECONCILE_WAIT KEEP_PARCELS_DAYS KEEP_LABEL_PDFS_DAYS "
     "KEEP_LABEL_ADDRESSES_DAYS KEEP_IDEMPOTENCY_KEYS_DAYS KEEP_TOKENS_DAYS SERVE_HOST SERVE_PORT SERVE_WORKERS "
     "SERVE_THREADS SERVE_CONNECTIONS KEEP_ALIVE GRACEFUL_TIMEOUT STOP_TIMEOUT METRICS_HOST METRICS_PORT "
     "PROMETHEUS_MULTIPROC_DIR LOG_FORMAT".split()
 )
+# Nor is what boto3, libpq and all that speaks HTTP would take over: all that is asked is on this machine.
+IS_LIBRARYS = re.compile(r"AWS_|PG|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
@@ -50,8 +52,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
-    for name in SETTINGS:
-        os.environ.pop(name, None)
+    for name in list(os.environ):
+        if name in SETTINGS or IS_LIBRARYS.match(name):
+            del os.environ[name]
     os.environ.update(ENVIRONMENT)
     services = ExitStack()
     early_config.add_cleanup(services.close)  # also after Ctrl-C,
