@@ -344,6 +344,8 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
 
 # --- Refusing ---
 
+FREE, ANOTHER = "a free port", "another free port"
+
 
 @pytest.mark.parametrize(
     ("arguments", "settings", "said"),
@@ -355,10 +357,10 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
         ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to"),
         ([], {"LABELS_DIR": "/etc/passwd/x"}, "LABELS_DIR needs a folder that the service may write to"),
         (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
-        (["--port", "9"], {"METRICS_PORT": "9"}, "METRICS_PORT is the public port 9: it needs one of its own"),
+        (["--port", FREE], {"METRICS_PORT": FREE}, f"METRICS_PORT is the public port {FREE}: it needs one of its own"),
         (
-            [],
-            {"METRICS_PORT": "9", "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
+            ["--port", FREE],
+            {"METRICS_PORT": ANOTHER, "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
             "PROMETHEUS_MULTIPROC_DIR can't be used",
         ),
     ],
@@ -366,9 +368,12 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
 def test_what_can_not_be_served_with_is_one_line(
     arguments: list[str], settings: dict[str, str], said: str, transactional_db: None
 ) -> None:
-    code, out, err = run_command("serve", *arguments, stdin=b"", **settings)
+    ports = {name: str(free_port()) for name in (FREE, ANOTHER)}
+    words = [ports.get(word, word) for word in arguments]
+    variables = {name: ports.get(value, value) for name, value in settings.items()}
+    code, out, err = run_command("serve", *words, stdin=b"", **variables)
     assert (code, out) == (1, "")
-    assert said in err.splitlines()[-1]
+    assert said.replace(FREE, ports[FREE]) in err.splitlines()[-1]
 
 
 def test_workers_whose_parent_is_killed_end_too(transactional_db: None, tmp_path: Path) -> None:
