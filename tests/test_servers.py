@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import PARCELS, SEARCH, Caller
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.processes import server
+from tests.waiting import PATIENCE_S
 from tests.windows import id_with_a_fresh_window
 
 pytestmark = pytest.mark.real_services
@@ -40,15 +41,17 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
     share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
 
     def ask(thread: int) -> list[tuple[int, int, str]]:
-        client = HTTPConnection("127.0.0.1", ports[thread % 2], timeout=30)
+        clients = [HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S) for port in ports]
         answers = []
         barrier.wait()
-        for _ in range(share[thread]):
-            client.request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
-            response = client.getresponse()
+        for turn in range(share[thread]):
+            process = (thread + turn) % 2  # in turns, so that neither gets far ahead of the other
+            clients[process].request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
+            response = clients[process].getresponse()
             response.read()
-            answers.append((thread % 2, response.status, response.headers["RateLimit"]))
-        client.close()
+            answers.append((process, response.status, response.headers["RateLimit"]))
+        for client in clients:
+            client.close()
         return answers
 
     with ThreadPoolExecutor(40) as pool:
@@ -63,7 +66,7 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
 
 def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
     """Send bytes as they are, and then maybe say that there are no more; return the status and the body."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
         connection.sendall(request)
         if is_all:
             connection.shutdown(socket.SHUT_WR)

@@ -26,11 +26,12 @@ from tests.conftest import PARCELS, SEARCH
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import Sandbox, contract
 from tests.labels.orders import SHIPMENTS, order
+from tests.labels.test_slots import Gate
 from tests.processes import Server, environment, free_port, run_command, served
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.real_services
-ONE_A_DAY = {"RATE_LIMIT": "1/d"}
+ONE = {"RATE_LIMIT": "1/31d"}  # of a window that ends while a test runs once in a long while
 
 
 def ask(
@@ -91,20 +92,21 @@ def buyer() -> tuple[Shop, str]:
 
 
 def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_begins(
-    transactional_db: None, sandbox: Sandbox, tmp_path: Path
+    transactional_db: None, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, token = buyer()
-    sandbox.arm("slow", count=1, delay_s=5)
     headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
     with (
         served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
         ThreadPoolExecutor(1) as pool,
+        Gate(monkeypatch, sandbox.server.depot, "sell") as gate,
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
-        until(sandbox.calls)
+        assert gate.reached.wait(PATIENCE_S)
         server.process.send_signal(signal.SIGTERM)
         until(lambda: is_refused(server.port))
         assert not purchase.done()
+        gate.open.set()
         status, _, content = purchase.result(PATIENCE_S)
         assert (status, server.process.wait(PATIENCE_S)) == (201, 0)
     label = ShippingLabel.objects.get()
@@ -213,7 +215,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
 
 
 def test_the_figures_of_several_processes_are_one_whichever_is_asked(transactional_db: None, tmp_path: Path) -> None:
-    with served(tmp_path / "log", {"RATE_LIMIT": "100/d"}, workers=3, with_metrics=True) as server:
+    with served(tmp_path / "log", {"RATE_LIMIT": "100/31d"}, workers=3, with_metrics=True) as server:
         with ThreadPoolExecutor(8) as pool:
             statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
         assert statuses == {403: 100, 429: 50}
@@ -247,7 +249,7 @@ def statuses_of(server: Server, requests: list[list[tuple[str, str]]]) -> list[i
 
 
 def test_without_a_proxy_no_header_gains_a_window_of_its_own(transactional_db: None, tmp_path: Path) -> None:
-    with served(tmp_path / "log", ONE_A_DAY) as server:
+    with served(tmp_path / "log", ONE) as server:
         assert statuses_of(server, [[], *FORGERIES]) == [403] + [429] * len(FORGERIES)
 
 
@@ -257,7 +259,7 @@ def test_behind_a_proxy_what_a_client_forges_before_the_proxys_own_entry_gains_n
     proxys = ("X-Forwarded-For", "192.0.2.50")  # what the proxy adds, in a line of its own or in the client's
     appended = [[*forgery, proxys] for forgery in FORGERIES]
     joined = [[("X-Forwarded-For", ", ".join([*dict(forgery).values(), proxys[1]]))] for forgery in FORGERIES]
-    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "1"}) as server:
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "1"}) as server:
         assert statuses_of(server, [[proxys], *appended, *joined]) == [403] + [429] * 2 * len(FORGERIES)
         # Others behind the same proxy have windows of their own; an IPv6 client's is its whole network's.
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.99, 192.0.2.51")]]) == [403]
@@ -269,7 +271,7 @@ def test_a_forwarded_address_that_is_none_leaves_the_one_the_request_came_from(
     transactional_db: None, tmp_path: Path
 ) -> None:
     values = ["127.0.0.1", "203.0.113.1\xe9, 192.0.2.60", "", "nonsense"]
-    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "1"}) as server:
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "1"}) as server:
         assert statuses_of(server, [[("X-Forwarded-For", value)] for value in values]) == [403, 429, 429, 429]
 
 
@@ -284,7 +286,7 @@ def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None
         return [("X-Forwarded-For", f"{forged}, {client}"), ("X-Forwarded-For", "10.0.0.2")]
 
     requests = [chain("203.0.113.1", "192.0.2.1"), chain("203.0.113.2", "192.0.2.1"), chain("192.0.2.1", "192.0.2.2")]
-    with served(tmp_path / "log", ONE_A_DAY | {"TRUSTED_PROXIES": "2"}) as server:
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "2"}) as server:
         assert statuses_of(server, requests) == [403, 429, 403]
         # Fewer entries than proxies: whoever reached past them shares the window of the address it came from.
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
@@ -305,7 +307,7 @@ def test_https_is_asked_for_and_only_a_trusted_proxy_can_vouch_for_it(transactio
 
 def test_probes_need_no_https_no_known_host_and_no_token(transactional_db: None, tmp_path: Path) -> None:
     pod = [("Host", "10.1.2.3:8000"), ("User-Agent", "kube-probe/1.33")]
-    with served(tmp_path / "log", ONE_A_DAY | {"HTTPS": "1", "ALLOWED_HOSTS": "api.example.com"}) as server:
+    with served(tmp_path / "log", ONE | {"HTTPS": "1", "ALLOWED_HOSTS": "api.example.com"}) as server:
         for path in ("/livez", "/readyz"):
             assert [ask(server.port, "GET", path, pod)[0] for _ in range(3)] == [200] * 3
         assert ask(server.port, "GET", PARCELS + "1", pod)[0] == 400
@@ -342,6 +344,8 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
 
 # --- Refusing ---
 
+FREE, ANOTHER = "a free port", "another free port"
+
 
 @pytest.mark.parametrize(
     ("arguments", "settings", "said"),
@@ -353,10 +357,10 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
         ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to"),
         ([], {"LABELS_DIR": "/etc/passwd/x"}, "LABELS_DIR needs a folder that the service may write to"),
         (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
-        (["--port", "9"], {"METRICS_PORT": "9"}, "METRICS_PORT is the public port 9: it needs one of its own"),
+        (["--port", FREE], {"METRICS_PORT": FREE}, f"METRICS_PORT is the public port {FREE}: it needs one of its own"),
         (
-            [],
-            {"METRICS_PORT": "9", "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
+            ["--port", FREE],
+            {"METRICS_PORT": ANOTHER, "PROMETHEUS_MULTIPROC_DIR": "/etc/passwd/x"},
             "PROMETHEUS_MULTIPROC_DIR can't be used",
         ),
     ],
@@ -364,9 +368,12 @@ def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> N
 def test_what_can_not_be_served_with_is_one_line(
     arguments: list[str], settings: dict[str, str], said: str, transactional_db: None
 ) -> None:
-    code, out, err = run_command("serve", *arguments, stdin=b"", **settings)
+    ports = {name: str(free_port()) for name in (FREE, ANOTHER)}
+    words = [ports.get(word, word) for word in arguments]
+    variables = {name: ports.get(value, value) for name, value in settings.items()}
+    code, out, err = run_command("serve", *words, stdin=b"", **variables)
     assert (code, out) == (1, "")
-    assert said in err.splitlines()[-1]
+    assert said.replace(FREE, ports[FREE]) in err.splitlines()[-1]
 
 
 def test_workers_whose_parent_is_killed_end_too(transactional_db: None, tmp_path: Path) -> None:

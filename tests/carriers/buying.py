@@ -1,7 +1,7 @@
 """Orders for the sandbox, clients that are wired to it, and what it has seen of them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import requests
@@ -35,11 +35,11 @@ def sandbox_clients(sandbox: SandboxServer, limits: Limits = PATIENT) -> Mapping
 
 
 def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
-    """A shipment of today that the product can carry, to a postal code of its country, with customs."""
+    """A shipment that the product can carry, to a postal code of its country, with customs, on a day not yet over."""
     recipient = changes.pop("recipient", {})
     country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
     recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
-    values = {"ship_at": datetime.now(UTC), "customs": CUSTOMS} | changes
+    values = {"ship_at": datetime.now(UTC) + timedelta(hours=1), "customs": CUSTOMS} | changes
     return shipment(product_code, count, recipient=recipient, **values)
 
 

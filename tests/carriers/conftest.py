@@ -1,5 +1,6 @@
 """A world of loopback servers for the carriers' clients: the sandbox, and servers that answer as they are told."""
 
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Protocol
@@ -26,6 +27,19 @@ def serve() -> Iterator[Serve]:
             return stack.enter_context(serving(play))
 
         yield start
+
+
+@pytest.fixture
+def closed() -> Iterator[socket.socket]:
+    """A socket on a port that nobody else is given, and that is refused until it listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held
+
+
+@pytest.fixture
+def closed_port(closed: socket.socket) -> int:
+    return int(closed.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

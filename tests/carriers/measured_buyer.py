@@ -34,7 +34,7 @@ def main(url: str, carrier: str, faults: list[str]) -> None:
     first_bytes = peak_bytes()
     for fault in faults:
         if fault != UNARMED:
-            requests.post(f"{url}/control/faults", json={"fault": fault, "count": 1}, timeout=10).raise_for_status()
+            requests.post(f"{url}/control/faults", json={"fault": fault, "count": 1}, timeout=60).raise_for_status()
         started_s, end = time.process_time(), "PurchasedLabel"
         try:
             client.create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier])

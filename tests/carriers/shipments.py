@@ -20,7 +20,7 @@ CREDENTIALS = {
 }
 BOTH = pytest.mark.parametrize("carrier", CARRIERS)
 PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # the plainest of each
-PATIENT = Limits(timeout_s=10.0, failures_before_rest=10**9)
+PATIENT = Limits(timeout_s=60.0, failures_before_rest=10**9)
 
 SENDER = Party(
     first_name="Zoé",

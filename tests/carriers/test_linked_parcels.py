@@ -6,7 +6,6 @@ import time
 import pytest
 
 from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
-from carriers.guard import Limits
 from tests.carriers.conftest import Serve
 from tests.carriers.servers import (
     LABEL,
@@ -17,12 +16,12 @@ from tests.carriers.servers import (
     serving,
 )
 from tests.carriers.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import BETA_LABEL, HASTY
+from tests.carriers.test_faults import BETA_LABEL, DEADLINE_S, HASTY, MARGIN_S
 
 
 def test_a_deadline_holds_for_all_linked_calls_together() -> None:
     def slow(stream: socket.socket, request: bytes) -> bool:
-        time.sleep(0.4)
+        time.sleep(DEADLINE_S * 0.4)
         stream.sendall(LABEL["beta"])
         return True
 
@@ -56,16 +55,16 @@ def page_tree_bomb(depth: int) -> bytes:
 def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
     head = BETA_LABEL.partition(b"%PDF-")[0]
     hostile = head + page_tree_bomb(15) + b"\r\n--uuid:0f4a--"
-    answers = [http(hostile.replace(b"78901", number), content_type=MULTIPART) for number in (b"1", b"2")]
+    answers = [http(hostile.replace(b"78901", number), content_type=MULTIPART) for number in (b"1", b"2", b"3", b"4")]
     with serving(always(*answers)) as server:
-        buyer = client("beta", server.url, Limits(timeout_s=1.0))
+        buyer = client("beta", server.url, HASTY)
         started_s = time.monotonic()
         with pytest.raises(OutcomeUnknown) as caught:
-            buyer.create_label(shipment("beta", 2), CREDENTIALS["beta"])
-    assert 0.95 < time.monotonic() - started_s < 30
-    assert caught.value.made_numbers == ("6A1234561", "6A1234562")
-    assert caught.value.made_pdfs == (page_tree_bomb(15),) * 2
-    assert len(server.requests) == 2
+            buyer.create_label(shipment("beta", 4), CREDENTIALS["beta"])
+    assert DEADLINE_S - 0.05 < time.monotonic() - started_s < DEADLINE_S + MARGIN_S
+    assert caught.value.made_numbers == tuple(f"6A123456{number}" for number in (1, 2, 3, 4))
+    assert caught.value.made_pdfs == (page_tree_bomb(15),) * 4
+    assert len(server.requests) == 4
 
 
 def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> None:

@@ -13,6 +13,7 @@ from carriers.cleaning import MAX_TEXT_LENGTH, Cleaner
 from carriers.errors import CarrierError
 from carriers.guard import Limits
 from tests.carriers.conftest import Serve
+from tests.carriers.logged import said
 from tests.carriers.servers import LABEL, MULTIPART, always, answer_file, http, once
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
 
@@ -91,7 +92,7 @@ def test_one_log_line_tells_the_facts_and_nothing_personal(
     assert facts["http_status"] == (200 if outcome == "ok" else None)
     assert facts["carrier_code"] == ""
     assert isinstance(facts["duration_ms"], int)
-    assert hidden("".join(str(vars(record)) for record in caplog.records)) == []
+    assert hidden(said(caplog.records)) == []
 
 
 def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

@@ -96,7 +96,7 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
 def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
     sandbox: SandboxServer, fault: str, error: type[CarrierError]
 ) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60, failures_before_rest=9))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failures_before_rest=9))["alpha"]
     label = alpha.create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):
         arm(sandbox, fault, carrier="alpha", operation=operation)

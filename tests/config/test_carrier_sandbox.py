@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from tests.config.test_settings import ROOT
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 
 @contextmanager

@@ -147,13 +147,14 @@ def test_a_folder_that_cannot_be_written_to_is_shown(
 
 
 def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
-    labels = {"BACKEND": "labels.storage.LabelBucket", "OPTIONS": options}
-    settings.STORAGES = settings.STORAGES | {"labels": labels}
-    with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
-        storage.check()
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
+        labels = {"BACKEND": "labels.storage.LabelBucket", "OPTIONS": options}
+        settings.STORAGES = settings.STORAGES | {"labels": labels}
+        with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
+            storage.check()
 
 
 @pytest.mark.real_services

@@ -200,7 +200,7 @@ def test_a_second_migrate_waits_for_the_first(transactional_db: None) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             second.wait(2.5)
         # Neither the first one's lock nor the second one's wait for it holds up what builds an index.
-        cursor.execute("SET statement_timeout = '5s'")
+        cursor.execute("SET statement_timeout = '60s'")
         cursor.execute("CREATE INDEX CONCURRENTLY shop_name ON shops_shop (name)")
         cursor.execute("DROP INDEX shop_name; RESET statement_timeout")
     out, err = second.communicate(timeout=60)

@@ -18,6 +18,7 @@ from tests.factories import import_parcel
 from tests.pooler import EXECUTABLE, pgbouncer
 from tests.processes import free_port, server
 from tests.proxies import Proxy, postgresql_target
+from tests.waiting import PATIENCE_S
 
 pytestmark = [
     pytest.mark.real_services,
@@ -79,7 +80,7 @@ def test_a_server_answers_through_it(url: str, own: Caller, tmp_path: Path) -> N
     parcel = import_parcel(own.shop)
     paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", "/public/v1/tracking/shipments/NONE"]
     with server(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as port:
-        clients = [HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(4)]
+        clients = [HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S) for _ in range(4)]
         statuses = []
         for client in clients * 3:
             for path in paths:

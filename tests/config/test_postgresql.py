@@ -13,9 +13,11 @@ from django.db.utils import ConnectionHandler, InternalError
 from pytest_django import DjangoDbBlocker
 
 from config import databases
+from config.postgresql import base
 from config.postgresql.base import DatabaseWrapper
 from tests.proxies import Proxy
 from tests.services import data_folder, postgresql
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.real_services
 Connect = Callable[..., DatabaseWrapper]
@@ -38,8 +40,7 @@ class Server:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {is_on}")
             connection.execute("SELECT pg_reload_conf()")
-        while self.is_read_only is not is_on:
-            pass
+        until(lambda: self.is_read_only is is_on)
 
     @property
     def is_read_only(self) -> bool:
@@ -140,12 +141,15 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     with psycopg.connect(servers[0].url, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
     assert connection.connection is not None
-    assert select.select([connection.connection.fileno()], [], [], 5)[0]  # the farewell has come
+    assert select.select([connection.connection.fileno()], [], [], PATIENCE_S)[0]  # the farewell has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
 
 
-def test_a_servers_statement_is_ended_by_the_database(servers: list[Server], connect: Connect) -> None:
+def test_a_servers_statement_is_ended_by_the_database(
+    servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "GRACE_S", PATIENCE_S)  # the database may be late
     connection = connect(servers[0], query="timeout=1", is_serving=True)
     with pytest.raises(OperationalError, match="statement timeout"):
         value(connection, "SELECT pg_sleep(5)")
@@ -160,15 +164,16 @@ def test_a_commands_statement_takes_as_long_as_it_takes(servers: list[Server], c
 
 
 def test_a_silent_database_is_not_waited_for_and_all_its_connections_are_dropped(
-    servers: list[Server], connect: Connect
+    servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = (connect(servers[0], query="timeout=1", is_serving=True) for _ in range(2))
+    monkeypatch.setattr(base, "PROBE_S", PATIENCE_S)
+    first, second = (connect(servers[0], query="timeout=2", is_serving=True) for _ in range(2))
     assert value(first, "SELECT 1") == value(second, "SELECT 1") == 1
     servers[0].proxy.silence()
     started_at = time.monotonic()
     with pytest.raises(OperationalError, match="did not answer"):
         value(first, "SELECT 1")
-    assert 1 < time.monotonic() - started_at < BOUND_S
+    assert 2 < time.monotonic() - started_at < BOUND_S
     for connection in (first, second):
         end_request(connection)
         assert not connection.is_usable()
@@ -183,7 +188,7 @@ def test_less_patience_can_be_asked_for(servers: list[Server], connect: Connect)
 
 
 def test_a_server_without_an_answer_fails_the_commit(servers: list[Server], connect: Connect) -> None:
-    connection = connect(servers[0], query="timeout=1", is_serving=True)
+    connection = connect(servers[0], query="timeout=2", is_serving=True)
     connection.set_autocommit(False)
     value(connection, "SELECT 1")
     servers[0].proxy.silence()

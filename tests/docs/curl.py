@@ -5,7 +5,7 @@ import sys
 from http.client import HTTPConnection
 from urllib.parse import quote, urlsplit
 
-TIMEOUT_S = 30
+TIMEOUT_S = 60
 
 
 def parsed() -> argparse.Namespace:

@@ -13,7 +13,7 @@ from config.docs.collection import SOURCE, collection
 from config.management.commands.demo import write_collection
 from tests.docs.conftest import Demo
 
-TIMEOUT_S = 30
+TIMEOUT_S = 60
 VARIABLE = re.compile(r"\{\{(\w+)\}\}")
 
 

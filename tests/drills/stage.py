@@ -23,6 +23,7 @@ from django.core.management import call_command
 
 from tests.processes import free_port
 from tests.services import ENVIRONMENT, postgresql, redis_server
+from tests.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
 SHOP = "drill"
@@ -96,6 +97,7 @@ class Process:
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
         self.log = log
         with log.open("ab") as output:
+            self.log_begins_at = output.tell()
             self.popen = subprocess.Popen(
                 command, cwd=ROOT, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=output
             )
@@ -105,6 +107,10 @@ class Process:
 
     def __exit__(self, *exc_info: object) -> None:
         self.kill()
+
+    def said(self) -> bytes:
+        """What it has written to its log, which it shares with those before it."""
+        return self.log.read_bytes()[self.log_begins_at :]
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -178,8 +184,9 @@ class Stage:
         """Serve as in production, with as many threads as it has of itself; yield the port and the process."""
         command = [sys.executable, "manage.py", "serve", "--workers", str(workers)]
         command += ["--threads", str(threads)] if threads else []
-        with self.listening(command) as server:
-            yield server
+        with self.listening(command) as (port, process):
+            until(lambda: process.said().count(b"Started worker-") == workers)  # not one alone has all requests
+            yield port, process
 
     @contextmanager
     def hooked(self, *, threads: int) -> Iterator[tuple[int, Process]]:

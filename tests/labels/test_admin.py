@@ -34,6 +34,7 @@ from shops import listing
 from shops.models import Shop
 from tests.conftest import Caller, Response, client, logged_in
 from tests.factories import AccessTokenFactory, ShopFactory
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 LABELS = "/admin/labels/shippinglabel/"
@@ -73,7 +74,7 @@ def running() -> Iterator[SandboxServer]:
 @pytest.fixture
 def carriers(running: SandboxServer, settings: Any, transactional_db: None) -> Iterator[SandboxServer]:
     """The carriers' sandbox; a call closes the database connection, so the test can't live in one transaction."""
-    requests.post(f"{running.control_url}/reset", timeout=5).raise_for_status()
+    requests.post(f"{running.control_url}/reset", timeout=PATIENCE_S).raise_for_status()
     settings.CARRIER_ENDPOINTS = {
         "alpha": {"url": running.alpha_url, "tracking_url": running.alpha_tracking_url},
         "beta": {"url": running.beta_url},
@@ -784,7 +785,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[str]:
     barrier, results = threading.Barrier(len(acts)), [""] * len(acts)
 
     def run(rank: int) -> None:
-        barrier.wait(10)
+        barrier.wait(PATIENCE_S)
         try:
             acts[rank]()
         except Exception as error:  # noqa: BLE001 - it is told
@@ -796,7 +797,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[str]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     return results
 
 

@@ -25,7 +25,9 @@ from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import SHIPMENTS, order, post
+from tests.waiting import PATIENCE_S, until
 
+SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
 DISPOSITION = re.compile(r'inline; filename="label-[0-9A-Z]{15}\.pdf"')
 
 
@@ -300,7 +302,7 @@ def test_whoever_reads_while_a_pdf_is_stored_again_gets_all_of_it(buyer: Caller)
         assert {fetch(url).content for _ in range(100)} == {pdf}
     finally:
         is_over.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 # --- A bucket that is down ---
@@ -312,10 +314,17 @@ def silent(stream: socket.socket, request: bytes) -> bool:
     return False
 
 
-def impatient_bucket(settings: Settings, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep PDFs in a bucket that is asked once, and is waited for as long as it needs if it will answer."""
+    server.play = play
     keep_in(settings, Bucket(server.url, "labels").environment, monkeypatch)
     labels = settings.STORAGES["labels"]
-    waits = Config(connect_timeout=0.3, read_timeout=0.3, retries={"mode": "standard", "total_max_attempts": 1})
+    read_timeout_s = SILENCE_S if play is silent else PATIENCE_S
+    waits = Config(
+        connect_timeout=PATIENCE_S,
+        read_timeout=read_timeout_s,
+        retries={"mode": "standard", "total_max_attempts": 1},
+    )
     options = labels["OPTIONS"] | {"client_config": labels["OPTIONS"]["client_config"].merge(waits)}
     settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
 
@@ -346,14 +355,13 @@ def test_a_bucket_that_is_down_keeps_the_label_for_later(
 ) -> None:
     before = settings.STORAGES
     with serving(silent) as server:
-        impatient_bucket(settings, server, monkeypatch)
         for how, play in REFUSALS:
-            server.play = play
+            bucket_that_is(play, settings, server, monkeypatch)
             server.requests.clear()
             caplog.clear()
             said = assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
             assert row().id in said
-            assert server.requests[0].startswith(b"PUT /labels/labels/"), how
+            assert until(lambda: server.requests)[0].startswith(b"PUT /labels/labels/"), how
             assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
             assert [vars(record)["reason"] for record in caplog.records if record.name == "labels.storage"] == [how]
         assert reconcile() == {LabelState.RECEIVED: 1}

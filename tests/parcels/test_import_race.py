@@ -12,7 +12,7 @@ from django.db import connection, connections, transaction
 from parcels.importing import NothingImportedError
 from tests.conftest import Caller
 from tests.factories import ParcelLineFactory, import_lines
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.real_services
 
@@ -38,7 +38,7 @@ def test_the_first_to_commit_has_the_id(
 
     def import_second() -> int:
         try:
-            written.wait(10)
+            written.wait(PATIENCE_S)
             lines = [line(id="contested", trackingId="N1"), line(id="free", trackingId="N2")]
             return import_lines(other.shop, lines, lambda *bad: report.append(bad), is_strict=is_strict)
         except NothingImportedError:
@@ -53,7 +53,7 @@ def test_the_first_to_commit_has_the_id(
             written.set()
             until(somebody_waits)  # it has seen no owner, and is writing
             transaction.set_rollback(not commits)
-        count = second.result(10)
+        count = second.result(PATIENCE_S)
     if commits:
         assert own.look_up("N1").json()["orderNumber"] == "#own"
         assert other.look_up("N1").status_code == 404

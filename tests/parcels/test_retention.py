@@ -16,6 +16,7 @@ from parcels.models import Parcel, ParcelNumber
 from parcels.retention import remove_parcels
 from tests.conftest import Caller
 from tests.factories import import_parcel
+from tests.waiting import PATIENCE_S
 
 
 def ms_ago(days: float) -> int:
@@ -91,12 +92,12 @@ def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_ru
         with transaction.atomic():
             list(Parcel.objects.select_for_update().filter(id=held["id"]))
             is_held.set()
-            is_over.wait(10)
+            is_over.wait(PATIENCE_S)
         connections.close_all()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert is_held.wait(10)
+    assert is_held.wait(PATIENCE_S)
     before = datetime.fromtimestamp(ms_ago(30) / 1000, UTC)
     try:
         assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
@@ -104,7 +105,7 @@ def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_ru
         assert own.look_up(held["trackingId"]).status_code == 200
     finally:
         is_over.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
     assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
 
 
@@ -116,7 +117,7 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     start = threading.Barrier(2)
 
     def work() -> None:
-        start.wait(10)
+        start.wait(PATIENCE_S)
         counts.append(remove_parcels(before=before, batch_size=7, is_dry_run=False))
         connections.close_all()
 
@@ -124,7 +125,7 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert (len(counts), sum(counts)) == (2, 60)
     assert (Parcel.objects.count(), ParcelNumber.objects.count()) == (0, 0)
 

@@ -23,6 +23,7 @@ from tests.factories import AccessTokenFactory, import_parcel
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
+SILENCE_S = 1.5  # that a request waits for a store
 
 
 def left(response: Response) -> int:
@@ -164,11 +165,11 @@ def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, 
 
 
 @pytest.fixture
-def refusing() -> str:
+def refusing() -> Iterator[str]:
     """The URL of a Redis that nobody listens for."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"redis://127.0.0.1:{held.getsockname()[1]}/0"
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
     caches["rate_limit"] = {
         "BACKEND": "shops.counting.CountingRedisCache",
         "LOCATION": request.getfixturevalue(request.param),
-        "OPTIONS": django_settings.REDIS_OPTIONS,
+        "OPTIONS": django_settings.REDIS_OPTIONS | {"socket_timeout": SILENCE_S},
     }
     settings.CACHES = caches
 
@@ -195,7 +196,7 @@ def test_a_store_that_is_down_holds_nobody_up(
     started_at = time.perf_counter()
     responses = [own.get(FOUND) for _ in range(110)]
     refusals = [nobody.get(SEARCH) for _ in range(10)]
-    assert time.perf_counter() - started_at < 10  # with a wait for each it would be 12 s and more
+    assert time.perf_counter() - started_at < 90  # with a wait for each it would be 180 s
     assert {response.status_code for response in responses} == {200}
     assert {response.status_code for response in refusals} == {403}
     # The headers are there; nothing was counted.
@@ -224,8 +225,8 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
     with ThreadPoolExecutor(CROWD) as pool:
         answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}
-    # One after the other they would wait for 4 to 8 seconds.
-    assert max(duration_s for _, duration_s in answers) < 3.5
+    # One after the other they would wait for a minute.
+    assert max(duration_s for _, duration_s in answers) < 30
 
 
 @pytest.mark.real_services

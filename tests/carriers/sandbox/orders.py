@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 from zoneinfo import ZoneInfo
@@ -155,6 +155,7 @@ def alpha_buy(sandbox: SandboxServer, changes: Changes | None = None, count: int
 
 
 def beta_order() -> dict[str, Any]:
+    in_an_hour = datetime.now(PARIS) + timedelta(hours=1)  # a day that is not over when the order comes
     return {
         "contractNumber": "123456",
         "password": "secret",
@@ -162,7 +163,7 @@ def beta_order() -> dict[str, Any]:
         "letter": {
             "service": {
                 "productCode": "DOM",
-                "depositDate": datetime.now(PARIS).date().isoformat(),
+                "depositDate": in_an_hour.date().isoformat(),
                 "orderNumber": "LABEL0000000001",
                 "commercialName": "Atelier Durand",
             },
