@@ -32,13 +32,15 @@ class ErrorCode:
     remedy: str
 
 
+# Where a carrier makes an order's parcels one by one, any of its refusals may come after the first.
+_PARCELS_MADE: Final = " Where the message says that some parcels were made, do not order again: we settle that first."
 # What each carrier can answer; {carrier} is its word.
 _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]] = (
     (
         ProductNotInContract,
         HTTPStatus.BAD_REQUEST,
         "The shop has no contract with {carrier}, or its contract does not have the product activated.",
-        "Have the product activated on the contract, or order another product.",
+        "Have the product activated on the contract, or order another product." + _PARCELS_MADE,
     ),
     (
         AddressRejected,
@@ -47,13 +49,13 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
             "An address is one that {carrier} can't print or does not deliver to; the message names the field, or "
             "quotes the carrier."
         ),
-        "Correct the address and order again.",
+        "Correct the address and order again." + _PARCELS_MADE,
     ),
     (
         PickupPointRejected,
         HTTPStatus.BAD_REQUEST,
         "The pickup point is unknown to {carrier}, closed, or not for this product.",
-        "Let the customer choose another pickup point and order again.",
+        "Let the customer choose another pickup point and order again." + _PARCELS_MADE,
     ),
     (
         RequestRejected,
@@ -62,13 +64,13 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
             "{carrier} refuses the order for another reason, such as its weight, a phone number, the destination or "
             "customs; the message names the field, or quotes the carrier."
         ),
-        "Correct what the message names and order again.",
+        "Correct what the message names and order again." + _PARCELS_MADE,
     ),
     (
         CredentialsRejected,
         HTTPStatus.BAD_GATEWAY,
-        "{carrier} refuses the account number, password or key of the shop's contract. Nothing was made.",
-        "The order is not at fault. Tell us: the contract's credentials have to be corrected first.",
+        "{carrier} refuses the account number, password or key of the shop's contract.",
+        "The order is not at fault. Tell us: the contract's credentials have to be corrected first." + _PARCELS_MADE,
     ),
     (
         CarrierUnavailable,
@@ -77,7 +79,7 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
             "{carrier} can't be reached, is being given a rest after failures, has as many orders under way as it may "
             "have, or reports a failure of its own."
         ),
-        "Retry in a minute. Nothing was made, unless the message says that some parcels were.",
+        "Nothing was made: retry in a minute." + _PARCELS_MADE,
     ),
     (
         OutcomeUnknown,
@@ -106,7 +108,10 @@ _OF_OURS: Final = (
         "IDEMPOTENCY_KEY_REUSED",
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "This Idempotency-Key came before with another body.",
-        "Take a new key for a new order; send an unchanged body to repeat the earlier one.",
+        (
+            "Take a new key for a new order; send an unchanged body to repeat the earlier one. That one was bought, or "
+            "may have been, in whole or in part: with changes and a new key it would be bought again."
+        ),
     ),
     ErrorCode(
         "LABEL_STORAGE_UNAVAILABLE",

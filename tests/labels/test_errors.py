@@ -322,6 +322,21 @@ def test_a_refusal_tells_the_carriers_own_words(buyer: Caller) -> None:
     assert "Routing not found" in assert_coded(post(buyer, magic(A, "38")), 400, "ALPHA_ADDRESS_REJECTED")
 
 
+@pytest.mark.parametrize("number", ["30009", "30204", "30401", "30500", "30000", "40015"])
+def test_no_remedy_has_parcels_that_were_made_ordered_again(number: str, buyer: Caller, sandbox: Sandbox) -> None:
+    body = magic(POINT, f"2 {number}", parcels=weighing(1, 1))
+    first = post(buyer, body, key=KEY)
+    assert "Some of its parcels were made before: do not order them again" in first.json()["message"]
+    told = CODES[first.json()["code"]]
+    assert "Where the message says that some parcels were made, do not order again" in told.remedy
+    assert "Nothing was made" not in told.cause
+    # The same request buys nothing, and a corrected one needs a key that would buy the first parcel again.
+    again = post(buyer, body, key=KEY)
+    assert (again.status_code, again.json()["message"]) == (first.status_code, first.json()["message"])
+    assert_coded(post(buyer, body | {"reference": "OK"}, key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")
+    assert len(sandbox.made()) == 1
+
+
 def test_a_refusal_from_here_names_the_field(buyer: Caller, sandbox: Sandbox) -> None:
     body = order(BETA, destination={"address1": "x" * 36})
     message = assert_coded(post(buyer, body), 400, "BETA_ADDRESS_REJECTED")
