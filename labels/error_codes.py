@@ -116,10 +116,11 @@ _OF_OURS: Final = (
     ErrorCode(
         "LABEL_STORAGE_UNAVAILABLE",
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "The label is bought and safe, but its PDF can't be stored or signed now.",
+        "The label is bought and safe, but its PDF can't be stored, signed or read now.",
         (
             "Retry later with the same Idempotency-Key, or retrieve the label by the id in the message. An order "
-            "without a key must not be repeated: it would buy another label."
+            "without a key must not be repeated: it would buy another label. Open a PDF's URL again after the seconds "
+            "in Retry-After."
         ),
     ),
 )

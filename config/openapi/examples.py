@@ -9,6 +9,7 @@ from labels.errors import (
     IdempotencyKeyInvalidError,
     IdempotencyKeyReusedError,
     LabelError,
+    PdfUnavailableError,
     StorageUnavailableError,
     message_of,
 )
@@ -143,19 +144,22 @@ _LABEL_ERRORS: Final[tuple[LabelError, ...]] = (
     IdempotencyKeyReusedError(),
     StorageUnavailableError(ShippingLabel(id=LABEL_ID, idempotency_key="order-1001")),
 )
+# What an operation says with a code in words of its own.
+_ERRORS_OF: Final[dict[str, tuple[LabelError, ...]]] = {"openLabelPdf": (PdfUnavailableError(),)}
 
 
-def error_body(name: str, status: int, methods: str) -> Json:
-    """The body of an error of the catalogue, by its code or its name, at a path that takes these methods."""
+def error_body(name: str, status: int, operation: str, methods: str) -> Json:
+    """The body of an error of the catalogue, by its code or its name; the operation's path takes these methods."""
     if name in PLAIN_ERRORS:
         message = PLAIN_ERRORS[name].message.replace("GET, HEAD", methods)
         return {"message": message, "statusCode": status, "timestamp": ERROR_TIME}
-    return {"message": coded_message(name), "statusCode": status, "timestamp": ERROR_TIME, "code": name}
+    return {"message": coded_message(name, operation), "statusCode": status, "timestamp": ERROR_TIME, "code": name}
 
 
-def coded_message(code: str) -> str:
+def coded_message(code: str, operation: str) -> str:
     """What the service says with a code, in the words of its own exception."""
-    own = {error.public_code: str(error.detail) for error in _LABEL_ERRORS}
+    errors = (*_LABEL_ERRORS, *_ERRORS_OF.get(operation, ()))
+    own = {error.public_code: str(error.detail) for error in errors}
     return own[code] if code in own else message_of(_carrier_error(code))
 
 

@@ -56,7 +56,7 @@ FAILURES: Final[dict[str, dict[int, tuple[str, ...]]]] = {
         403: ("link_invalid",),
         404: ("pdf_not_found",),
         405: ("method_not_allowed",),
-        500: ("unexpected",),
+        500: ("unexpected", "LABEL_STORAGE_UNAVAILABLE"),
     },
 }
 PUBLIC: Final = {"openLabelPdf"}
@@ -131,6 +131,11 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string", "examples": list(METHODS.values())},
     },
 }
+# On some of an answer's errors only.
+RETRY_AFTER_IF_STORED: Final[Json] = {
+    "description": "Seconds to wait. Only where the PDF is stored, but can't be read now.",
+    "schema": HEADERS["RetryAfter"]["schema"] | {"examples": [2]},
+}
 # Where a request may have failed before its token was looked at.
 IF_COUNTED: Final = {
     f"{name}IfCounted": {
@@ -165,7 +170,7 @@ ERROR: Final[Json] = {
         },
         "code": {
             "allOf": [{"$ref": "#/components/schemas/ErrorCode"}],
-            "description": "Which error it is, for a program. On some errors of the label endpoints only.",
+            "description": "Which error it is, for a program. On some errors of the label endpoints and of PDFs' URLs.",
         },
     },
     "required": ["message", "statusCode", "timestamp"],
@@ -182,7 +187,7 @@ ERROR_CODE: Final[Json] = {
 def add_failures(document: Json) -> None:
     """Complete what drf-spectacular generates: headers on every answer, and all failures."""
     components = document["components"]
-    components["headers"] = HEADERS | IF_COUNTED
+    components["headers"] = HEADERS | IF_COUNTED | {"RetryAfterIfStored": RETRY_AFTER_IF_STORED}
     components["schemas"] |= {"Error": ERROR, "ErrorCode": ERROR_CODE}
     for path in document["paths"].values():
         methods = ", ".join(METHODS[method] for method in path)
@@ -190,15 +195,16 @@ def add_failures(document: Json) -> None:
             name = operation["operationId"]
             answers = operation["responses"]
             failures = sorted(FAILURES[name].items())
-            answers |= {str(status): failure(status, names, methods) for status, names in failures}
+            answers |= {str(status): failure(status, names, name, methods) for status, names in failures}
             for status, answer in answers.items():
                 answer["headers"] = headers(name, int(status))
 
 
-def failure(status: int, names: tuple[str, ...], methods: str) -> Json:
+def failure(status: int, names: tuple[str, ...], operation: str, methods: str) -> Json:
     """One status with all its causes and remedies, and a body of each; `methods` are those that the path takes."""
     causes = "\n".join(f"* {cause_and_remedy(name)}" for name in names)
-    examples = {name: {"summary": cause(name), "value": error_body(name, status, methods)} for name in names}
+    bodies = {name: error_body(name, status, operation, methods) for name in names}
+    examples = {name: {"summary": cause(name), "value": body} for name, body in bodies.items()}
     content = {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}
     return {"description": f"{TITLES[status]}.\n\n{causes}", "content": {"application/json": content}}
 
@@ -228,6 +234,9 @@ def headers(operation: str, status: int) -> Json:
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
-    if (operation, status) == ("openLabelPdf", 200):
-        names["Content-Disposition"] = "ContentDisposition"
+    if operation == "openLabelPdf":
+        names |= {
+            200: {"Content-Disposition": "ContentDisposition"},
+            500: {"Retry-After": "RetryAfterIfStored"},
+        }.get(status, {})
     return {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}

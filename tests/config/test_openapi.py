@@ -110,6 +110,17 @@ def test_every_error_is_described_with_its_own_status() -> None:
                 assert status in statuses, name
 
 
+def test_a_pdf_that_cant_be_read_now_is_described_with_when_to_try_again(document: Json) -> None:
+    (opened,) = (one for one in operations(document) if one["operationId"] == "openLabelPdf")
+    answer = opened["responses"]["500"]
+    example = answer["content"]["application/json"]["examples"]["LABEL_STORAGE_UNAVAILABLE"]
+    assert "can't be read now" in example["value"]["message"]
+    assert "Retry-After" in answer["headers"]
+    header = document["components"]["headers"][answer["headers"]["Retry-After"]["$ref"].rpartition("/")[2]]
+    assert "required" not in header  # the other 500 has none
+    assert "read" in CODES["LABEL_STORAGE_UNAVAILABLE"].cause
+
+
 def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: Json) -> None:
     said = {
         operation["operationId"]: operation["responses"]["405"]["content"]["application/json"]["examples"]
