@@ -1,7 +1,7 @@
 """The wire clients of the carriers: plain Python, one interface, one exception tree.
 
 A third carrier is one new module with a client like these, one line in `CARRIERS`, and its products in the
-catalogue.
+catalogue; the README says what the rest of the service needs then.
 """
 
 from collections.abc import Mapping

@@ -53,7 +53,7 @@ def extra_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``12:03:04 INFO service.request: GET parcel 200 (shop=... duration_ms=1.2 request_id=...)``."""
+    """``12:03:04 INFO service.request: request (method=GET route=parcel status=200 ... request_id=...)``."""
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)

@@ -13,6 +13,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
+from carriers import CARRIERS
 from config.openapi import examples
 from labels import serializers as labels
 from labels.ids import LABEL_ID_LENGTH
@@ -60,6 +61,7 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
     addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", examples.SENDER),
     labels.LabelSerializer: Component("Label", "A label that was bought.", examples.LABEL),
 }
+PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
 # What a field's declaration does not say, because nothing at run time needs it; None takes away what it does say.
 DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Parcel", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
@@ -71,8 +73,8 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_PARCELS * labels.MAX_WEIGHT_KG},
     ("Label", "createdAt"): {"format": "date-time", "pattern": "Z$", "maxLength": None},
     ("OrderedParcel", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_WEIGHT_KG},
-    ("LabelOrder", "reference"): {"maxLength": 35},
-    ("LabelOrder", "pickupPointCode"): {"pattern": "^([0-9]{4}[A-Z]|[0-9]{6})?$", "maxLength": None},
+    ("LabelOrder", "reference"): {"maxLength": max(carrier.max_reference_length for carrier in CARRIERS.values())},
+    ("LabelOrder", "pickupPointCode"): {"pattern": f"^({PICKUP_POINT_CODES})?$", "maxLength": None},
     ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": labels.MAX_PARCELS},
     ("RecipientAddress", "email"): {"pattern": "^$|@"},
 }
