@@ -84,14 +84,13 @@ def sample_parcels(count: int, *, now_ms: int, prefix: str = "P") -> Iterator[di
 
 
 def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
-    """Make one parcel; its tracking number and its customer follow from `index`, the rest from a seed.
+    """Make one parcel; its tracking number and its customer follow from `index`, the rest from seeds.
 
     Two parcels are an order. All that a customer ordered goes to the same person at the same address.
     """
     rng = random.Random(f"{prefix}{index}")  # noqa: S311 - nothing here is secret
     order = index // 2
     customer = order // 7 * 4 + CUSTOMERS_OF_ORDERS[order % 7]
-    person = random.Random(f"{prefix}customer{customer}")  # noqa: S311 - nor here
     carrier = rng.choice(["alpha", "beta"])
     product = rng.choice([*PRODUCTS[carrier], None])
     created_at = now_ms - rng.randrange(1, 20) * DAY_MS - rng.randrange(DAY_MS)
@@ -109,13 +108,7 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "carrierCode": carrier,
         "carrierProduct": product,
         "carrierDisplayName": {"alpha": "Alpha Express", "beta": "Beta Post"}[carrier],
-        "lastStatus": last["status"],
-        "lastStatusUpdatedAt": last["createdAt"],
-        "carrierLastStatus": {
-            "code": last["carrierStatusCode"],
-            "description": last["label"],
-            "date": last["createdAt"],
-        },
+        **last_status(last),
         "estimatedDeliveryDateWindow": {
             "exactDeliveryDay": expected_at,
             "minimumDeliveryDate": expected_at - DAY_MS,
@@ -125,17 +118,14 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "endDepositDate": last["createdAt"] + 14 * DAY_MS
         if last["status"] == TrackingStatus.WAITING_FOR_PICKUP
         else None,
-        "destination": sample_destination(person, is_pickup_point=product in {"relais", "beta_point_retrait_france"}),
+        "destination": sample_destination(
+            f"{prefix}customer{customer}", is_pickup_point=product in {"relais", "beta_point_retrait_france"}
+        ),
         "lineItems": [sample_item(rng, index, position) for position in range(rng.choice([1, 1, 2, 3]))],
         "events": events,
         "createdAt": created_at,
         "updatedAt": last["createdAt"],
-        "customerEmail": f"customer+{customer}@example.com",
-        "customerLocale": "fr-FR",
-        "previousEmails": [],
-        "giftConfig": None,
-        "crossSellRecommendations": [],
-        "webTemplate": None,
+        **sample_customer(customer),
     }
 
 
@@ -163,7 +153,34 @@ def sample_events(rng: random.Random, created_at: int, now_ms: int, carrier: str
     return events[::-1]
 
 
-def sample_destination(rng: random.Random, *, is_pickup_point: bool) -> dict[str, Any]:
+def last_status(event: dict[str, Any]) -> dict[str, Any]:
+    """What a parcel shows of its newest event."""
+    return {
+        "lastStatus": event["status"],
+        "lastStatusUpdatedAt": event["createdAt"],
+        "carrierLastStatus": {
+            "code": event["carrierStatusCode"],
+            "description": event["label"],
+            "date": event["createdAt"],
+        },
+    }
+
+
+def sample_customer(customer: int) -> dict[str, Any]:
+    """What is kept of a customer and never answered."""
+    return {
+        "customerEmail": f"customer+{customer}@example.com",
+        "customerLocale": "fr-FR",
+        "previousEmails": [],
+        "giftConfig": None,
+        "crossSellRecommendations": [],
+        "webTemplate": None,
+    }
+
+
+def sample_destination(seed: str, *, is_pickup_point: bool) -> dict[str, Any]:
+    """A person at an address, the same for the same seed."""
+    rng = random.Random(seed)  # noqa: S311 - nothing here is secret either
     city, zip_code, province, province_code, country, country_code, latitude, longitude, phone = rng.choice(PLACES)
     first_name, last_name = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES)
     return {
