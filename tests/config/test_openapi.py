@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import CommandError, call_command
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -54,6 +56,12 @@ def operations(document: Json) -> list[Json]:
 
 def test_the_file_is_current(document: Json) -> None:
     assert as_yaml(document) == FILE.read_bytes(), "run: make openapi"
+
+
+def test_a_file_that_cant_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.management.commands.openapi.FILE", tmp_path)
+    with pytest.raises(CommandError, match=f"^{tmp_path} can't be written: Is a directory$"):
+        call_command("openapi")
 
 
 def test_drf_spectacular_understands_everything() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.core.management import CommandError
+
 from config.openapi.document import as_yaml, generate
 from config.openapi.views import FILE
 from shops import commands
@@ -13,4 +15,8 @@ class Command(commands.Command):
     help = "Write config/openapi/openapi.yaml from the code."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        FILE.write_bytes(as_yaml(generate()))
+        text = as_yaml(generate())
+        try:
+            FILE.write_bytes(text)
+        except OSError as error:
+            raise CommandError(f"{FILE} can't be written: {error.strerror}") from None
