@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def all_of(*makers: Callable[[], T]) -> list[T]:
-    """What each of them makes; where some refuse their fields, the first one's error names those of all."""
+    """Return what each makes; where some refuse, raise the first one's error, with what the others say added to it."""
     made: list[T] = []
     refusals: list[Rejected] = []
     for make in makers:

@@ -1,4 +1,4 @@
-"""A carrier's own words, made fit to be shown: no control characters, no end, nothing personal, no secret."""
+"""A carrier's own words, made fit to be shown: short, without control characters, personal data and secrets."""
 
 import re
 import unicodedata
@@ -39,7 +39,7 @@ class Cleaner:
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
 
     def code(self, raw: str) -> str:
-        """An error code: what is too long for one is none."""
+        """An error code; empty if it is too long to be one."""
         return self.text(raw) if len(raw) <= _MAX_CODE_LENGTH else ""
 
 

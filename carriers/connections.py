@@ -19,8 +19,8 @@ from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConn
 
 # An address that does not answer is given up early enough to try again within the deadline.
 CONNECT_TIMEOUT_S: Final = 5.0
-# Servers commonly close a silent connection after 5 s, and whether a request sent in that instant was carried
-# out cannot be known: an idle connection is left before they would.
+# Servers commonly close an idle connection after 5 s, and whether a request sent in that instant was carried
+# out cannot be known: one that lay idle for so long is not used again.
 MAX_IDLE_S: Final = 4.0
 
 

@@ -20,8 +20,8 @@ class CarrierError(Exception):
     `str()` is fit for the client of an API: the carrier's text in it is cleaned and holds neither secrets nor
     addresses. `field` is the API's JSON path of the value at fault, where it is known. `made_numbers` are the
     parcels that exist at the carrier although the label as a whole failed, `made_pdfs` their labels where those came
-    and could not be joined. `is_carrier_failing` is whether the
-    failure counts towards the carrier's rest; what may be one request's doing does not.
+    and could not be joined. `is_carrier_failing` is whether the failure counts towards the carrier's rest; what may be
+    one request's doing does not.
     """
 
     code_suffix: ClassVar[str] = "ERROR"

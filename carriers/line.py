@@ -88,7 +88,7 @@ class Line:
         *,
         unsure: type[CarrierError] = OutcomeUnknown,
     ) -> bytes:
-        """One PDF of all; the parcels exist by now, so a failure speaks of them."""
+        """Join the PDFs into one; the parcels exist by now, so a failure names them."""
         started_s = time.monotonic()
         try:
             return pdf.joined(pdfs, deadline)
@@ -119,7 +119,7 @@ class Line:
 
     @contextmanager
     def _unharmed(self) -> Iterator[None]:
-        """Keep an observer's trouble from the call it is told of: a label may have been bought by it."""
+        """Keep an observer's failure from failing the call that it is told of: a label may have been bought."""
         try:
             yield
         except Exception:

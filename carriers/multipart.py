@@ -21,8 +21,8 @@ def is_multipart(answer: Answer) -> bool:
 def parts_by_id(answer: Answer) -> dict[str, bytes]:
     """The bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
 
-    Lines may end without a carriage return. A part that no boundary follows was cut off, and is left out as one whose
-    headers have no end is: what the others say stays known.
+    Lines may end without a carriage return. A part that no boundary follows was cut off. It is left out, as is one
+    whose headers have no end, and the other parts are kept.
     """
     boundary = re.escape(_boundary(answer.content_type))
     delimiter = re.compile(rb"(?:\A|\r?\n)--" + boundary + rb"(?=--|[ \t]*(?:\r?\n|\Z))")
@@ -53,7 +53,7 @@ def _part(part: bytes) -> tuple[str, bytes] | None:
 
 
 def _decoded(content: bytes) -> bytes:
-    """What base64 stands for; what is none stays as it is, to be told for what it is by whoever reads it."""
+    """Decode base64; anything else stays as it is, for whoever reads it to refuse."""
     try:
         return base64.b64decode(b"".join(content.split()), validate=True)
     except ValueError:

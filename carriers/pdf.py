@@ -1,4 +1,4 @@
-"""Labels as PDFs: looked at before they are believed, and joined where nothing of theirs can do harm."""
+"""Labels as PDFs: checked before they are accepted, and joined where a hostile one can do no harm."""
 
 import subprocess
 import sys

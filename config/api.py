@@ -33,7 +33,7 @@ class JSONParser(BaseParser):
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         assert context
         body = receive(context["request"].META, lambda: stream.read(MAX_BODY_BYTES + 1), stream.read)
-        if not body:  # it came in chunks: for one that says its length, no parser is asked
+        if not body:  # only of one sent in chunks: where Content-Length is 0, DRF asks no parser
             raise ParseError(EMPTY_BODY)
         try:
             value = orjson.loads(body)

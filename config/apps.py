@@ -23,9 +23,9 @@ class ServiceConfig(AppConfig):
 
 
 def trim_signals() -> None:
-    """Take off each request what does nothing for it: Django's receivers cost more than a look-up's own code.
+    """Disconnect Django's receivers that do nothing for a request: they cost more than a look-up's own code.
 
-    No cache here has anything to close. Old connections are closed after each request, so not again before it.
+    No cache here has anything to close. Old connections are closed after each request, and need not be before it.
     The list of queries that `reset_queries` empties is kept with DEBUG only.
     """
     signals.request_finished.disconnect(close_caches)

@@ -13,8 +13,8 @@ T = TypeVar("T")
 class Check(Generic[T]):
     """A function whose result is asked for often, and which may hang: it runs once, for everybody who asks meanwhile.
 
-    A result is believed for `fresh_s`. The thread is a daemon, which keeps no process from ending, and keeps what
-    the function keeps a thread (a bucket's client takes longer to make than to use).
+    A result is believed for `fresh_s`. The thread is a daemon, so it keeps no process from ending. It is always the
+    same one, so what the function keeps for each thread is kept (a bucket's client takes longer to make than to use).
     """
 
     def __init__(self, run: Callable[[], T], *, fresh_s: float) -> None:

@@ -12,9 +12,9 @@ from environs import ValidationError
 from shops.hosts import split_host
 
 POSTGRESQL = re.compile(r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^/?#]*)@)?(?P<hosts>[^@/?#]*)(?P<rest>[/?#].*)")
-# A connection is given up, whoever has made it, when nobody answers on the other side: seconds, in libpq's terms.
+# When a connection is given up because the other side is silent, in libpq's parameters: seconds, but for the last.
 BOUNDED: dict[str, Any] = {
-    "connect_timeout": 2,  # a host
+    "connect_timeout": 2,  # for each host
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -23,7 +23,7 @@ BOUNDED: dict[str, Any] = {
 # A statement of a request: seconds. A replica is given less time, as the primary is asked next.
 PRIMARY_TIMEOUT_S = 10
 REPLICA_TIMEOUT_S = 1
-# Then a connection to a replica is made anew, to any of them: one that was away is read from again.
+# After so long a connection to a replica is replaced by one to any of them: one that was away is read from again.
 REPLICA_MAX_AGE_S = 300
 
 
@@ -52,7 +52,7 @@ def primary(url: str) -> dict[str, Any]:
 
 
 def replica(url: str) -> dict[str, Any]:
-    """Any of the hosts will do, the primary too where no other is left; in tests it is the database itself."""
+    """Connects to any standby, or to the primary when none is left; in tests it is the database itself."""
     choice = {"target_session_attrs": "prefer-standby", "load_balance_hosts": "random"}
     config = postgresql(parse(url), choice | {"timeout": REPLICA_TIMEOUT_S})
     return config | {"CONN_MAX_AGE": REPLICA_MAX_AGE_S, "TEST": {"MIRROR": "default"}}
@@ -96,7 +96,7 @@ def make_folder(file: Path) -> None:
 
 
 def replica_url(primary_url: str) -> Callable[[str], None]:
-    """Make the check of what replicates a primary."""
+    """Make the check of a replica's URL, given its primary's."""
 
     def check_replica(value: str) -> None:
         if value and primary_url.startswith("sqlite:"):

@@ -88,8 +88,8 @@ def database_check(alias: str) -> Callable[[], str]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            # Old versions may run on newer tables, but none on older ones. Tables do not grow old again, so it is
-            # asked until it is so, and not after that.
+            # A version may run on newer tables, never on older ones. No migration is taken back, so once none is
+            # pending this is not asked again.
             is_migrated = is_migrated or not has_pending_migrations(alias)
         finally:
             connection.close()

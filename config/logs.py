@@ -29,9 +29,9 @@ class RequestIdFilter(logging.Filter):
 
 
 class ServerFilter(logging.Filter):
-    """Leaves the first line of what granian logs: where the application fails, the exception's text follows.
+    """Keeps the first line only of what granian logs: an exception's text would follow it.
 
-    Its remark on many threads is left out: they are meant for calls to carriers, which wait and compute nothing.
+    Its remark on many threads is dropped: they are meant for calls to carriers, which wait and compute nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -44,7 +44,7 @@ REQUESTS = Histogram(
 
 @cache
 def request_figures(route: str, method: str, status: int) -> Histogram:
-    """Found again without the library's own search, which costs more than counting."""
+    """Cached, as the library's own search costs more than counting."""
     return REQUESTS.labels(route, method, status)
 
 
@@ -59,7 +59,7 @@ class OpenLabels(Collector):
         self.check = Check(open_labels, fresh_s=OPEN_LABELS_FRESH_S)
 
     def collect(self) -> Iterable[Metric]:
-        """Give none while the database does not answer: nought would say that all is well."""
+        """Give none while the database does not answer: zero would say that all is well."""
         try:
             return self.check.start().result(timeout=OPEN_LABELS_DEADLINE_S)
         except Exception:  # noqa: BLE001 - the other figures are there all the same
@@ -95,7 +95,7 @@ def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -
 
 
 class LivingProcesses(MultiProcessCollector):
-    """All processes' figures; of those that have died what they counted, and not what they were up to."""
+    """All processes' figures: of those that have died the counts stay, and the states (live gauges) go."""
 
     def collect(self) -> Iterable[Metric]:
         for pid in {file.stem.rpartition("_")[2] for file in Path(self._path).glob("gauge_live*.db")}:
@@ -112,7 +112,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log no more of a connection that broke than that."""
+        """Log that a connection broke, and nothing else of it."""
         logger.warning("metrics not sent")
 
 
@@ -134,12 +134,12 @@ def expose(host: str, port: int) -> None:
 
 
 def begin_series() -> None:
-    """Begin what is there from the start, and open each kind of file now, when that can still fail the start."""
+    """Create the series that alerts need, and each kind of file, now that a failure still stops the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
     for group in ("shop", "address"):
         for counter in (REFUSALS, LET_THROUGH, FAILURES):
             counter.labels(group).inc(0)
-    # What alerts are made of begins at nought: a series that comes with its first event shows no increase.
+    # What alerts are made of starts at zero: a series that comes with its first event shows no increase.
     for name, carrier in CARRIERS.items():
         RESTING.labels(name).set(0)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
@@ -148,7 +148,7 @@ def begin_series() -> None:
 
 
 def clear_folder() -> None:
-    """Forget the figures of an earlier start, whose processes' numbers may come again."""
+    """Forget the figures of an earlier start: the system may give its process ids to new ones."""
     folder = Path(os.environ[FOLDER])
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):

@@ -1,4 +1,4 @@
-"""What staff see in the admin where they may not go, and where there is nothing; others get Django's own bare pages."""
+"""The admin's pages for 403 and 404, for staff; others get Django's own bare ones."""
 
 from http import HTTPStatus
 

@@ -117,14 +117,14 @@ def check_port(host: str, port: int) -> None:
 
 
 def check_metrics_port(public_port: int) -> None:
-    """Raise ServingError unless the port for metrics is free and not the public one, which would answer with either."""
+    """Raise ServingError unless the metrics' port is free and not the public one: either server might answer on it."""
     if public_port == settings.METRICS_PORT:
         raise ServingError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
     check_port(settings.METRICS_HOST, settings.METRICS_PORT)
 
 
 def prepare_metrics() -> None:
-    """Empty the folder for figures. The library looks for it when it is imported, so a new one takes a new start."""
+    """Empty the folder for figures, or make one and start anew: the library reads its name when it is imported."""
     if metrics.FOLDER in os.environ:
         try:
             metrics.clear_folder()

@@ -144,7 +144,7 @@ RATE_LIMIT = values.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=values.
 REDIS_URL = env.str("REDIS_URL", "", validate=values.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    # What a request may wait for the counter in all: shops.counting makes a deadline of it.
+    # How long a request may wait for the counter in all: shops.counting makes a deadline of it.
     "socket_timeout": 0.2,
     "retry": Retry(NoBackoff(), 0),
     # A new connection asks nothing that the counting does not need.
@@ -154,7 +154,7 @@ REDIS_OPTIONS = {
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
-        # A list, as Django takes a comma in a text for one between servers.
+        # A list: in a string Django would take a comma for the separator of several servers.
         {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
         # A count must never be culled while its window runs.
@@ -188,9 +188,9 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
 }
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=values.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=values.above_zero)
-# A purchase is nobody's any more when it is this much older than the carrier's deadline,
+# A purchase counts as interrupted this long after the carrier's deadline.
 LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=values.above_zero)
-# and a parcel that the carrier does not know by then (its search may need minutes) was not made.
+# A parcel that alpha's search, which may need minutes, does not know this long after the order was not made.
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=values.above_zero)
 
 if DEBUG:

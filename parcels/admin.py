@@ -16,7 +16,7 @@ admin.site.index_template = "parcels/admin_index.html"
 
 
 class ParcelList(CappedList):
-    """The list reads what it shows; histories and items stay in the database."""
+    """The list: it reads what it shows, not the histories and items."""
 
     not_listed = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
 

@@ -14,7 +14,7 @@ CARRIERS_OF_THE_NEWEST = 1000
 
 
 class CarrierFilter(DropdownFilter):
-    """Parcels of one carrier, out of those that the newest parcels have: a carrier is a word of the shop's systems."""
+    """Parcels of one carrier; it offers those of the newest parcels, as shops' systems may name any."""
 
     title = "carrier"
     parameter_name = "carrier"

@@ -1,4 +1,4 @@
-"""The guide's tables, as Markdown made from the code's own data: what is typed twice is wrong once."""
+"""The guide's tables, as Markdown made from the code's own data, so that nothing is typed twice."""
 
 import re
 from collections.abc import Iterable

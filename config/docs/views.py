@@ -19,7 +19,7 @@ from config.docs.guide import ORIGIN_MARK, guide
 
 # How long after a release the page before may still be shown.
 MAX_AGE_S = 60
-# Swagger UI draws its icons from data: URLs, and styles itself by script, which needs no leave.
+# Swagger UI draws its icons from data: URLs. It styles itself by script, which the policy need not allow.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,4 +1,4 @@
-"""What drf-spectacular has no words for in a success: how long an array gets, and where an answer leads."""
+"""What drf-spectacular can't say of a success: how long an array gets, and which requests follow from an answer."""
 
 from typing import Any, Final
 
