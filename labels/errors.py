@@ -106,7 +106,8 @@ class IdempotencyKeyReusedError(LabelError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This Idempotency-Key was used with another body. Use a new key for a new label.",
+            "This Idempotency-Key was used with another body, whose label was bought or may have been. "
+            "Use a new key only for another label.",
             code="IDEMPOTENCY_KEY_REUSED",
         )
 

@@ -141,7 +141,10 @@ def test_the_same_json_value_in_other_words_is_the_same_body(again: Any, buyer: 
 )
 def test_another_body_with_the_same_key_is_refused(body: Any, buyer: Caller, sandbox: Sandbox) -> None:
     first = post(buyer, order(), key="k")
-    said = "This Idempotency-Key was used with another body. Use a new key for a new label."
+    said = (
+        "This Idempotency-Key was used with another body, whose label was bought or may have been. "
+        "Use a new key only for another label."
+    )
     assert assert_coded(post(buyer, body, key="k"), 422, "IDEMPOTENCY_KEY_REUSED") == said
     assert_replay(first, post(buyer, order(), key="k"))
     assert len(sandbox.made()) == 1
