@@ -118,6 +118,28 @@ def test_all_parcels_of_a_label_are_found_in_their_order(buyer: Caller, sandbox:
     assert len(row().tracking_numbers) == 3
 
 
+def test_more_parcels_than_a_search_shows_are_finished_by_the_numbers_that_came(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(*[1] * 12)))
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+    assert len(row().tracking_numbers) == 12
+
+
+@pytest.mark.parametrize(("known", "kept"), [(11, 11), (1, 10), (0, 10)])
+def test_the_numbers_that_came_stay_when_fewer_are_found(
+    known: int, kept: int, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(*[1] * 12)))
+    ShippingLabel.objects.update(tracking_numbers=label.tracking_numbers[:known])
+    for _ in range(2):
+        pass_time(2 * WAIT_S)
+        assert reconcile() == {LabelState.UNKNOWN: 1}
+        assert row().tracking_numbers == label.tracking_numbers[:kept]
+
+
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_what_alpha_does_not_know_yet_stays_unknown(
     is_killed: bool,
