@@ -18,11 +18,11 @@ from pytest_django.fixtures import Settings
 from carriers.base import ProductOverride
 from carriers.products import PRODUCTS
 from labels.encryption import UnreadableSecretError, decrypt
-from labels.models import CarrierContract, LabelState
+from labels.models import CarrierContract, LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import Caller
 from tests.factories import ShopFactory
-from tests.labels.conftest import Sandbox, contract, row
+from tests.labels.conftest import Sandbox, bought_label, contract, row
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, Json, order, post
 from tests.processes import run_command
 
@@ -371,7 +371,7 @@ def test_credentials_are_not_in_the_database_in_the_clear_and_open_in_their_own_
 # --- reconcile_labels ---
 
 
-def test_reconciling_prints_how_many_labels_it_settled(buyer: Caller, call: Any, folder: Path) -> None:
+def test_reconciling_prints_how_many_labels_it_took_up(buyer: Caller, call: Any, folder: Path) -> None:
     assert call("reconcile_labels") == ("0\n", "")
     folder.write_text("no folder")
     post(buyer, order())
@@ -380,6 +380,13 @@ def test_reconciling_prints_how_many_labels_it_settled(buyer: Caller, call: Any,
     assert call("reconcile_labels") == ("1\n", "1 label_generated\n")
     assert row().state == LabelState.GENERATED
     assert call("reconcile_labels") == ("0\n", "")
+
+
+def test_reconciling_counts_what_it_holds_for_a_person_as_well(own: Caller, call: Any) -> None:
+    held = bought_label(own.shop, days_ago=1, state="unknown", carrier_code="beta")
+    for _ in range(2):
+        assert call("reconcile_labels") == ("1\n", "1 unknown\n")
+        ShippingLabel.objects.filter(id=held.id).update(leased_until=held.leased_until)  # it is asked about again
 
 
 def test_a_folder_that_is_gone_keeps_no_command_from_its_work(transactional_db: None) -> None:
