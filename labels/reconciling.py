@@ -23,9 +23,9 @@ logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile() -> Counter[str]:
-    """Take up every purchase that nobody works on; return how many are in which state now."""
+    """Take up every purchase that nobody works on, the oldest first; return how many are in which state now."""
     states: Counter[str] = Counter()
-    for label_id in list(ShippingLabel.objects.interrupted().values_list("id", flat=True)):
+    for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
         label = take(label_id)
         if label is None:
             continue
@@ -34,6 +34,7 @@ def reconcile() -> Counter[str]:
                 settle(label)
         except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
             logger.exception("label not reconciled", extra={"label": label.id})
+            label.refresh_from_db(fields=["state"])  # what it should have become may not be written
         else:
             logger.info("label reconciled", extra={"label": label.id, "state": label.state})
         states[label.state] += 1

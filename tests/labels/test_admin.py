@@ -35,6 +35,7 @@ from shops import listing
 from shops.models import Shop
 from tests.conftest import Caller, Response, client, logged_in
 from tests.factories import AccessTokenFactory, ShopFactory
+from tests.labels.conftest import nothing_finished
 
 pytestmark = pytest.mark.django_db
 MIB = 1024 * 1024
@@ -702,6 +703,18 @@ def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Calle
     folder.unlink()
     assert reconcile() == {"label_generated": 1}
     assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A1111"
+
+
+def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
+    transactional_db: None, staff: Client, own: Caller
+) -> None:
+    label = make_label(own.shop, "unknown")
+    with nothing_finished():
+        said = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(a_pdf())).text
+    assert "The PDF waits" in said
+    assert "can retrieve the label now" not in said
+    label.refresh_from_db()
+    assert label.state == "received"
 
 
 def test_marked_as_not_made_the_same_key_buys_again(carriers: SandboxServer, staff: Client, own: Caller) -> None:
