@@ -19,6 +19,7 @@ from django.utils.html import format_html, format_html_join
 from shops.authentication import REMEMBERED_S
 from shops.listing import AutocompleteSelectFilter, DropdownFilter, ModelAdmin
 from shops.models import AccessToken, Shop
+from shops.wording import NOTHING
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.auth.models import AnonymousUser, User
@@ -104,7 +105,7 @@ class Links:
     def __call__(self, shop: Shop) -> str:
         allowed = [page for page in self.pages if self.user.has_perm(page[2])]
         links = (admin_link(text, view, **{parameter: shop.id}) for text, view, _, parameter in allowed)
-        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or "-")
+        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
 
 
 @admin.register(Shop)
