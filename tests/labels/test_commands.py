@@ -189,6 +189,7 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     "product with an empty service": ([*ALPHA, "--product", "alpha-13=01:"], "255562"),
     "product with a bad service": ([*ALPHA, "--product", "alpha-13=01:x"], "255562"),
     "product with a newline": ([*ALPHA, "--product", "alpha-13=01\n"], "255562"),
+    "service for beta": ([*BETA, "--password-stdin", "--product", "beta=DOM:6"], "x"),
     "long commercial name": ([*ALPHA, ALL, "--commercial-name", "x" * 36], "255562"),
     "commercial name beta can't print": ([*BETA, "--password-stdin", ALL, "--commercial-name", "\u6771\u4eac"], "x"),
     "customs without a value": ([*ALPHA, ALL, *CUSTOMS[:2], *CUSTOMS[4:]], "255562"),
@@ -224,6 +225,24 @@ def test_bad_input_for_a_contract_changes_nothing(
     assert (out.getvalue(), err.getvalue()) == ("", "")
     assert "hunter2" not in said
     assert contracts() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([*BETA, "--product", "beta=DOM:6"], "--product 'beta=DOM:6': beta has no services, so leave out :6"),
+        ([*BETA, "--product", "beta=D-M"], "--product 'beta=D-M': 'D-M' is no product code of beta"),
+        (
+            [*ALPHA[:-1], "--product", "alpha-13=01:x"],
+            "--product 'alpha-13=01:x': needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits",
+        ),
+        ([*BETA, "--product", "alpha-13"], "--product 'alpha-13': 'alpha-13' is none of beta, beta_domicile_"),
+    ],
+)
+def test_what_is_wrong_with_a_product_is_said(arguments: list[str], said: str, call: Any, shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call(*arguments, "--password-stdin", secret="x")
+    assert str(caught.value).startswith(said)
 
 
 def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_db: None) -> None:
