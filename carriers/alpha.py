@@ -65,6 +65,7 @@ class AlphaClient(Client):
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a capital letter"
     product_code = re.compile(r"[A-Za-z0-9]{2}")
+    has_services = True
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False

@@ -160,6 +160,7 @@ class Carrier(Protocol):
     purchase_operation: str
     pickup_point_code: re.Pattern[str]
     product_code: re.Pattern[str]
+    has_services: bool  # whether a product's code goes with that of a service
     max_goods_length: int
     pickup_point_form: str
     credentials_shape: CredentialsShape

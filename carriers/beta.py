@@ -79,6 +79,7 @@ class BetaClient(Client):
     pickup_point_code = beta_message.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
+    has_services = False
     max_goods_length = beta_message.DESCRIPTION_LENGTH
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),

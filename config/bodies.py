@@ -25,10 +25,13 @@ SPARE_THREADS = 2
 
 
 class BodyTooLargeError(APIException):
-    """A body above 1 MiB."""
+    """A body above the limit."""
 
     status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body has more than the {MAX_BODY_BYTES} bytes (1 MiB) that are read."
+
+    def __init__(self, limit_bytes: int) -> None:
+        size = f"{limit_bytes} bytes ({limit_bytes // 1024**2} MiB)"
+        super().__init__(f"The body has more than the {size} that are read.")
 
 
 class BodyCutShortError(APIException):
@@ -92,24 +95,35 @@ class Places:
 places = Places()
 
 
-def receive(environ: dict[str, Any], read: Callable[[], bytes], skip: Callable[[int], bytes] | None = None) -> bytes:
+def announced_length(environ: Mapping[str, Any]) -> int:
+    """How long a request says that its body is; 0 where it does not."""
+    announced = environ.get("CONTENT_LENGTH", "")
+    return int(announced) if announced.isdecimal() and "HTTP_TRANSFER_ENCODING" not in environ else 0
+
+
+def receive(
+    environ: dict[str, Any],
+    read: Callable[[], bytes],
+    skip: Callable[[int], bytes] | None = None,
+    *,
+    limit_bytes: int = MAX_BODY_BYTES,
+) -> bytes:
     """Wait for a request's body.
 
     Raise TooBusyError, BodyCutShortError or BodyTooLargeError, the last before it is read if its length says so: unless
     the client has begun to send it and `skip` reads the rest, for who is still sending may miss the answer.
     """
-    announced = environ.get("CONTENT_LENGTH", "")
-    length = int(announced) if announced != UP_TO and announced.isdecimal() else 0
+    length = announced_length(environ)
     is_waiting = "100-continue" in environ.get("HTTP_EXPECT", "").lower()
-    if length > (MAX_SKIPPED_BYTES if skip and not is_waiting else MAX_BODY_BYTES):
-        raise BodyTooLargeError
+    if length > (MAX_SKIPPED_BYTES if skip and not is_waiting else limit_bytes):
+        raise BodyTooLargeError(limit_bytes)
     with places.hold():
         body = read()
-        if skip and len(body) > MAX_BODY_BYTES:
+        if skip and len(body) > limit_bytes:
             drain(skip)
     environ[IS_READ] = True
-    if len(body) > MAX_BODY_BYTES:
-        raise BodyTooLargeError
+    if len(body) > limit_bytes:
+        raise BodyTooLargeError(limit_bytes)
     if len(body) < length:
         raise BodyCutShortError
     return body

@@ -12,7 +12,7 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -40,7 +40,7 @@ class RequestMiddleware:
         request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
         is_api = request.path_info.startswith(API_PREFIXES)
-        response = self.api_response(request) if is_api else self.page_response(request)
+        response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request.META):
             response.headers["Connection"] = "close"
@@ -62,15 +62,6 @@ class RequestMiddleware:
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
         return response
-
-    def page_response(self, request: HttpRequest) -> HttpResponse:
-        """Pass a page's request on once its form is there: Django reads it at many places, none of which may wait."""
-        if request.method == "POST":
-            try:
-                bodies.receive(request.META, lambda: request.body)
-            except (bodies.BodyTooLargeError, bodies.BodyCutShortError, bodies.TooBusyError) as error:
-                return plain_response(error)
-        return self.get_response(request)
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
@@ -137,6 +128,29 @@ class XFrameOptions(PagesOnly, XFrameOptionsMiddleware):
     """Django's protection against framing, for pages."""
 
 
+class Forms:
+    """Passes a page's request on once its form is there: Django reads it at many places, none of which may wait."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST" and not request.path_info.startswith(NO_PAGES):
+            try:
+                bodies.receive(request.META, lambda: request.body, limit_bytes=form_limit_bytes(request))
+            except (bodies.BodyTooLargeError, bodies.BodyCutShortError, bodies.TooBusyError) as error:
+                return plain_response(error)
+        return self.get_response(request)
+
+
+def form_limit_bytes(request: HttpRequest) -> int:
+    """How large a form may be: staff, and nobody else, upload PDFs. Who it is, is asked where it matters alone."""
+    is_large = bodies.announced_length(request.META) > bodies.MAX_BODY_BYTES
+    if is_large and request.user.is_staff:
+        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return bodies.MAX_BODY_BYTES
+
+
 class NoNul:
     """Answers 400 to a NUL in anything that staff send: PostgreSQL fails on a text that has one, SQLite does not."""
 
@@ -144,13 +158,21 @@ class NoNul:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith(ADMIN) and any("\0" in text for text in texts(request)):
-            raise BadRequest("A NUL character is no part of any text here.")
+        if request.path_info.startswith(ADMIN):
+            # A cookie, too, may hold any character in its escaped form.
+            refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
         return self.get_response(request)
 
+    def process_view(self, request: HttpRequest, *args: Any) -> None:
+        if request.path_info.startswith(ADMIN):
+            refuse_nul(*words(request.POST))
 
-def texts(request: HttpRequest) -> list[str]:
-    """Give all that a page may look for or keep. A cookie, too, may hold any character in its escaped form."""
-    fields = [*request.GET.lists(), *request.POST.lists()]
-    written = [text for name, values in fields for text in (name, *values)]
-    return [request.path_info, *request.COOKIES.values(), *written]
+
+def refuse_nul(*texts: str) -> None:
+    if any("\0" in text for text in texts):
+        raise BadRequest("A NUL character is no part of any text here.")
+
+
+def words(fields: QueryDict) -> list[str]:
+    """Give the names and the values of a query or a form."""
+    return [text for name, values in fields.lists() for text in (name, *values)]

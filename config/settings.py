@@ -70,8 +70,9 @@ MIDDLEWARE = [
     "config.middleware.Sessions",
     "config.middleware.Common",
     "config.middleware.NoNul",
-    "config.middleware.Csrf",
     "config.middleware.Authentication",
+    "config.middleware.Forms",
+    "config.middleware.Csrf",
     "config.middleware.Messages",
     "config.middleware.XFrameOptions",
 ]
@@ -91,6 +92,9 @@ TEMPLATES = [
         },
     }
 ]
+# What staff upload when they adopt a label: its files together, and the whole form. The files never touch a disk.
+MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has some 50 kB a page
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

@@ -24,11 +24,11 @@ from labels.models import CarrierContract, LabelState, ShippingLabel
 from labels.states import state_label, state_meaning
 from shops.listing import LISTED_AT_MOST, AutocompleteSelectFilter, LargeTableAdmin
 from shops.models import AccessToken
+from shops.wording import NOTHING
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-NOTHING = "-"
 __all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
 
 

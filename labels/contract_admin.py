@@ -12,13 +12,12 @@ from carriers.products import PRODUCTS
 from labels.filters import CarrierFilter
 from labels.models import CarrierContract
 from shops.listing import AutocompleteSelectFilter, ModelAdmin, ReadOnly
+from shops.wording import NOTHING
 
 if TYPE_CHECKING:
     ContractModelForm = forms.ModelForm[CarrierContract]
 else:
     ContractModelForm = forms.ModelForm
-
-NOTHING = "-"
 
 
 class ContractForm(ContractModelForm):

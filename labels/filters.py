@@ -8,8 +8,7 @@ from django.http import HttpRequest
 
 from carriers import CARRIERS
 from labels.models import LabelState, ShippingLabel
-from labels.states import short_name
-from shops.listing import CheckboxFilter, DropdownFilter, PeriodFilter
+from shops.listing import DropdownFilter, PeriodFilter, TickFilter
 
 NEEDED, MADE = "needed", "made"
 
@@ -42,18 +41,11 @@ class CarrierFilter(DropdownFilter):
         return queryset.filter(carrier_code=self.value()) if self.value() else queryset
 
 
-class StateFilter(CheckboxFilter):
+class StateFilter(TickFilter):
     """Labels in any of the states ticked."""
 
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(state, short_name(state)) for state in LabelState]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        ticked = request.GET.getlist("state")
-        return queryset.filter(state__in=ticked) if ticked else queryset
+    title = parameter_name = column = "state"
+    values = LabelState
 
 
 class CreatedFilter(PeriodFilter):

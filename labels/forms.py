@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with anot
 else:
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
 
-MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # of all files together; a label has some 50 kB a page
 READING_TIMEOUT_S = 20
 tracking_number = RegexValidator(r"\A[A-Z0-9]{5,35}\Z", "A tracking number has 5 to 35 letters and digits.")
 
@@ -46,8 +46,8 @@ class PdfField(forms.FileField):
         files = [super(PdfField, self).clean(item, initial) for item in data or [None]]
         if not data:
             return None
-        if sum(file.size for file in files) > MAX_UPLOAD_BYTES:
-            raise ValidationError(f"That is more than {MAX_UPLOAD_BYTES // 1024**2} MB.")
+        if sum(file.size for file in files) > settings.MAX_UPLOAD_BYTES:
+            raise ValidationError(f"That is more than {settings.MAX_UPLOAD_BYTES // 1024**2} MiB.")
         try:
             return pdf.rewritten([content(file) for file in files], READING_TIMEOUT_S)
         except UnreadableError:

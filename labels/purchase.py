@@ -231,6 +231,7 @@ def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel
         end_lease(label)
         raise StorageUnavailableError(label) from error
     except DATABASE_ERRORS as error:
+        label.state = LabelState.RECEIVED  # as its row says
         logger.exception("label stored and not finished", extra={"label": label.id})
         raise StorageUnavailableError(label) from error
     return label

@@ -23,9 +23,9 @@ logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile() -> Counter[str]:
-    """Take up every purchase that nobody works on; return how many are in which state now."""
+    """Take up every purchase that nobody works on, the oldest first; return how many are in which state now."""
     states: Counter[str] = Counter()
-    for label_id in list(ShippingLabel.objects.interrupted().values_list("id", flat=True)):
+    for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
         label = take(label_id)
         if label is None:
             continue
@@ -34,6 +34,7 @@ def reconcile() -> Counter[str]:
                 settle(label)
         except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
             logger.exception("label not reconciled", extra={"label": label.id})
+            label.refresh_from_db(fields=["state"])  # what it should have become may not be written
         else:
             logger.info("label reconciled", extra={"label": label.id, "state": label.state})
         states[label.state] += 1
@@ -86,11 +87,11 @@ def ask(label: ShippingLabel) -> None:
         credentials = contract.credentials
         connection.close()
         asked_at = timezone.now()
-        numbers = carrier.find_by_reference(label.id, credentials)
-        if not numbers:
+        found = carrier.find_by_reference(label.id, credentials)
+        if not found:
             not_found(label, contract, asked_at)
-        elif len(numbers) != len(label.weights_kg):
-            found_in_part(label, numbers)
+        elif not (numbers := all_numbers(label, found)):
+            found_in_part(label, found)
         else:
             pdf = carrier.fetch_label(numbers, credentials)
             purchase.keep(label, PurchasedLabel(numbers, pdf))
@@ -113,8 +114,19 @@ def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetim
     purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
 
 
-def found_in_part(label: ShippingLabel, numbers: tuple[str, ...]) -> None:
-    """More or fewer parcels than were ordered: a person decides, with the numbers at hand."""
-    label.tracking_numbers = list(numbers)
+def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Give a number for each parcel, in their order: those found or, of more than a search shows, those known before.
+
+    None at all, if there are more or fewer than were ordered.
+    """
+    count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
+    if len(found) == count:
+        return found
+    return tuple(known) if len(known) == count and known.keys() >= set(found) else ()
+
+
+def found_in_part(label: ShippingLabel, found: tuple[str, ...]) -> None:
+    """More or fewer parcels than were ordered: a person decides, with all the numbers at hand."""
+    numbers = tuple(dict.fromkeys([*label.tracking_numbers, *found]))
     purchase.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
     hold(label)

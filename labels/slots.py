@@ -1,10 +1,10 @@
-"""Slots for label requests in one process: how many may be at work or wait at a time, so that look-ups go on.
+"""Slots for label requests in one process: so many may be at work, and as many may wait, so that look-ups go on.
 
-A request that hangs, at a carrier or at the storage, keeps a thread of its server. Its slot is taken before anything
-is written and held until the label is stored. So label requests never hang in more threads than there are slots, and
-any thread more than that is there for look-ups, whatever hangs.
+A request that hangs, at a carrier or at the storage, keeps a thread of its server. It takes a slot before anything is
+written and gives it back when the label is stored. So label requests never hang in more threads than there are slots,
+and all other threads are free for look-ups, whatever hangs.
 
-A burst waits a moment for the slots of a carrier that is prompt. One that is silent is not waited for.
+Requests of a burst wait a moment for a slot while the carrier is prompt. Nobody waits for a carrier that is silent.
 """
 
 import threading
@@ -17,12 +17,12 @@ from django.conf import settings
 
 from carriers import CARRIERS
 
-# A slot is waited for so long, and only until this long after one of the carrier's was last taken or given back.
+# A request waits at most so long for a slot, and gives up once the carrier's slots have not changed hands for so long.
 PATIENCE_S = 1.0
 
 
 class NoSlotError(Exception):
-    """No slot is free, or a purchase with the same key holds one, which `is_key_at_work` tells."""
+    """No slot is free, or (`is_key_at_work`) a purchase with the same key holds one."""
 
     def __init__(self, *, is_key_at_work: bool) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class NoSlotError(Exception):
 class Slots:
     """CARRIER_CONCURRENCY slots for each carrier, so that one that hangs leaves the other its own.
 
-    Whoever waits for a slot keeps a thread as well: no more may wait than there are slots.
+    A request that waits for a slot keeps a thread as well, so no more may wait than there are slots.
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class Slots:
 
     @contextmanager
     def hold(self, carrier_code: str, *, key: Hashable = None) -> Iterator[None]:
-        """Hold a slot while the block runs; raise NoSlotError, within PATIENCE_S at the latest."""
+        """Hold a slot while the block runs; raise NoSlotError if there is none, after PATIENCE_S at the latest."""
         with self._changed:
-            if not self._is_settled(carrier_code, key) and self._waiting < settings.CARRIER_CONCURRENCY * len(CARRIERS):
+            if self._must_wait(carrier_code, key) and self._waiting < settings.CARRIER_CONCURRENCY * len(CARRIERS):
                 self._wait(carrier_code, key)
             is_key_at_work = self._is_at_work(key)
             if is_key_at_work or not self._is_free(carrier_code):
@@ -64,8 +64,8 @@ class Slots:
         """How many label requests are at work or wait, each in a thread."""
         return sum(map(len, self._keys.values())) + self._waiting
 
-    def _is_settled(self, carrier_code: str, key: Hashable) -> bool:
-        return self._is_free(carrier_code) or self._is_at_work(key)
+    def _must_wait(self, carrier_code: str, key: Hashable) -> bool:
+        return not (self._is_free(carrier_code) or self._is_at_work(key))
 
     def _is_free(self, carrier_code: str) -> bool:
         return len(self._keys[carrier_code]) < settings.CARRIER_CONCURRENCY
@@ -81,7 +81,7 @@ class Slots:
         ends_at = time.monotonic() + PATIENCE_S
         self._waiting += 1
         try:
-            while not self._is_settled(carrier_code, key):
+            while self._must_wait(carrier_code, key):
                 remaining_s = min(ends_at, self._moved_at[carrier_code] + PATIENCE_S) - time.monotonic()
                 if remaining_s <= 0:
                     break

@@ -3,6 +3,7 @@
 from django.template.loader import render_to_string
 
 from labels.models import LabelState, ShippingLabel
+from shops.wording import short_name
 
 # Orange is what waits for a person.
 COLOURS = {
@@ -41,8 +42,3 @@ def state_label(label: ShippingLabel) -> str:
     """Name a label's state in its colour; what it means is its tooltip."""
     context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
     return render_to_string("unfold/helpers/label.html", context)
-
-
-def short_name(state: str) -> str:
-    """``label_generated`` becomes ``Label generated``."""
-    return state.replace("_", " ").capitalize()

@@ -9,8 +9,9 @@ from django.http import HttpRequest
 
 from parcels.filters import CarrierFilter, CreatedFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber
-from parcels.templatetags.parcel_page import NOTHING, status_label, time
+from parcels.templatetags.parcel_page import status_label, time
 from shops.listing import AutocompleteSelectFilter, CappedList, LargeTableAdmin, spellings
+from shops.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
 

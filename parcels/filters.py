@@ -7,8 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from parcels.models import Parcel, TrackingStatus
-from parcels.templatetags.parcel_page import short_name
-from shops.listing import CheckboxFilter, DropdownFilter, PeriodFilter
+from shops.listing import DropdownFilter, PeriodFilter, TickFilter
 
 CARRIERS_OF_THE_NEWEST = 1000
 
@@ -27,18 +26,12 @@ class CarrierFilter(DropdownFilter):
         return queryset.filter(carrier_code=self.value()) if self.value() else queryset
 
 
-class StatusFilter(CheckboxFilter):
+class StatusFilter(TickFilter):
     """Parcels in any of the statuses ticked."""
 
-    title = "status"
-    parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(status, short_name(status)) for status in TrackingStatus]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Parcel]) -> QuerySet[Parcel]:
-        ticked = request.GET.getlist("status")
-        return queryset.filter(last_status__in=ticked) if ticked else queryset
+    title = parameter_name = "status"
+    column = "last_status"
+    values = TrackingStatus
 
 
 class CreatedFilter(PeriodFilter):

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from shops.listing import ModelAdmin
 from shops.models import Shop
 from shops.token_admin import TokenInline, admin_link
+from shops.wording import NOTHING
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -38,7 +39,7 @@ class Links:
     def __call__(self, shop: Shop) -> str:
         allowed = [page for page in self.pages if self.user.has_perm(page[2])]
         links = (admin_link(text, view, **{parameter: shop.id}) for text, view, _, parameter in allowed)
-        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or "-")
+        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
 
 
 @admin.register(Shop)

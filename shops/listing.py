@@ -9,8 +9,10 @@ from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Model, QuerySet, TextChoices
 from django.http import HttpRequest
+
+from shops.wording import short_name
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.admin import ModelAdmin as LookAdmin
@@ -29,12 +31,12 @@ __all__ = [
     "LISTED_AT_MOST",
     "AutocompleteSelectFilter",
     "CappedList",
-    "CheckboxFilter",
     "DropdownFilter",
     "LargeTableAdmin",
     "ModelAdmin",
     "PeriodFilter",
     "ReadOnly",
+    "TickFilter",
     "spellings",
 ]
 
@@ -135,6 +137,20 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     ) -> tuple[QuerySet[Row], bool]:
         text = search_term.strip()
         return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
+
+
+class TickFilter(CheckboxFilter):
+    """Rows whose column has any of the values ticked."""
+
+    column: str
+    values: type[TextChoices]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, short_name(value)) for value in self.values]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        ticked = request.GET.getlist(cast("str", self.parameter_name))
+        return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
 
 
 def day_field(label: str) -> forms.DateField:

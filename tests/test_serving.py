@@ -15,17 +15,20 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.test.client import encode_multipart
 from pytest_django.fixtures import Settings
 
 from carriers.sandbox.server import SandboxServer
 from config.error_catalogue import PLAIN_ERRORS
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
-from tests.conftest import PARCELS, SEARCH
+from tests.conftest import PARCELS, SEARCH, logged_in
 from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
-from tests.labels.conftest import Sandbox, contract
+from tests.labels.conftest import Sandbox, bought_label, contract
 from tests.labels.orders import SHIPMENTS, order
+from tests.labels.test_admin import a_pdf
 from tests.labels.test_slots import Gate
 from tests.processes import Server, environment, free_port, run_command, served
 from tests.waiting import PATIENCE_S, until
@@ -193,6 +196,19 @@ def test_bodies_that_stall_leave_a_thread_for_what_has_none(
         with all_places_taken(server.port, token):  # so every place was given back
             assert ask(server.port, "GET", "/livez")[0] == 200
     assert sandbox.calls() == 1
+
+
+def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_path: Path) -> None:
+    session = logged_in("view_shippinglabel", "change_shippinglabel").cookies["sessionid"].value
+    label = bought_label(ShopFactory(), state="unknown", carrier_code="beta")
+    pdf = SimpleUploadedFile("label.pdf", a_pdf(1, b" " * 5 * 1024 * 1024))
+    form = encode_multipart("x", {"csrfmiddlewaretoken": "c" * 32, "number_1": "6A1111", "pdf": pdf})
+    headers = [("Content-Type", "multipart/form-data; boundary=x")]
+    headers += [("Cookie", f"csrftoken={'c' * 32}; sessionid={session}")]
+    with served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")}) as server:
+        assert ask(server.port, "POST", f"/admin/labels/shippinglabel/{label.id}/adopt/", headers, form)[0] == 302
+    label.refresh_from_db()
+    assert label.state == LabelState.GENERATED
 
 
 # --- Staying ---

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from parcels.models import TrackingStatus
+from shops.wording import NOTHING, short_name
 
-NOTHING = "-"
 COLOURS = {
     TrackingStatus.FULFILLED: "default",
     TrackingStatus.IN_TRANSIT: "info",
@@ -25,11 +25,6 @@ COLOURS = {
 }
 
 register = template.Library()
-
-
-def short_name(status: str) -> str:
-    """``OUT_FOR_DELIVERY`` becomes ``Out for delivery``."""
-    return status.replace("_", " ").capitalize()
 
 
 @register.filter

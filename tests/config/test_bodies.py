@@ -7,15 +7,17 @@ from typing import Any, Never
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 
 from config import bodies
 from config.error_catalogue import PLAIN_ERRORS
 from labels.slots import slots
-from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error
+from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
 from tests.labels.orders import SHIPMENTS, order, post
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
 TOO_LARGE = PLAIN_ERRORS["body_too_large"].message
+MAX_FORM_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 LARGE = b" " * (bodies.MAX_BODY_BYTES + 2)
 
 
@@ -93,6 +95,28 @@ def test_a_body_that_says_it_is_too_large_is_not_waited_for(
     assert response["Connection"] == "close"
     response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
     assert (response.status_code, response.content.decode()) == (413, TOO_LARGE)
+
+
+@pytest.mark.parametrize("who", ["nobody", "a forger", "no staff", "staff"])
+def test_nobody_but_staff_sends_a_large_form(who: str, db: None) -> None:
+    browser = logged_in() if who in {"staff", "no staff"} else client()
+    if who == "no staff":
+        User.objects.update(is_staff=False)
+    if who == "a forger":
+        browser.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+    for length, is_read in ((bodies.MAX_BODY_BYTES + 1, who == "staff"), (MAX_FORM_BYTES + 1, False)):
+        form: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": BytesIO(b" " * length)}
+        response = browser.post("/admin/", content_type="text/plain", **form)
+        limit_bytes = MAX_FORM_BYTES if who == "staff" else bodies.MAX_BODY_BYTES
+        said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024**2} MiB) that are read."
+        assert (response.status_code == 413, response.content.decode() == said) == (not is_read, not is_read)
+        assert response.get("Connection") == (None if is_read else "close")
+
+
+def test_who_sends_a_form_of_the_usual_size_is_not_asked(db: None, django_assert_num_queries: Any) -> None:
+    browser = logged_in()
+    with django_assert_num_queries(0):
+        assert browser.post("/docs", data=b" ", content_type="text/plain").status_code == 405
 
 
 def test_a_client_that_is_sending_too_much_can_send_it_all_and_goes_on(own: Caller) -> None:

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connection, connections
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -19,8 +20,8 @@ from carriers.sandbox.faultbook import armed_from
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
-from labels import carrier_clients, storage
-from labels.models import OVER, CarrierContract, ShippingLabel
+from labels import carrier_clients, persistence, storage
+from labels.models import OVER, CarrierContract, LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import Caller, Response
 from tests.labels.buckets import Bucket, keep_in, s3_server
@@ -170,6 +171,20 @@ def asker(own: Caller, sandbox: Sandbox) -> Caller:
     for carrier_code in ACCOUNT:
         contract(own.shop, carrier_code)
     return own
+
+
+@contextmanager
+def nothing_finished() -> Iterator[None]:
+    """Let the database fail in the instant in which a label would become visible, and stay so."""
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and params[0] == LabelState.GENERATED:
+            raise OperationalError
+        return execute(sql, params, many, context)
+
+    with pytest.MonkeyPatch.context() as patched, connection.execute_wrapper(refuse):
+        patched.setattr(persistence, "PATIENCE_S", -1)
+        yield
 
 
 def assert_coded(response: Response, status: int, code: str) -> str:

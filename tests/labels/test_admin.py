@@ -1,6 +1,7 @@
 """The staff's pages for labels and contracts, through a browser's eyes."""
 
 import io
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -22,11 +23,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import DictionaryObject, NameObject, TextStringObject
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, TextStringObject
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from labels import carrier_clients, decisions, forms, states, storage
+from labels import carrier_clients, decisions, states, storage
 from labels.ids import new_label_id
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
 from labels.reconciling import reconcile
@@ -34,9 +35,11 @@ from shops import listing
 from shops.models import Shop
 from tests.conftest import Caller, Response, client, logged_in
 from tests.factories import AccessTokenFactory, ShopFactory
+from tests.labels.conftest import nothing_finished
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
+MIB = 1024 * 1024
 LABELS = "/admin/labels/shippinglabel/"
 CONTRACTS = "/admin/labels/carriercontract/"
 SHIPMENTS = "/public/v1/tracking/shipments"
@@ -121,10 +124,12 @@ def make_contract(shop: Shop, carrier_code: str, **fields: Any) -> CarrierContra
     return contract
 
 
-def a_pdf(pages: int = 1) -> bytes:
-    writer = PdfWriter()
+def a_pdf(pages: int = 1, drawing: bytes = b"") -> bytes:
+    """A PDF whose pages hold this drawing, and a script that nobody wants to run."""
+    writer, content = PdfWriter(), DecodedStreamObject()
+    content.set_data(drawing)
     for _ in range(pages):
-        writer.add_blank_page(283, 425)
+        writer.add_blank_page(283, 425)[NameObject("/Contents")] = content
     script = {NameObject("/S"): NameObject("/JavaScript"), NameObject("/JS"): TextStringObject("app.alert(1)")}
     writer.root_object[NameObject("/OpenAction")] = DictionaryObject(script)
     output = io.BytesIO()
@@ -655,13 +660,10 @@ def test_what_was_bought_in_part_is_adopted_when_the_rest_was_made_by_hand(
         ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b""}, "The submitted file is empty."),
         ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"<html>%PDF-1.4"}, "This is no PDF."),
         ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"%PDF-1.4 and no more"}, "can&#x27;t be read"),
-        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"%PDF-" + b"x" * 2000}, "more than 0 MB"),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"%PDF-" + b"x" * 10 * MIB}, "more than 10 MiB"),
     ],
 )
-def test_what_cannot_be_right_is_not_adopted(
-    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, data: dict[str, Any], error: str
-) -> None:
-    monkeypatch.setattr(forms, "MAX_UPLOAD_BYTES", 1500)
+def test_what_cannot_be_right_is_not_adopted(staff: Client, shop: Shop, data: dict[str, Any], error: str) -> None:
     make_label(shop, id="0RCOTHERLABEL00", tracking_numbers=["6A8888", "6A9999"])
     label = make_label(shop, "unknown", weights_kg=["1", "2"])
     pdf = data.get("pdf", a_pdf())
@@ -682,6 +684,16 @@ def test_a_pdf_without_pages_or_behind_a_password_is_refused(staff: Client, shop
         assert "can&#x27;t be read" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf)).text
 
 
+def test_a_pdf_of_several_megabytes_is_adopted(staff: Client, own: Caller) -> None:
+    label = make_label(own.shop, "unknown")
+    drawing = random.Random(1).randbytes(5 * MIB)
+    assert "Adopted." in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(a_pdf(1, drawing))).text
+    (page,) = PdfReader(io.BytesIO(download(own.get(f"{SHIPMENTS}/{label.id}").json()["labelUrl"]))).pages
+    contents = page.get_contents()
+    assert contents is not None
+    assert contents.get_data() == drawing
+
+
 def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Caller, folder: Path) -> None:
     label = make_label(own.shop, "unknown", idempotency_key="key-1")
     folder.write_text("in the way")
@@ -692,6 +704,18 @@ def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Calle
     folder.unlink()
     assert reconcile() == {"label_generated": 1}
     assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A1111"
+
+
+def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
+    transactional_db: None, staff: Client, own: Caller
+) -> None:
+    label = make_label(own.shop, "unknown")
+    with nothing_finished():
+        said = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(a_pdf())).text
+    assert "The PDF waits" in said
+    assert "can retrieve the label now" not in said
+    label.refresh_from_db()
+    assert label.state == "received"
 
 
 def test_marked_as_not_made_the_same_key_buys_again(carriers: SandboxServer, staff: Client, own: Caller) -> None:

@@ -18,11 +18,11 @@ from pytest_django.fixtures import Settings
 from carriers.base import ProductOverride
 from carriers.products import PRODUCTS
 from labels.encryption import UnreadableSecretError, decrypt
-from labels.models import CarrierContract, LabelState
+from labels.models import CarrierContract, LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import Caller
 from tests.factories import ShopFactory
-from tests.labels.conftest import Sandbox, contract, row
+from tests.labels.conftest import Sandbox, bought_label, contract, row
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, Json, order, post
 from tests.processes import run_command
 
@@ -189,6 +189,7 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     "product with an empty service": ([*ALPHA, "--product", "alpha-13=01:"], "255562"),
     "product with a bad service": ([*ALPHA, "--product", "alpha-13=01:x"], "255562"),
     "product with a newline": ([*ALPHA, "--product", "alpha-13=01\n"], "255562"),
+    "service for beta": ([*BETA, "--password-stdin", "--product", "beta=DOM:6"], "x"),
     "long commercial name": ([*ALPHA, ALL, "--commercial-name", "x" * 36], "255562"),
     "commercial name beta can't print": ([*BETA, "--password-stdin", ALL, "--commercial-name", "\u6771\u4eac"], "x"),
     "customs without a value": ([*ALPHA, ALL, *CUSTOMS[:2], *CUSTOMS[4:]], "255562"),
@@ -224,6 +225,24 @@ def test_bad_input_for_a_contract_changes_nothing(
     assert (out.getvalue(), err.getvalue()) == ("", "")
     assert "hunter2" not in said
     assert contracts() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([*BETA, "--product", "beta=DOM:6"], "--product 'beta=DOM:6': beta has no services, so leave out :6"),
+        ([*BETA, "--product", "beta=D-M"], "--product 'beta=D-M': 'D-M' is no product code of beta"),
+        (
+            [*ALPHA[:-1], "--product", "alpha-13=01:x"],
+            "--product 'alpha-13=01:x': needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits",
+        ),
+        ([*BETA, "--product", "alpha-13"], "--product 'alpha-13': 'alpha-13' is none of beta, beta_domicile_"),
+    ],
+)
+def test_what_is_wrong_with_a_product_is_said(arguments: list[str], said: str, call: Any, shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call(*arguments, "--password-stdin", secret="x")
+    assert str(caught.value).startswith(said)
 
 
 def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_db: None) -> None:
@@ -390,7 +409,7 @@ def test_credentials_are_not_in_the_database_in_the_clear_and_open_in_their_own_
 # --- reconcile_labels ---
 
 
-def test_reconciling_prints_how_many_labels_it_settled(buyer: Caller, call: Any, folder: Path) -> None:
+def test_reconciling_prints_how_many_labels_it_took_up(buyer: Caller, call: Any, folder: Path) -> None:
     assert call("reconcile_labels") == ("0\n", "")
     folder.write_text("no folder")
     post(buyer, order())
@@ -399,6 +418,13 @@ def test_reconciling_prints_how_many_labels_it_settled(buyer: Caller, call: Any,
     assert call("reconcile_labels") == ("1\n", "1 label_generated\n")
     assert row().state == LabelState.GENERATED
     assert call("reconcile_labels") == ("0\n", "")
+
+
+def test_reconciling_counts_what_it_holds_for_a_person_as_well(own: Caller, call: Any) -> None:
+    held = bought_label(own.shop, days_ago=1, state="unknown", carrier_code="beta")
+    for _ in range(2):
+        assert call("reconcile_labels") == ("1\n", "1 unknown\n")
+        ShippingLabel.objects.filter(id=held.id).update(leased_until=held.leased_until)  # it is asked about again
 
 
 def test_a_folder_that_is_gone_keeps_no_command_from_its_work(transactional_db: None) -> None:

@@ -16,7 +16,7 @@ from config.metrics import OpenLabels, open_labels
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import SEARCH, Caller, Nobody
-from tests.labels.conftest import Sandbox, row
+from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
 from tests.labels.orders import PRODUCT, order, post
 
 
@@ -56,6 +56,14 @@ def test_a_purchase_and_its_call_are_counted_by_how_they_ended(
     assert row().state == state
     assert value("carrier_call_duration_seconds_count", **series) == calls + 1
     assert purchases() - before == {(carrier, state): 1}
+
+
+def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller, sandbox: Sandbox) -> None:
+    before = purchases()
+    with nothing_finished():
+        assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert row().state == LabelState.RECEIVED
+    assert purchases() - before == {("alpha", LabelState.RECEIVED): 1}
 
 
 def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(

@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
-from labels import carrier_clients, purchase
+from labels import carrier_clients, persistence, purchase
 from labels.models import CarrierContract, LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from tests.conftest import Caller, client
-from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, bought_label, contract, in_threads, nothing_finished, row
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post, weighing
 from tests.labels.test_create import pages
 
@@ -116,6 +117,28 @@ def test_all_parcels_of_a_label_are_found_in_their_order(buyer: Caller, sandbox:
     reconcile()
     assert_bought(buyer, sandbox)
     assert len(row().tracking_numbers) == 3
+
+
+def test_more_parcels_than_a_search_shows_are_finished_by_the_numbers_that_came(
+    buyer: Caller, sandbox: Sandbox
+) -> None:
+    interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(*[1] * 12)))
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+    assert len(row().tracking_numbers) == 12
+
+
+@pytest.mark.parametrize(("known", "kept"), [(11, 11), (1, 10), (0, 10)])
+def test_the_numbers_that_came_stay_when_fewer_are_found(
+    known: int, kept: int, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = interrupt(buyer, sandbox, "nolabel", order(parcels=weighing(*[1] * 12)))
+    ShippingLabel.objects.update(tracking_numbers=label.tracking_numbers[:known])
+    for _ in range(2):
+        pass_time(2 * WAIT_S)
+        assert reconcile() == {LabelState.UNKNOWN: 1}
+        assert row().tracking_numbers == label.tracking_numbers[:kept]
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -301,7 +324,54 @@ def test_a_process_killed_before_the_upload_loses_nothing(buyer: Caller, sandbox
     assert_bought(buyer, sandbox)
 
 
+def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
+    transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    label = bought_label(own.shop, state="received")
+    caplog.set_level("INFO", "labels.reconciling")
+    with nothing_finished():
+        assert reconcile() == {LabelState.RECEIVED: 1}
+    assert row().state == LabelState.RECEIVED
+    said = [record.state for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
+    assert said == [LabelState.RECEIVED]
+    ShippingLabel.objects.update(leased_until=label.leased_until)
+    assert reconcile() == {LabelState.GENERATED: 1}
+
+
+def test_a_failure_that_could_not_be_recorded_is_not_counted(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any) -> None:
+        raise OperationalError
+
+    interrupt(buyer, sandbox, "close")
+    pass_time(WAIT_S + 1)
+    monkeypatch.setattr(persistence, "PATIENCE_S", -1)
+    monkeypatch.setattr(purchase, "save_state", fail)
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+
+
 # --- Whose it is ---
+
+
+def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    aged = [bought_label(own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
+    caplog.set_level("INFO", "labels.reconciling")
+    assert reconcile() == {LabelState.GENERATED: 3}
+    taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
+    assert taken == [aged[1].id, aged[0].id, aged[2].id]
+
+
+@pytest.mark.real_services
+def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
+    for days in range(3):
+        bought_label(own.shop, days_ago=days, state="failed")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+    plan = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True).explain()
+    assert "Index Scan using label_open" in plan
+    assert "Sort" not in plan
 
 
 def test_a_purchase_that_somebody_works_on_is_left_alone(buyer: Caller, sandbox: Sandbox) -> None:

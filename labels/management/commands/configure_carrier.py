@@ -65,18 +65,21 @@ class Command(commands.Command):
 
 def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
     """Activated products, each with what replaces the catalogue's codes; raise CommandError."""
-    own = [product.code for product in PRODUCTS.values() if product.carrier == options["carrier"]]
+    carrier = CARRIERS[options["carrier"]]
+    own = [product.code for product in PRODUCTS.values() if product.carrier == carrier.name]
     if options["all_products"]:
         return dict.fromkeys(own)
     products: dict[str, dict[str, str] | None] = {}
     for text in options["product"]:
         match = PRODUCT.fullmatch(text)
-        if match is None or match["code"] not in own:
-            raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]] with one of {', '.join(own)}")
-        if match["carrier_code"] and not CARRIERS[options["carrier"]].product_code.fullmatch(match["carrier_code"]):
-            raise CommandError(
-                f"--product {text!r}: {match['carrier_code']!r} is no product code of {options['carrier']}"
-            )
+        if match is None:
+            raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits")
+        if match["code"] not in own:
+            raise CommandError(f"--product {text!r}: {match['code']!r} is none of {', '.join(own)}")
+        if match["carrier_code"] and not carrier.product_code.fullmatch(match["carrier_code"]):
+            raise CommandError(f"--product {text!r}: {match['carrier_code']!r} is no product code of {carrier.name}")
+        if match["service"] and not carrier.has_services:
+            raise CommandError(f"--product {text!r}: {carrier.name} has no services, so leave out :{match['service']}")
         replaced = {"carrier_code": match["carrier_code"], "service": match["service"] or ""}
         products[match["code"]] = replaced if match["carrier_code"] else None
     return products

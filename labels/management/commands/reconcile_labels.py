@@ -9,7 +9,7 @@ from shops import commands
 class Command(commands.Command):
     """``reconcile_labels``: safe at any time, on any number of machines at once."""
 
-    help = "Finish or classify label purchases that were interrupted; print how many it settled, by state on stderr."
+    help = "Finish or classify label purchases that were interrupted; print how many it took up, by state on stderr."
 
     def handle(self, *args: Any, **options: Any) -> None:
         states = reconcile()
