@@ -75,8 +75,9 @@ def adopt(
         taken.update(leased_until=timezone.now())
         raise
     adopted = ShippingLabel.objects.get(id=label.id)
-    with suppress(StorageUnavailableError):  # the reconciliation stores it later
-        purchase.finish(adopted)
+    if adopted.state == LabelState.RECEIVED:  # not finished meanwhile by a request with its key
+        with suppress(StorageUnavailableError):  # the reconciliation stores it later
+            purchase.finish(adopted)
     return adopted
 
 

@@ -706,6 +706,22 @@ def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Calle
     assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A1111"
 
 
+def test_an_adopted_label_may_be_finished_by_a_retry_at_once(
+    carriers: SandboxServer, staff: Client, own: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought_unknown(own, "beta")
+
+    def keep_and_retry(*args: Any) -> None:
+        keep(*args)
+        assert buy(own, "beta", reference="FAULT RESETMADE").status_code == 201
+
+    keep = decisions.keep
+    monkeypatch.setattr(decisions, "keep", keep_and_retry)
+    assert "The shop can retrieve" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(a_pdf())).text
+    label.refresh_from_db()
+    assert (label.state, label.tracking_numbers) == ("label_generated", ["6A1111"])
+
+
 def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
     transactional_db: None, staff: Client, own: Caller
 ) -> None:
