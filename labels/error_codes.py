@@ -64,7 +64,10 @@ _OF_A_CARRIER: Final[tuple[tuple[type[CarrierError], HTTPStatus, str, str], ...]
             "{carrier} refuses the order for another reason, such as its weight, a phone number, the destination or "
             "customs; the message names the field, or quotes the carrier."
         ),
-        "Correct what the message names and order again." + _PARCELS_MADE,
+        (
+            "Correct what the message names and order again. For customs, or `content1`, tell us: what is declared "
+            "stands in the shop's contract." + _PARCELS_MADE
+        ),
     ),
     (
         CredentialsRejected,

@@ -35,10 +35,11 @@ class Command(commands.Command):
         products = parser.add_mutually_exclusive_group(required=True)
         products.add_argument("--product", action="append", metavar="CODE[=CARRIERCODE[:SERVICE]]")
         products.add_argument("--all-products", action="store_true")
-        parser.add_argument("--commercial-name", default="", metavar="NAME")
-        parser.add_argument("--customs-description", default="", metavar="TEXT")
-        parser.add_argument("--customs-value", metavar="EUR")
-        parser.add_argument("--customs-hs-code", default="", metavar="HS")
+        parser.add_argument("--commercial-name", default="", metavar="NAME", help="the shop as its customers know it")
+        customs = parser.add_argument_group("customs", "What is declared of parcels that leave the EU.")
+        customs.add_argument("--customs-description", default="", metavar="TEXT", help="the goods")
+        customs.add_argument("--customs-value", metavar="EUR", help="what a parcel's goods are worth")
+        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="their tariff number, 4 to 10 digits")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = commands.find_shop(options["shop_id"])
