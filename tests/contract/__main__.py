@@ -21,7 +21,7 @@ PARCELS = 400
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.contract", description=__doc__)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--examples", type=int, default=3000, help="cases of each operation, in each phase")
+    parser.add_argument("--examples", type=int, default=4000, help="cases of each operation, in each phase")
     parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
