@@ -112,6 +112,12 @@ class Process:
         """What it has written to its log, which it shares with those before it."""
         return self.log.read_bytes()[self.log_begins_at :]
 
+    def wait_until_it_said(self, text: bytes, *, times: int) -> None:
+        """Raise RuntimeError if it ends first, as it does where another listens on its port already."""
+        until(lambda: self.said().count(text) >= times or self.popen.poll() is not None)
+        if self.popen.poll() is not None:
+            raise RuntimeError(f"the server did not start:\n{self.said().decode()[-2000:]}")
+
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
@@ -185,7 +191,7 @@ class Stage:
         command = [sys.executable, "manage.py", "serve", "--workers", str(workers)]
         command += ["--threads", str(threads)] if threads else []
         with self.listening(command) as (port, process):
-            until(lambda: process.said().count(b"Started worker-") == workers)  # not one alone has all requests
+            process.wait_until_it_said(b"Started worker-", times=workers)  # not one alone has all requests
             yield port, process
 
     @contextmanager
