@@ -45,10 +45,10 @@ drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for few
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
-		$(BIN)/python -m tests.drills.rush --database $$database || status=1; \
+		$(BIN)/python -m tests.drills.concurrency --database $$database || status=1; \
 		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
 	done; \
-	$(BIN)/python -m tests.drills.sick || status=1; \
+	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin every requirement again, with hashes

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from carriers.alpha import AlphaClient
+from carriers.alpha.client import AlphaClient
 from carriers.base import Carrier
-from carriers.beta import BetaClient
+from carriers.beta.client import BetaClient
 
 CARRIERS: Final[Mapping[str, type[Carrier]]] = MappingProxyType(
     {

@@ -9,9 +9,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
-from carriers.guard import Limits
-from carriers.observing import Observer
-from carriers.transport import Transport
+from carriers.circuit_breaker import Limits
+from carriers.http.transport import Transport
+from carriers.observer import Observer
 
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 

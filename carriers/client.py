@@ -1,10 +1,10 @@
 """What the carriers' clients have in common: their endpoint, and the line that every call goes over."""
 
 from carriers.base import Endpoint
-from carriers.guard import Limits
+from carriers.circuit_breaker import Limits
+from carriers.http.transport import Transport
 from carriers.line import Line
-from carriers.observing import Observer
-from carriers.transport import Transport
+from carriers.observer import Observer
 
 
 class Client:

@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, TypeVar
 
 from carriers import pdf
-from carriers.connections import Deadline
+from carriers.circuit_breaker import CircuitBreaker, Limits
 from carriers.errors import CarrierError, OutcomeUnknown, Rejected
-from carriers.guard import Guard, Limits
-from carriers.messages import Answer, Request, UnreadableError
-from carriers.observing import Call, NullObserver, Observer
-from carriers.transport import Transport
+from carriers.http.connections import Deadline
+from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.transport import Transport
+from carriers.observer import Call, NullObserver, Observer
 
 logger: Final = logging.getLogger("carriers")  # a line a call
 rest_logger: Final = logging.getLogger("carriers.rest")
@@ -28,7 +28,7 @@ class Line:
         self._carrier = carrier
         self._observer: Observer = observer or NullObserver()
         self._timeout_s = limits.timeout_s
-        self._guard = Guard(carrier, limits, self._rest_changed)
+        self._guard = CircuitBreaker(carrier, limits, self._rest_changed)
         self._transport = transport or Transport(pool_size=limits.max_concurrent_calls)
 
     @property

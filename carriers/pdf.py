@@ -4,9 +4,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from carriers import pdf_joiner
-from carriers.connections import Deadline
-from carriers.messages import UnreadableError
+from carriers import pdf_merger
+from carriers.http.connections import Deadline
+from carriers.http.messages import UnreadableError
 
 
 def checked(pdf: bytes) -> bytes:
@@ -39,11 +39,11 @@ def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
     That takes parsing, and a crafted PDF can keep a parser busy for ever or make it eat all memory. No thread can be
     stopped from outside, so a process of its own does it, which ends with the time.
     """
-    command = [sys.executable, "-I", pdf_joiner.__file__]
+    command = [sys.executable, "-I", pdf_merger.__file__]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command
             command,
-            input=pdf_joiner.framed(pdfs),
+            input=pdf_merger.framed(pdfs),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=timeout_s,

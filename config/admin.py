@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.models import Group, User
 
-from shops.listing import ModelAdmin
+from shops.admin.base import ModelAdmin
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
     from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm

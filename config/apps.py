@@ -8,7 +8,7 @@ from django.core import checks, signals
 from django.core.cache import close_caches
 from django.db import close_old_connections, reset_queries
 
-from config.errors import log_unhandled
+from config.api.errors import log_unhandled
 
 
 class ServiceConfig(AppConfig):

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from environs import ValidationError
 
-from shops.hosts import split_host
+from config.hosts import split_host
 
 POSTGRESQL = re.compile(r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^/?#]*)@)?(?P<hosts>[^@/?#]*)(?P<rest>[/?#].*)")
 # When a connection is given up because the other side is silent, in libpq's parameters: seconds, but for the last.

@@ -10,8 +10,8 @@ from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import databases, sidebar, values
-from shops.sentinel import Pool
+from config import databases, sidebar, validators
+from config.redis.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
 
@@ -23,16 +23,16 @@ env = Env()
 
 DEBUG = env.bool("DEBUG", False)
 if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
-    SECRET_KEY = env.str("SECRET_KEY", values.FIRST_LOOK_SECRET_KEY)
+    SECRET_KEY = env.str("SECRET_KEY", validators.FIRST_LOOK_SECRET_KEY)
     ALLOWED_HOSTS = env.list(
-        "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip, validate=values.host_names
+        "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip, validate=validators.host_names
     )
 else:
-    SECRET_KEY = env.str("SECRET_KEY", validate=values.secret)
-    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=values.host_names)
+    SECRET_KEY = env.str("SECRET_KEY", validate=validators.secret)
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=validators.host_names)
 # What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
-SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=values.secrets)
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=values.count)
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=validators.secrets)
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
 # A probe knows neither https nor the service's name.
@@ -64,17 +64,17 @@ INSTALLED_APPS = [
     "labels",
 ]
 MIDDLEWARE = [
-    "config.middleware.RequestMiddleware",
+    "config.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.StaticFiles",
-    "config.middleware.Sessions",
-    "config.middleware.Common",
-    "config.middleware.NoNul",
-    "config.middleware.Authentication",
-    "config.middleware.Forms",
-    "config.middleware.Csrf",
-    "config.middleware.Messages",
-    "config.middleware.XFrameOptions",
+    "config.api.middleware.StaticFiles",
+    "config.api.middleware.Sessions",
+    "config.api.middleware.Common",
+    "config.api.middleware.NoNul",
+    "config.api.middleware.Authentication",
+    "config.api.middleware.Forms",
+    "config.api.middleware.Csrf",
+    "config.api.middleware.Messages",
+    "config.api.middleware.XFrameOptions",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -123,12 +123,12 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["shops.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["shops.throttling.ShopThrottle"],
-    "DEFAULT_RENDERER_CLASSES": ["config.api.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["config.api.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.AlwaysJSON",
+    "DEFAULT_RENDERER_CLASSES": ["config.api.content.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.content.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.content.AlwaysJSON",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "config.errors.exception_handler",
+    "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
 
@@ -138,17 +138,17 @@ SQLITE_DEFAULT = f"sqlite:///{VAR_DIR / 'db.sqlite3'}"
 DATABASE_URL = env.str("DATABASE_URL", SQLITE_DEFAULT, validate=databases.database_url)
 DATABASE_REPLICA_URL = env.str("DATABASE_REPLICA_URL", "", validate=databases.replica_url(DATABASE_URL))
 DATABASES = {"default": databases.primary(DATABASE_URL)}
-if DATABASE_REPLICA_URL:  # parcels are read from it (shops.replicas)
+if DATABASE_REPLICA_URL:  # parcels are read from it (shops.db.replicas)
     DATABASES["replica"] = databases.replica(DATABASE_REPLICA_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- The rate limit ---
 
-RATE_LIMIT = values.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=values.rate))
-REDIS_URL = env.str("REDIS_URL", "", validate=values.redis_url)
+RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=validators.rate))
+REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    # How long a request may wait for the counter in all: shops.counting makes a deadline of it.
+    # How long a request may wait for the counter in all: config.redis.counting makes a deadline of it.
     "socket_timeout": 0.2,
     "retry": Retry(NoBackoff(), 0),
     # A new connection asks nothing that the counting does not need.
@@ -159,7 +159,7 @@ CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
         # A list: in a string Django would take a comma for the separator of several servers.
-        {"BACKEND": "shops.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
+        {"BACKEND": "config.redis.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
         # A count must never be culled while its window runs.
         else {
@@ -171,7 +171,7 @@ CACHES = {
 }
 RATELIMIT_USE_CACHE = "rate_limit"
 # W001: django-ratelimit's list of known caches is older than Django's own Redis cache, which counts atomically.
-# W002, W003: protection against framing and CSRF is there, as subclasses in config.middleware that leave out the API.
+# W002, W003: config.api.middleware has subclasses of the framing and CSRF protection that skip API requests.
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W002", "security.W003"]
 if not REDIS_URL:
     # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
@@ -182,31 +182,31 @@ if not REDIS_URL:
 DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
-ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=values.http_url)
+ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
 # Whoever changes the shipping endpoint only has no tracking service to ask.
 OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
-ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=values.http_url_or_none)
+ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=validators.http_url_or_none)
 CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
     "alpha": {"url": ALPHA_URL, "tracking_url": ALPHA_TRACKING_URL or None},
-    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=values.http_url)},
+    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)},
 }
-CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=values.above_zero)
-CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=values.above_zero)
+CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
+CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # A purchase counts as interrupted this long after the carrier's deadline.
-LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=values.above_zero)
+LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
 # A parcel that alpha's search, which may need minutes, does not know this long after the order was not made.
-RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=values.above_zero)
+RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=validators.above_zero)
 
 if DEBUG:
     CREDENTIALS_KEYS = env.list(
-        "CREDENTIALS_KEYS", [values.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=values.fernet_keys
+        "CREDENTIALS_KEYS", [validators.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=validators.fernet_keys
     )
 else:
-    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=values.own_fernet_keys)
-STORAGE_PATIENCE_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
-PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=values.base_url)
-LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=values.BUCKET)
-LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else values.FOLDER)
+    CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
+STORAGE_TIMEOUT_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
+PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
+LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.BUCKET)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.FOLDER)
 
 
 def aws_keys() -> dict[str, str | None]:
@@ -230,12 +230,14 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "bucket_name": bucket,
             **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
-            "region_name": env.str("AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=values.REGION),
-            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=values.http_url_or_none) or None,
+            "region_name": env.str(
+                "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.REGION
+            ),
+            "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=validators.http_url_or_none) or None,
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # A request waits for a silent bucket STORAGE_PATIENCE_S at most (boto3's own: five minutes); the PDF
+                # A request waits for a silent bucket STORAGE_TIMEOUT_S at most (boto3's own: five minutes); the PDF
                 # is in the database by then.
                 connect_timeout=2,
                 read_timeout=5,
@@ -261,26 +263,26 @@ STORAGES = {
 
 # --- How many days things are kept, for `apply_retention`; None is for ever ---
 
-KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=values.whole_days)
-KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=values.whole_days)
-KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=values.whole_days)
-KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=values.whole_days)
-KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=values.whole_days)
+KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=validators.whole_days)
+KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=validators.whole_days)
+KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=validators.whole_days)
+KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
+KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=validators.whole_days)
 
 # --- Serving ---
 
 SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
-SERVE_PORT = env.int("SERVE_PORT", 8000, validate=values.port)
-SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=values.above_zero)
+SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
+SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # More than calls to carriers may hang in, or a sick carrier would hold up the look-ups; as many wait for a moment.
 LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=values.above_zero)
-SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=values.above_zero)
-KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=values.above_zero)
-GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=values.above_zero)
-STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=values.above_zero)
+SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)
+SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
+KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
+GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)
+STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=validators.above_zero)
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
-METRICS_PORT = env.int("METRICS_PORT", 0, validate=values.port_or_none)
+METRICS_PORT = env.int("METRICS_PORT", 0, validate=validators.port_or_none)
 
 # --- Logs ---
 
@@ -288,10 +290,10 @@ LOG_FORMAT = env.str("LOG_FORMAT", "text" if DEBUG else "json", validate=validat
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"text": {"()": "config.logs.TextFormatter"}, "json": {"()": "config.logs.JsonFormatter"}},
+    "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
     "filters": {
-        "request_id": {"()": "config.logs.RequestIdFilter"},
-        "server": {"()": "config.logs.ServerFilter"},
+        "request_id": {"()": "config.ops.logs.RequestIdFilter"},
+        "server": {"()": "config.ops.logs.ServerFilter"},
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["server", "request_id"]},

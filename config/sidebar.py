@@ -29,13 +29,13 @@ NAVIGATION = [
                 "title": "Labels to decide",
                 "icon": "gavel",
                 "link": undecided_labels,
-                "permission": "labels.admin.is_decision_needed",
-                "badge": "labels.admin.undecided_count",
+                "permission": "labels.admin.labels.is_decision_needed",
+                "badge": "labels.admin.labels.undecided_count",
                 "badge_variant": "warning",
             },
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),
-            item("Carrier contracts", "contract", "labels", "carriercontract"),
+            item("Carrier contracts", "contract", "shops", "carriercontract"),
         ]
     },
     {

@@ -6,15 +6,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
+from config.api.errors import unknown_path
 from config.docs import views as docs
-from config.errors import unknown_path
-from config.health import livez, readyz
 from config.openapi.views import openapi_json, openapi_yaml
+from config.ops.health import livez, readyz
 from labels.views import LabelFileView
 
-handler403 = "config.refusals.forbidden"
-handler404 = "config.refusals.not_found"
-handler500 = "config.errors.server_error"
+handler403 = "config.error_pages.forbidden"
+handler404 = "config.error_pages.not_found"
+handler500 = "config.api.errors.server_error"
 urlpatterns = [
     path("public/v1/tracking/", include("parcels.urls")),
     path("public/v1/tracking/", include("labels.urls")),

@@ -10,8 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 django.setup(set_prefix=False)
 
+from config.api.bodies import Handler  # noqa: E402 - as above
 from config.apps import first_look_defaults  # noqa: E402 - after the set-up
-from config.bodies import Handler  # noqa: E402 - as above
 from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
 
 application = Handler()

@@ -16,13 +16,14 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from carriers.errors import CarrierError
-from carriers.observing import calls_for
+from carriers.observer import calls_for
 from labels import purchase
-from labels.carrier_clients import client
-from labels.encryption import UnreadableSecretError
+from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease
-from labels.slots import NoSlotError, slots
+from labels.models import LabelState, ShippingLabel, lease
+from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
 
 logger = logging.getLogger("labels.decisions")
 
@@ -89,9 +90,9 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     try:
         credentials = contract.credentials
         connection.close()
-        with slots.hold(label.carrier_code), calls_for(label.id):
+        with bulkhead.hold(label.carrier_code), calls_for(label.id):
             return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
-    except NoSlotError as error:
+    except BulkheadFullError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
     except CarrierError as error:
         raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error

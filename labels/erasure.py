@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from labels import storage
 from labels.models import OVER, LabelState, ShippingLabel
-from shops.batches import batches
+from shops.db.batches import batches
 
 # A key is promised for this long, erased or not: a repeated request must not buy again.
 KEY_PROMISE = timedelta(hours=24)

@@ -1,18 +1,12 @@
-"""Identifiers of contracts and labels; those of labels are in the order of time."""
+"""Identifiers of labels, in the order of time."""
 
 import secrets
 import time
-
-from shops.models import new_id
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LABEL_ID_LENGTH = 15
 TIME_LENGTH = 8  # digits of 36: milliseconds until the year 2114
 EPOCH_MS = 1_735_689_600_000  # 2025-01-01
-
-
-def new_contract_id() -> str:
-    return new_id("ctr")
 
 
 def new_label_id() -> str:

@@ -1,4 +1,4 @@
-"""Carrier contracts, and the labels bought on them."""
+"""The labels that shops bought or tried to buy."""
 
 import secrets
 from collections.abc import Iterable
@@ -15,82 +15,15 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from carriers import CARRIERS
-from carriers.base import Credentials, ProductOverride
-from carriers.products import PRODUCTS
-from labels import encryption, ids
-from shops.fields import KeyField, NullableKeyField
+from labels import ids
+from shops.contracts.models import CARRIER_CHOICES
+from shops.db.fields import KeyField, NullableKeyField
+from shops.db.querysets import ForShop
 from shops.models import Shop
-
-CARRIER_CHOICES = [(name, name) for name in CARRIERS]
-new_contract_id, new_label_id = ids.new_contract_id, ids.new_label_id  # the first migration finds them here
 
 
 def new_pdf_secret() -> str:
     return secrets.token_urlsafe(32)
-
-
-class ForShop(models.QuerySet[Any]):
-    """What a shop asks for starts here."""
-
-    def for_shop(self, shop_id: str) -> Self:
-        return self.filter(shop=shop_id)
-
-
-class CarrierContractQuerySet(ForShop):
-    """Ways to find contracts."""
-
-    def find(self, *, shop_id: str, carrier_code: str) -> "CarrierContract | None":
-        """Find the shop's contract with the carrier, the one that a shop has at most."""
-        contract: CarrierContract | None = self.for_shop(shop_id).filter(carrier_code=carrier_code).first()
-        return contract
-
-
-class CarrierContract(models.Model):
-    """A shop's contract with one carrier; the credentials are kept encrypted."""
-
-    id = KeyField(primary_key=True, max_length=64, default=new_contract_id, editable=False)
-    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="contracts", db_index=False)
-    carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
-    account_number = models.CharField(max_length=64)
-    encrypted_credentials = models.TextField(editable=False)
-    products = models.JSONField(
-        default=dict, help_text="Activated products, each with the carrier's code and service where they differ."
-    )
-    commercial_name = models.CharField(max_length=35, blank=True)
-    customs_description = models.CharField(max_length=64, blank=True)
-    customs_value_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
-    customs_hs_code = models.CharField(max_length=10, blank=True)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    objects = CarrierContractQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["shop", "carrier_code"]
-        constraints = [
-            models.UniqueConstraint(fields=["shop", "carrier_code"], name="contract_once_a_shop_and_carrier"),
-            models.CheckConstraint(condition=Q(carrier_code__in=list(CARRIERS)), name="contract_carrier_is_known"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.carrier_code} {self.account_number}"
-
-    @property
-    def credentials(self) -> Credentials:
-        """What the carrier's client needs; raise UnreadableSecretError."""
-        secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
-        return Credentials(account_number=self.account_number, **secret)
-
-    def set_secret(self, *, password: str = "", api_key: str = "") -> None:
-        secret = {"password": password, "api_key": api_key}
-        self.encrypted_credentials = encryption.encrypt(secret, row_id=self.id)
-
-    def has_product(self, product_code: str) -> bool:
-        return product_code in self.products and PRODUCTS[product_code].carrier == self.carrier_code
-
-    def override(self, product_code: str) -> ProductOverride | None:
-        own = self.products.get(product_code)
-        return ProductOverride(own["carrier_code"], own["service"]) if own else None
 
 
 class LabelState(models.TextChoices):
@@ -145,7 +78,7 @@ def any_of(conditions: Iterable[Q]) -> Q:
 class ShippingLabel(models.Model):
     """One purchase of a label, from before the carrier is called; its id is the reference that the carrier keeps."""
 
-    id = KeyField(primary_key=True, max_length=ids.LABEL_ID_LENGTH, default=new_label_id, editable=False)
+    id = KeyField(primary_key=True, max_length=ids.LABEL_ID_LENGTH, default=ids.new_label_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="labels", db_index=False)
     state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
     created_at = models.DateTimeField(default=timezone.now)

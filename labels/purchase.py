@@ -19,9 +19,10 @@ from django.utils import timezone
 
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.observing import calls_for
-from labels import metrics, storage, unjoined
-from labels.carrier_clients import client
+from carriers.observer import calls_for
+from labels import metrics, storage, unmerged_pdfs
+from labels.bulkhead import BulkheadFullError, bulkhead
+from labels.db_retry import DATABASE_ERRORS, retry_until, with_db_retry
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
@@ -34,10 +35,8 @@ from labels.errors import (
 )
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
-from labels.ordering import contract_for, new_label, with_sender
-from labels.persistence import DATABASE_ERRORS, patience_end, persistently
-from labels.shipments import shipment
-from labels.slots import NoSlotError, slots
+from labels.orders import contract_for, new_label, shipment, with_sender
+from shops.contracts.clients import client
 
 logger = logging.getLogger("labels.purchase")
 
@@ -62,13 +61,13 @@ def buy(
     failure: LabelError
     try:
         client(contract.carrier_code).refuse_at_rest()
-        with slots.hold(contract.carrier_code, key=key and (shop_id, key.value)):
+        with bulkhead.hold(contract.carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
             ordered, credentials = shipment(label, contract), contract.credentials
             reserve(label)
             return purchase(label, ordered, credentials), False
-    except NoSlotError as error:
+    except BulkheadFullError as error:
         refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
         failure = IdempotencyKeyInProgressError() if error.is_key_at_work else NotAskedError(refusal)
     except CarrierUnavailable as refusal:
@@ -87,7 +86,7 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
     """Call the carrier, keep and store what it gives, and count how that ended."""
     try:
         purchased = call(label, ordered, credentials)
-        until = patience_end()
+        until = retry_until()
         keep(label, purchased, until=until)
         return finish(label, until=until)
     finally:
@@ -119,10 +118,10 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 def finish_again(label: ShippingLabel) -> ShippingLabel:
     """Finish a label that waits for the storage, within a slot; raise LabelError."""
     try:
-        with slots.hold(label.carrier_code):
+        with bulkhead.hold(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
             return latest if latest.state == LabelState.GENERATED else finish(latest)
-    except NoSlotError:
+    except BulkheadFullError:
         raise IdempotencyKeyInProgressError from None
 
 
@@ -137,7 +136,7 @@ def reserve(label: ShippingLabel) -> None:
         # A commit that raised may have been made: what is not going to be bought must not look as if it were.
         connection.close()
         with suppress(*DATABASE_ERRORS):
-            persistently(ShippingLabel.objects.row_of(label).delete)
+            with_db_retry(ShippingLabel.objects.row_of(label).delete)
         raise
 
 
@@ -181,14 +180,14 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
     if error.made_pdfs:
-        label.pdf = unjoined.zipped(error.made_numbers, error.made_pdfs)
+        label.pdf = unmerged_pdfs.zipped(error.made_numbers, error.made_pdfs)
     if error.is_nothing_made:
         label.state = LabelState.FAILED
         label.idempotency_key = None
     else:
         label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
     label.finished_at = timezone.now()
-    persistently(lambda: save_state(label))
+    with_db_retry(lambda: save_state(label))
 
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
@@ -205,7 +204,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, until: float | None
     label.error_code = label.error_message = ""
     label.error_status = None
     try:
-        persistently(lambda: save_state(label), until=until)
+        with_db_retry(lambda: save_state(label), until=until)
     except DATABASE_ERRORS as error:
         # The last resort: the numbers by which a person finds the parcels again.
         logger.critical(
@@ -226,7 +225,7 @@ def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel
         label.state = LabelState.GENERATED
         label.pdf = None
         label.finished_at = timezone.now()
-        persistently(lambda: save_state(label), until=until)
+        with_db_retry(lambda: save_state(label), until=until)
     except storage.StorageError as error:
         end_lease(label)
         raise StorageUnavailableError(label) from error

@@ -10,12 +10,13 @@ from django.utils import timezone
 
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.observing import calls_for
+from carriers.observer import calls_for
 from labels import purchase
-from labels.carrier_clients import client
-from labels.encryption import UnreadableSecretError
 from labels.errors import StorageUnavailableError
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.models import LabelState, ShippingLabel, lease
+from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
 
 # How soon a purchase that stays unknown is looked at again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)

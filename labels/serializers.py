@@ -13,7 +13,7 @@ from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
-from shops.strict import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, add_fault
+from shops.serializer_fields import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, add_fault
 
 MAX_WEIGHT_KG = 30
 CARRIER_CODES = tuple(CARRIERS)

@@ -16,7 +16,7 @@ from labels.errors import PdfUnavailableError, StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
-from shops.strict import EMPTY_BODY
+from shops.serializer_fields import EMPTY_BODY
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop

@@ -16,7 +16,7 @@ import orjson
 from django.db.models.functions import Upper
 
 from parcels.models import Parcel
-from shops.batches import batches
+from shops.db.batches import batches
 
 PLACE_KEPT = {"province", "provinceCode", "country", "countryCode", "isPickupPoint"}
 NULLABLE = {"address2", "latitude", "longitude"}

@@ -14,7 +14,7 @@ from rest_framework.serializers import ValidationError
 
 from parcels.models import Parcel, ParcelNumber
 from parcels.serializers import ImportedParcelSerializer
-from shops.strict import describe_faults
+from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024

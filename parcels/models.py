@@ -5,8 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
-from parcels.fields import JSONTextField
-from shops.fields import KeyField, NullableKeyField
+from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.models import Shop
 
 MAX_KEY_LENGTH = 255

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 from rest_framework import serializers
 
-from parcels.fields import JSONTextField
 from parcels.models import MAX_KEY_LENGTH, Parcel, TrackingStatus
-from shops.hosts import is_http_url
-from shops.strict import (
+from shops.db.fields import JSONTextField
+from shops.http_url import is_http_url
+from shops.serializer_fields import (
     AnyField,
     ArrayField,
     BooleanField,

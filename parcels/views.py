@@ -8,7 +8,7 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
-from parcels import reading
+from parcels import queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
 from shops.authentication import ForbiddingBearerAuthentication
@@ -26,7 +26,7 @@ class ParcelViewSet(GenericViewSet[Parcel]):
 
     def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:
         """Answer the newest parcel that has this tracking number."""
-        row = reading.find(shop_id=str(request.user.pk), number=tracking_number)
+        row = queries.find(shop_id=str(request.user.pk), number=tracking_number)
         if row is None:
             raise NotFound(f"No parcel has the tracking number '{tracking_number}'.")
         return answer(self.serializer.to_representation(row))
@@ -36,7 +36,7 @@ class ParcelViewSet(GenericViewSet[Parcel]):
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
             raise ValidationError("One of the query parameters orderName and email must be provided.")
-        rows = reading.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
+        rows = queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
         return answer([self.serializer.to_representation(row) for row in rows])
 
 

@@ -12,7 +12,8 @@ from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
-from shops.strict import Fault, ObjectSerializer, StringField
+from carriers.base import Party
+from shops.serializer_fields import Fault, ObjectSerializer, StringField
 
 # ISO 3166-1 alpha-2, all that are assigned.
 COUNTRY_CODES = frozenset(
@@ -116,3 +117,17 @@ def e164(text: str, country_code: str) -> str:
 def is_separator(char: str) -> bool:
     """Whether it is any kind of space or dash, or nothing that can be seen."""
     return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES
+
+
+def party(address: dict[str, str]) -> Party:
+    """Read an address in the API's fields, a label's sender or recipient."""
+    return Party(
+        first_name=address["firstName"],
+        last_name=address["lastName"],
+        address1=address["address1"],
+        zip_code=address["zip"],
+        city=address["city"],
+        country_code=address["countryCode"],
+        phone=address["phone"],
+        email=address.get("email", ""),
+    )

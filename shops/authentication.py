@@ -9,7 +9,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
-from shops import replicas, tokens
+from shops import tokens
+from shops.db import replicas
 from shops.models import AccessToken, Shop
 from shops.throttling import count_refusal
 

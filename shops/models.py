@@ -1,6 +1,5 @@
 """The shop and its access tokens."""
 
-import secrets
 from datetime import datetime, timedelta
 
 from django.core.validators import RegexValidator
@@ -11,7 +10,11 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from shops import tokens
-from shops.fields import KeyField
+from shops.contracts.models import CarrierContract
+from shops.db.fields import KeyField
+from shops.ids import new_id
+
+__all__ = ["AccessToken", "CarrierContract", "Shop"]  # Django finds an app's models here
 
 MAX_NAME_LENGTH = 200
 # How exact `last_used_at` is: one write a token in this time, however often it is used.
@@ -25,11 +28,6 @@ identifier = RegexValidator(
 # In the WHERE of a statement of PostgreSQL: its commit waits for no disk and no standby, which a request would feel.
 SETTING = (Value("synchronous_commit"), Value("off"), Value(True))  # True: for this transaction
 ASYNCHRONOUS_COMMIT = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
-
-
-def new_id(prefix: str) -> str:
-    """A new identifier. What follows the underscore is a letter: ``_23`` in a path is an escape to the admin."""
-    return f"{prefix}_{secrets.choice('abcdef')}{secrets.token_hex(8)[1:]}"
 
 
 def new_shop_id() -> str:

@@ -16,11 +16,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 
-from config.error_catalogue import PLAIN_ERRORS
+from config.api.error_catalogue import PLAIN_ERRORS
 from shops import throttling
 from shops.authentication import find, find_replicated
 from shops.models import Shop
-from tests.factories import AccessTokenFactory, ShopFactory
+from tests.support.factories import AccessTokenFactory, ShopFactory
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse

@@ -28,11 +28,11 @@ from django.test import Client
 from carriers.sandbox.server import SandboxServer
 from shops.models import Shop
 from tests.conftest import PARCELS, SEARCH
-from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import contract
 from tests.labels.orders import PRODUCT, SHIPMENTS, order
-from tests.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
-from tests.waiting import PATIENCE_S, until
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
 CANARY = re.compile(rb"cnry[0-9a-f]{10}", re.IGNORECASE)
@@ -240,7 +240,7 @@ def ask_all(port: int, requests: Iterable[Asked]) -> list[Answered]:
 
 
 def ask_in_turn(port: int, requests: Iterable[Asked]) -> Iterator[Answered]:
-    client = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
     for asked in requests:
         try:
             yield exchange(client, asked)

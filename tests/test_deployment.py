@@ -15,7 +15,7 @@ import yaml
 from django.conf import settings
 from django.core.management import get_commands
 
-from tests.deployment import COMPOSE, KUBERNETES, ROOT, VARIABLE, compose_services, manifests, settings_in
+from tests.support.deployment import COMPOSE, KUBERNETES, ROOT, VARIABLE, compose_services, manifests, settings_in
 
 DEPLOY = COMPOSE.parent
 # The variables that the settings read.

@@ -15,14 +15,14 @@ from carriers.sandbox.alpha_rules import (
     check_shipment,
     read_shipment,
 )
-from carriers.sandbox.faultbook import Operation, Play
+from carriers.sandbox.fault_registry import Operation, Play
 from carriers.sandbox.label import Label, PageFormat, label_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from carriers.sandbox.depot import Depot
     from carriers.sandbox.exchange import Answer, Request
+    from carriers.sandbox.state import Depot
 
 BUY = "shippingMultiParcelV4"
 REPRINT = "getReservedSkybillWithTypeAndModeAuth"

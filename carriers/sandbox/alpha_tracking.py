@@ -9,15 +9,15 @@ from carriers.sandbox import alpha_tables as tables
 from carriers.sandbox import soap
 from carriers.sandbox.alpha import DONE, answer_soap, refusal_of, refused
 from carriers.sandbox.alpha_rules import PARIS, check_credentials
-from carriers.sandbox.faultbook import Operation
+from carriers.sandbox.fault_registry import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from carriers.sandbox.depot import Depot
     from carriers.sandbox.exchange import Answer, Request
-    from carriers.sandbox.faultbook import Play
+    from carriers.sandbox.fault_registry import Play
     from carriers.sandbox.ledger import Purchase
+    from carriers.sandbox.state import Depot
 
 MOST_FOUND = 10
 SEARCH, CANCEL, TRACK = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2"

@@ -12,14 +12,14 @@ from carriers.sandbox.beta_links import Link, check_followers, read_link
 from carriers.sandbox.beta_reading import Json, MalformedError, read_request
 from carriers.sandbox.beta_rules import account_of, check_request, destination_of
 from carriers.sandbox.exchange import Answer, json_answer
-from carriers.sandbox.faultbook import Operation, Play
+from carriers.sandbox.fault_registry import Operation, Play
 from carriers.sandbox.label import Label, PageFormat, customs_form_pdf, label_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from carriers.sandbox.depot import Depot
     from carriers.sandbox.exchange import Request
+    from carriers.sandbox.state import Depot
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}

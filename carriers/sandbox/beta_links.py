@@ -9,8 +9,8 @@ from carriers.sandbox.beta_tables import MOST_PARCELS
 
 if TYPE_CHECKING:
     from carriers.sandbox.beta_reading import Json
-    from carriers.sandbox.findings import Findings
     from carriers.sandbox.ledger import Ledger
+    from carriers.sandbox.violations import Findings
 
 TYPE, RANK, COUNT, FOLLOWERS = KEYS = (
     "TYPE_MULTI_PARCEL",

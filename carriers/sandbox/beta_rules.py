@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from carriers.sandbox import beta_tables as tables
-from carriers.sandbox.findings import Findings
 from carriers.sandbox.places import COUNTRIES, FRANCE, OVERSEAS, is_postal_code_of
+from carriers.sandbox.violations import Findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

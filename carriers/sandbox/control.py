@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.exchange import json_answer, text_answer
-from carriers.sandbox.faultbook import armed_from
+from carriers.sandbox.fault_registry import armed_from
 from carriers.sandbox.faults import fault_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from carriers.sandbox.depot import Depot
     from carriers.sandbox.exchange import Answer, Request
+    from carriers.sandbox.state import Depot
 
 CONTROL_PATHS = ("/ledger", "/ledger/count", "/control/faults", "/control/reset", "/control/requests")
 PAGE = """\

@@ -19,11 +19,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from carriers.sandbox import spoiling
+from carriers.sandbox import corruption
 from carriers.sandbox.exchange import Delivery
 
 if TYPE_CHECKING:
-    from carriers.sandbox.spoiling import Spoiler
+    from carriers.sandbox.corruption import Spoiler
 
 Carriers = tuple[str, ...]
 ALPHA: Carriers = ("alpha",)
@@ -58,7 +58,7 @@ class Fault:
 
 def _sent(name: str, is_made: bool, does: str, way: Delivery, delay_s: float = 0.0) -> Fault:  # noqa: FBT001 a column of the table
     """Return a row whose answer is right and is sent badly."""
-    return Fault(name, is_made, does, delay_s=delay_s, spoil=spoiling.delivered(way))
+    return Fault(name, is_made, does, delay_s=delay_s, spoil=corruption.delivered(way))
 
 
 def _spoilt(name: str, is_made: bool, does: str, spoil: Spoiler, carriers: Carriers = BOTH) -> Fault:  # noqa: FBT001 a column of the table
@@ -80,20 +80,20 @@ FAULTS = (
     _sent("late", True, "closed without an answer; found by the search after the delay", Delivery.CLOSE, LATE_S),
     Fault("slow", True, "buys and answers after the delay, waited for or not", Kind.TIMING, delay_s=SLOW_S),
     # Answers of somebody else.
-    _spoilt("empty", True, "HTTP 200 with an empty body", spoiling.empty),
-    _spoilt("html200", False, "HTTP 200 with an HTML page", spoiling.html(200)),
-    _spoilt("html502", False, "HTTP 502 with an HTML page", spoiling.html(502)),
-    _spoilt("html503", False, "HTTP 503 with an HTML page", spoiling.html(503)),
-    _spoilt("made502", True, "HTTP 502 with an HTML page, after buying", spoiling.html(502)),
-    _spoilt("redirect", False, "HTTP 307 to another host", spoiling.redirect),
+    _spoilt("empty", True, "HTTP 200 with an empty body", corruption.empty),
+    _spoilt("html200", False, "HTTP 200 with an HTML page", corruption.html(200)),
+    _spoilt("html502", False, "HTTP 502 with an HTML page", corruption.html(502)),
+    _spoilt("html503", False, "HTTP 503 with an HTML page", corruption.html(503)),
+    _spoilt("made502", True, "HTTP 502 with an HTML page, after buying", corruption.html(502)),
+    _spoilt("redirect", False, "HTTP 307 to another host", corruption.redirect),
     # Answers that cannot be read.
-    _spoilt("truncated", True, "half the body, announced as if it were all", spoiling.truncated),
-    _spoilt("garbled", True, "every byte of the body changed", spoiling.garbled),
-    _spoilt("charset", True, "Latin-1 text in an answer that says UTF-8", spoiling.wrong_charset),
-    _spoilt("deep", True, "200,000 levels of XML or JSON", spoiling.deep),
+    _spoilt("truncated", True, "half the body, announced as if it were all", corruption.truncated),
+    _spoilt("garbled", True, "every byte of the body changed", corruption.garbled),
+    _spoilt("charset", True, "Latin-1 text in an answer that says UTF-8", corruption.wrong_charset),
+    _spoilt("deep", True, "200,000 levels of XML or JSON", corruption.deep),
     _sent("huge", True, "50 MB, chunked, in place of the label", Delivery.HUGE),
-    _spoilt("gzipbomb", True, "50 MB in 50 kB of gzip", spoiling.gzip_bomb),
-    _spoilt("doctype", True, "a DOCTYPE with an entity", spoiling.doctype, ALPHA),
+    _spoilt("gzipbomb", True, "50 MB in 50 kB of gzip", corruption.gzip_bomb),
+    _spoilt("doctype", True, "a DOCTYPE with an entity", corruption.doctype, ALPHA),
     Fault("base64", True, "the label's base64 cut in the middle", carriers=ALPHA),
     # Answers that can be read and are wrong.
     Fault("nolabel", True, "a yes with a number and no label"),
@@ -111,7 +111,7 @@ FAULTS = (
     Fault("errorflat", False, 'HTTP 400 with {"errorCode", "errorLabel"} (30204)', Kind.REFUSAL, BETA),
     # Good answers of another shape.
     Fault("warning", True, "no failure: a success with a WARNING", carriers=BETA),
-    _spoilt("mixed", True, "no failure: multipart/mixed, CRLF behind the last boundary", spoiling.mixed, BETA),
+    _spoilt("mixed", True, "no failure: multipart/mixed, CRLF behind the last boundary", corruption.mixed, BETA),
     # What no purchase can ask for: at the control endpoint only.
     Fault("unfound", True, "searches do not find parcels younger than the delay", Kind.TIMING, ALPHA, LATE_S),
     Fault("accept", True, "new connections are read from after the delay only", Kind.TIMING, delay_s=SLOW_S),

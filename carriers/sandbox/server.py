@@ -17,11 +17,11 @@ from carriers.sandbox.alpha import answer_shipping
 from carriers.sandbox.alpha_tracking import answer_tracking
 from carriers.sandbox.beta import BLOCKS, BUY, CHECK, answer_beta
 from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
+from carriers.sandbox.corruption import REDIRECTED_PATH
 from carriers.sandbox.delivery import Sender
-from carriers.sandbox.depot import Depot
 from carriers.sandbox.exchange import Answer, Request, json_answer, text_answer
 from carriers.sandbox.ledger import Ledger
-from carriers.sandbox.spoiling import REDIRECTED_PATH
+from carriers.sandbox.state import Depot
 
 if TYPE_CHECKING:
     from pathlib import Path

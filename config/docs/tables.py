@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode
+from config.api.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode
 from parcels.models import TrackingStatus
 
 NO_BREAK = "\N{NO-BREAK SPACE}"

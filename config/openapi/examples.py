@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from carriers.errors import CarrierError
-from config.error_catalogue import CODES, PLAIN_ERRORS
+from config.api.error_catalogue import CODES, PLAIN_ERRORS
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyInvalidError,

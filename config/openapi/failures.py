@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from carriers import CARRIERS
-from config.error_catalogue import CODES, PLAIN_ERRORS
+from config.api.error_catalogue import CODES, PLAIN_ERRORS
 from config.openapi.examples import error_body
 
 Json = dict[str, Any]

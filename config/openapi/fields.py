@@ -19,15 +19,15 @@ from labels import serializers as labels
 from labels.ids import LABEL_ID_LENGTH
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
-from shops import addresses, strict
+from shops import addresses, serializer_fields
 
 Json = dict[str, Any]
 
 PLAIN: Final[dict[type[Any], Json]] = {
-    strict.NumberField: {"type": "number"},
-    strict.BooleanField: {"type": "boolean"},
-    strict.ArrayField: {"type": "array", "items": {}},
-    strict.AnyField: {"type": "object"},  # for drf-spectacular to pass on: `property_of` takes it away again
+    serializer_fields.NumberField: {"type": "number"},
+    serializer_fields.BooleanField: {"type": "boolean"},
+    serializer_fields.ArrayField: {"type": "array", "items": {}},
+    serializer_fields.AnyField: {"type": "object"},  # for drf-spectacular to pass on: `property_of` takes it away again
 }
 
 
@@ -83,18 +83,18 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
 def schema_of(field: serializers.Field[Any, Any, Any, Any]) -> Json:
     """The JSON Schema of a strict field, without what is common to all fields."""
     match field:
-        case strict.ChoiceField():
+        case serializer_fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
         case addresses.CountryField():
             return {"type": "string", "enum": sorted(addresses.COUNTRY_CODES)}
-        case strict.StringField():
+        case serializer_fields.StringField():
             return {"type": "string"} | dict(string_bounds(field))
-        case strict.IntegerField():
+        case serializer_fields.IntegerField():
             return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
     return PLAIN[type(field)]
 
 
-def string_bounds(field: strict.StringField) -> Iterator[tuple[str, Any]]:
+def string_bounds(field: serializer_fields.StringField) -> Iterator[tuple[str, Any]]:
     yield "maxLength", field.max_length
     match field:
         case parcels.PatternField():
@@ -111,9 +111,9 @@ def string_bounds(field: strict.StringField) -> Iterator[tuple[str, Any]]:
 class StrictFieldSchema(OpenApiSerializerFieldExtension):
     """Describes the fields that take a JSON value of their own type only."""
 
-    target_class = "shops.strict.StrictField"
+    target_class = "shops.serializer_fields.StrictField"
     match_subclasses = True
-    target: strict.StrictField
+    target: serializer_fields.StrictField
 
     def get_name(self) -> str | None:
         """Name the lists of words that stand in several places."""
@@ -122,7 +122,7 @@ class StrictFieldSchema(OpenApiSerializerFieldExtension):
                 return "CountryCode"
             case parcels.StatusField():
                 return "TrackingStatus"
-            case strict.ChoiceField():
+            case serializer_fields.ChoiceField():
                 return {"carrierCode": "CarrierCode", "productCode": "ProductCode"}.get(self.target.field_name or "")
         return None
 
@@ -159,7 +159,7 @@ class ObjectSchema(OpenApiSerializerExtension):
 def property_of(schema: Json, field: serializers.Field[Any, Any, Any, Any], component: Component) -> Json:
     """A field in its object, with its example and its details."""
     name = str(field.field_name)
-    if isinstance(field, strict.AnyField):
+    if isinstance(field, serializer_fields.AnyField):
         schema = {"description": schema["description"]}
     # A default would make a field of an order required in the types that some generators write.
     schema = schema | dict.fromkeys(("readOnly", "title", "default")) | DETAILS.get((component.name, name), {})

@@ -13,7 +13,7 @@ from config.openapi.examples import LABEL, LABEL_ID, ORDER, PARCEL, PICKUP_ORDER
 from labels.serializers import LabelOrderSerializer, LabelSerializer
 from labels.views import LabelFileView, LabelViewSet
 from parcels.models import MAX_KEY_LENGTH
-from parcels.reading import SEARCH_LIMIT
+from parcels.queries import SEARCH_LIMIT
 from parcels.serializers import ParcelSerializer
 from parcels.views import ParcelViewSet
 from shops.authentication import BearerAuthentication

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from parcels.reading import SEARCH_LIMIT
+from parcels.queries import SEARCH_LIMIT
 
 Json = dict[str, Any]
 

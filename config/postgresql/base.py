@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 
 from config.postgresql.connection import Connection, Patience
 from config.postgresql.hosts import Host, Hosts, hosts_of
-from shops.fields import ByCodePoint
+from shops.db.fields import ByCodePoint
 
 # How much later than the server this side gives a statement up: a server that can still say so does.
 GRACE_S = 0.5

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import django
 from django.core.management import call_command
 
-from tests.processes import free_port
-from tests.services import ENVIRONMENT, postgresql, redis_server
+from tests.support.processes import free_port
+from tests.support.services import ENVIRONMENT, postgresql, redis_server
 
 if TYPE_CHECKING:
     from tests.benchmarks.drive import Measurement

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tests.benchmarks.drive import cpu_s, descendants
-from tests.drills.stage import SHIPMENTS, SHOP, Process, Stage, new_key, order, stage
+from tests.drills.environment import SHIPMENTS, SHOP, Process, Stage, new_key, order, stage
 
 LIMIT_MS = 50.0
 SHARES = {"look-up": 0.95, "search": 0.04, "label": 0.01}

@@ -19,7 +19,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from tests.benchmarks.__main__ import SHOP, environment, prepare
-from tests.services import postgresql
+from tests.support.services import postgresql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def timed(*arguments: str) -> "subprocess.Popen[bytes]":
 
 def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
     """Look parcels up until a process has ended, or a fixed number of times; tell how long the answers took."""
-    from parcels.reading import find
+    from parcels.queries import find
     from tests.benchmarks.load import numbers
 
     rng = random.Random(1)

@@ -8,7 +8,7 @@ import requests
 
 from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint, Shipment
-from carriers.guard import Limits
+from carriers.circuit_breaker import Limits
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.orders import TIMEOUT_S, ledger, post
 from tests.carriers.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment

@@ -12,8 +12,8 @@ import requests
 
 from carriers import CARRIERS
 from carriers.base import Endpoint
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError
-from carriers.guard import Limits
 from tests.carriers.buying import order
 from tests.carriers.shipments import CREDENTIALS, PRODUCT
 

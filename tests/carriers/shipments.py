@@ -8,9 +8,9 @@ import pytest
 
 from carriers import CARRIERS
 from carriers.base import Carrier, Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
-from carriers.guard import Limits
+from carriers.circuit_breaker import Limits
+from carriers.http.transport import Transport
 from carriers.products import PRODUCTS
-from carriers.transport import Transport
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London

@@ -8,14 +8,14 @@ from threading import Barrier
 import pytest
 
 from carriers.base import Carrier
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError, CarrierUnavailable
-from carriers.guard import Limits
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import bought, creates, order, sandbox_clients
 from tests.carriers.sandbox.orders import arm, post
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT
-from tests.carriers.test_guard import end_rest, guard_of
-from tests.waiting import until
+from tests.carriers.test_circuit_breaker import end_rest, guard_of
+from tests.support.waiting import until
 
 CROWD = 32
 CALLS = 4

@@ -10,8 +10,8 @@ from itertools import repeat
 import pytest
 
 from carriers import CARRIERS
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
-from carriers.guard import Limits
 from tests.carriers.conftest import Serve
 from tests.carriers.servers import (
     LABEL,
@@ -27,12 +27,12 @@ from tests.carriers.servers import (
     silent,
 )
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
-from tests.waiting import until
+from tests.support.waiting import until
 
 DEADLINE_S = 2.0  # by which a request is on its way, on a busy machine too
 MARGIN_S = 20.0  # none of these ends by itself, and the machine may be busy
 HASTY = Limits(timeout_s=DEADLINE_S)
-PATIENCE_S = 60.0  # a deadline that none of what ends by itself comes near
+WAIT_TIMEOUT_S = 60.0  # a deadline that none of what ends by itself comes near
 MEMORY_BOUND_BYTES = 100 * 1024 * 1024
 MEGABYTE = bytes(1024 * 1024)
 
@@ -164,29 +164,29 @@ def test_a_slow_carrier_is_left_at_the_deadline(carrier: str, fault: str) -> Non
 @BOTH
 @pytest.mark.parametrize("fault", QUICK)
 def test_a_broken_answer_leaves_the_outcome_unknown(carrier: str, fault: str) -> None:
-    error, took_s, sent = buy(carrier, QUICK[fault], Limits(timeout_s=PATIENCE_S))
+    error, took_s, sent = buy(carrier, QUICK[fault], Limits(timeout_s=WAIT_TIMEOUT_S))
     assert sent == 1
-    assert took_s < PATIENCE_S / 2
+    assert took_s < WAIT_TIMEOUT_S / 2
     assert error.is_carrier_failing
 
 
 @pytest.mark.parametrize("fault", ALPHA)
 def test_an_unreadable_answer_of_alpha_leaves_the_outcome_unknown(fault: str) -> None:
-    error, took_s, sent = buy("alpha", ALPHA[fault], Limits(timeout_s=PATIENCE_S))
+    error, took_s, sent = buy("alpha", ALPHA[fault], Limits(timeout_s=WAIT_TIMEOUT_S))
     assert (sent, error.http_status in {200, 500}) == (1, True)
-    assert took_s < PATIENCE_S / 2
+    assert took_s < WAIT_TIMEOUT_S / 2
 
 
 @pytest.mark.parametrize("fault", BETA)
 def test_an_unreadable_answer_of_beta_leaves_the_outcome_unknown(fault: str) -> None:
-    error, took_s, sent = buy("beta", BETA[fault], Limits(timeout_s=PATIENCE_S))
+    error, took_s, sent = buy("beta", BETA[fault], Limits(timeout_s=WAIT_TIMEOUT_S))
     assert (sent, error.http_status in {200, 400}) == (1, True)
-    assert took_s < PATIENCE_S / 2
+    assert took_s < WAIT_TIMEOUT_S / 2
 
 
 @pytest.mark.parametrize(("carrier", "fault"), [("alpha", ALPHA), ("beta", BETA)])
 def test_a_yes_without_a_pdf_tells_the_numbers_it_spoke_of(carrier: str, fault: dict[str, Play]) -> None:
-    error, _, _ = buy(carrier, fault["yes without a label"], Limits(timeout_s=PATIENCE_S))
+    error, _, _ = buy(carrier, fault["yes without a label"], Limits(timeout_s=WAIT_TIMEOUT_S))
     assert error.made_numbers == {"alpha": ("XS000000001FR",), "beta": ("6A12345678901",)}[carrier]
     assert error.detail == "a yes without a label"
 
@@ -196,7 +196,7 @@ def test_a_yes_without_a_pdf_tells_the_numbers_it_spoke_of(carrier: str, fault: 
 def test_a_huge_answer_takes_bounded_memory(carrier: str, fault: str) -> None:
     tracemalloc.start()
     try:
-        buy(carrier, QUICK[fault], Limits(timeout_s=PATIENCE_S))
+        buy(carrier, QUICK[fault], Limits(timeout_s=WAIT_TIMEOUT_S))
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -212,14 +212,14 @@ def test_a_huge_answer_takes_bounded_memory(carrier: str, fault: str) -> None:
     ],
 )
 def test_swarming_xml_is_refused_before_a_tree_is_made_of_it(fault: str, problem: str) -> None:
-    error, _, _ = buy("alpha", ALPHA[fault], Limits(timeout_s=PATIENCE_S))
+    error, _, _ = buy("alpha", ALPHA[fault], Limits(timeout_s=WAIT_TIMEOUT_S))
     assert error.detail == problem
 
 
 def test_a_redirect_is_not_followed(serve: Serve) -> None:
     target = serve(always(LABEL["alpha"]))
     error, _, _ = buy(
-        "alpha", once(http(b"", 307, headers=f"Location: {target.url}/\r\n")), Limits(timeout_s=PATIENCE_S)
+        "alpha", once(http(b"", 307, headers=f"Location: {target.url}/\r\n")), Limits(timeout_s=WAIT_TIMEOUT_S)
     )
     assert error.http_status == 307
     assert target.connections == 0

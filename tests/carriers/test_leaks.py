@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
-from carriers.guard import Limits
-from carriers.messages import UnreadableError
+from carriers.http.messages import UnreadableError
 from tests.carriers.servers import MULTIPART, XML, LoopbackServer, answer_file, http
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 

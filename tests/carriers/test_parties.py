@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from carriers import alpha_message
+from carriers.alpha import messages as alpha_message
 from carriers.base import PickupPoint
 from carriers.errors import CarrierError, RequestRejected
 from tests.carriers.shipments import CREDENTIALS, POINTS, shipment

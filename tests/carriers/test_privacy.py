@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from carriers.base import Credentials, PurchasedLabel
-from carriers.beta import MAX_WARNINGS
-from carriers.cleaning import MAX_TEXT_LENGTH, Cleaner
+from carriers.beta.client import MAX_WARNINGS
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError
-from carriers.guard import Limits
+from carriers.redaction import MAX_TEXT_LENGTH, Redactor
 from tests.carriers.conftest import Serve
 from tests.carriers.logged import said
 from tests.carriers.servers import LABEL, MULTIPART, always, answer_file, http, once
@@ -107,20 +107,20 @@ def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pyte
 
 
 def test_control_characters_and_length_are_taken_from_a_carriers_text() -> None:
-    cleaner = Cleaner(CREDENTIALS["alpha"], shipment())
-    assert cleaner.text("a\x00b\x1b[31m\r\nc\u202ed\u2028e") == "a b [31m c d e"
-    assert len(cleaner.text("mot " * 10_000)) <= MAX_TEXT_LENGTH
-    assert cleaner.text("mot " * 10_000).endswith("…")
-    assert cleaner.code("x" * 33) == ""
+    redactor = Redactor(CREDENTIALS["alpha"], shipment())
+    assert redactor.text("a\x00b\x1b[31m\r\nc\u202ed\u2028e") == "a b [31m c d e"
+    assert len(redactor.text("mot " * 10_000)) <= MAX_TEXT_LENGTH
+    assert redactor.text("mot " * 10_000).endswith("…")
+    assert redactor.code("x" * 33) == ""
 
 
 def test_words_of_an_address_are_masked_wherever_a_carrier_cuts_it() -> None:
-    cleaner = Cleaner(CREDENTIALS["alpha"], shipment())
-    assert cleaner.text("Street 'boulevard Œdipe' unknown") == "Street '*** ***' unknown"
-    assert cleaner.text("no route to 75011 PARIS for grunwald") == "no route to *** *** for ***"
-    assert cleaner.text("contrat 19869502/255562") == "contrat ***/***"
+    redactor = Redactor(CREDENTIALS["alpha"], shipment())
+    assert redactor.text("Street 'boulevard Œdipe' unknown") == "Street '*** ***' unknown"
+    assert redactor.text("no route to 75011 PARIS for grunwald") == "no route to *** *** for ***"
+    assert redactor.text("contrat 19869502/255562") == "contrat ***/***"
 
 
 def test_a_cleaner_without_anything_to_hide_hides_nothing() -> None:
-    assert Cleaner(Credentials()).text("System error") == "System error"
+    assert Redactor(Credentials()).text("System error") == "System error"
     assert SENDER != RECIPIENT

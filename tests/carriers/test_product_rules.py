@@ -9,8 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers import alpha_message, beta_message
+from carriers.alpha import messages as alpha_message
 from carriers.base import Package, PickupPoint, ProductOverride, Shipment
+from carriers.beta import messages as beta_message
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
 from tests.carriers.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment

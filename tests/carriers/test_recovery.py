@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from carriers.base import Carrier
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
-from carriers.guard import Limits
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import bought, order, received, sandbox_clients
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.shipments import CREDENTIALS
 from tests.carriers.test_purchases import text_of
-from tests.waiting import until
+from tests.support.waiting import until
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from carriers import alpha, beta
+from carriers.alpha import client as alpha
 from carriers.base import Credentials
+from carriers.beta import client as beta
 from carriers.errors import (
     AddressRejected,
     CarrierError,

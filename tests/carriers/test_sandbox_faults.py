@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from carriers.base import PurchasedLabel
+from carriers.circuit_breaker import Limits
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -14,18 +15,17 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
-from carriers.guard import Limits
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import CREATE_PATHS, bought, order, received, sandbox_clients
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client
-from tests.waiting import until
+from tests.support.waiting import until
 
 Outcome = PurchasedLabel | CarrierError
 DEADLINE_S = 2.0  # by which a carrier is at work, on a busy machine too
 MARGIN_S = 20.0
-PATIENCE_S = 60.0
+WAIT_TIMEOUT_S = 60.0
 LATE_S = 5.0  # later than the deadline
 LABEL, UNKNOWN, UNAVAILABLE = PurchasedLabel, OutcomeUnknown, CarrierUnavailable
 # What each fault must come to; a fault that is not in its row fails the test of the whole.
@@ -93,7 +93,7 @@ def test_a_client_never_says_nothing_was_made_when_something_was_and_never_asks_
     filters = {"count": 1} if fault == "accept" else {"rank": failing_rank}
     arm(sandbox, fault, carrier=carrier, delay_s=DELAYS_S.get(fault), **filters)
     is_slow = fault in UNTIL_THE_DEADLINE
-    made = purchase(sandbox, carrier, count, DEADLINE_S if is_slow else PATIENCE_S)
+    made = purchase(sandbox, carrier, count, DEADLINE_S if is_slow else WAIT_TIMEOUT_S)
 
     # A number that was given out before can be seen only where the one before it is known.
     end = OutcomeUnknown if (fault, count) == ("twin", 3) else END_OF[fault]
@@ -102,7 +102,7 @@ def test_a_client_never_says_nothing_was_made_when_something_was_and_never_asks_
     calls = count if carrier == "beta" and end is LABEL else failing_rank
     # What the server has not read yet has not been counted yet.
     assert made.received == ({} if fault == "accept" else {CREATE_PATHS[carrier]: calls})
-    assert made.took_s < (DEADLINE_S + MARGIN_S if is_slow else PATIENCE_S / 2)
+    assert made.took_s < (DEADLINE_S + MARGIN_S if is_slow else WAIT_TIMEOUT_S / 2)
     assert not is_slow or made.took_s > DEADLINE_S - 0.05
 
 
@@ -131,7 +131,7 @@ def test_a_failure_of_one_linked_parcel_tells_the_numbers_made_before_it(
     sandbox: SandboxServer, rank: int, fault: str, error: type[CarrierError]
 ) -> None:
     arm(sandbox, fault, carrier="beta", rank=rank)
-    made = purchase(sandbox, "beta", 4, PATIENCE_S)
+    made = purchase(sandbox, "beta", 4, WAIT_TIMEOUT_S)
     assert type(made.outcome) is error
     assert isinstance(made.outcome, CarrierError)
     check_agreement(made)
@@ -150,6 +150,6 @@ def test_a_carrier_that_is_not_there_has_made_nothing(sandbox: SandboxServer, ca
 
 def test_a_warning_is_handed_on(sandbox: SandboxServer) -> None:
     arm(sandbox, "warning", carrier="beta", count=1)
-    made = purchase(sandbox, "beta", 1, PATIENCE_S)
+    made = purchase(sandbox, "beta", 1, WAIT_TIMEOUT_S)
     assert isinstance(made.outcome, PurchasedLabel)
     assert made.outcome.warnings == ("SANDBOX: line2 is cut",)

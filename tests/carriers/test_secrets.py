@@ -12,8 +12,8 @@ import pytest
 
 import carriers
 from carriers.base import Carrier, Credentials, CustomsArticle, Party, PickupPoint, Shipment
+from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError
-from carriers.guard import Limits
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers import shipments

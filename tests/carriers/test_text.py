@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carriers import alpha_message, beta_message
+from carriers.alpha import messages as alpha_message
+from carriers.beta import messages as beta_message
 from carriers.errors import AddressRejected
 from carriers.text import Slot, to_ascii, to_latin
 from tests.carriers.shipments import CREDENTIALS, shipment

@@ -11,7 +11,7 @@ import xmlschema
 import zeep
 from lxml import etree
 
-from carriers import alpha_message
+from carriers.alpha import messages as alpha_message
 from carriers.base import Carrier, Package
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer

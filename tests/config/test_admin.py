@@ -11,12 +11,13 @@ from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from labels.models import CarrierContract, ShippingLabel
+from labels.models import ShippingLabel
 from parcels.models import Parcel
+from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.conftest import client, logged_in
-from tests.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.labels.conftest import bought_label, contract
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db
 ODD_VALUES = ["", "-1", "9" * 30, "\u202e'\"><%"]
@@ -50,7 +51,7 @@ def root() -> Client:
 
 def test_every_page_is_found_in_the_url_configuration() -> None:
     found = admin_paths()
-    for path in ("", "x", "login/", "autocomplete/", "auth/", "shops/shop/", "labels/shippinglabel/x/adopt/"):
+    for path in ("", "x", "login/", "autocomplete/", "shops/", "shops/shop/", "labels/shippinglabel/x/adopt/"):
         assert f"/admin/{path}" in found
     assert not [path for path in found if set(path) & set("<>()?^$")]
 
@@ -134,7 +135,7 @@ def shop() -> Shop:
     return shop
 
 
-def places() -> list[str]:
+def body_reads() -> list[str]:
     """The page of each row that there is."""
     rows = [Shop.objects.get(), *Shop.objects.get().tokens.all(), Parcel.objects.get()]
     rows += [ShippingLabel.objects.get(), CarrierContract.objects.get()]
@@ -167,7 +168,7 @@ def links(browser: Client, path: str) -> set[str]:
 def test_no_link_leads_where_its_reader_may_not_go(shop: Shop, permissions: set[str]) -> None:
     browser = logged_in(*permissions)
     met = {"/admin/", "/admin/logout/"}
-    waiting = ["/admin/", *(place for place in places() if browser.get(place).status_code == 200)]
+    waiting = ["/admin/", *(place for place in body_reads() if browser.get(place).status_code == 200)]
     while waiting:
         path = waiting.pop()
         for link in links(browser, path) - met:
@@ -178,13 +179,13 @@ def test_no_link_leads_where_its_reader_may_not_go(shop: Shop, permissions: set[
 
 def test_a_shops_pages_lead_to_all_it_has(root: Client, shop: Shop) -> None:
     for path in ("/admin/shops/shop/", f"/admin/shops/shop/{shop.id}/change/"):
-        for page in ("parcels/parcel", "labels/shippinglabel", "labels/carriercontract", "shops/accesstoken"):
+        for page in ("parcels/parcel", "labels/shippinglabel", "shops/carriercontract", "shops/accesstoken"):
             assert f"/admin/{page}/?shop__id__exact={shop.id}" in links(root, path)
         assert f"/admin/shops/accesstoken/add/?shop={shop.id}" in links(root, path)
 
 
 def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> None:
-    (link,) = [link for link in links(root, places()[2]) if "shippinglabel/?q=" in link]
+    (link,) = [link for link in links(root, body_reads()[2]) if "shippinglabel/?q=" in link]
     assert [label.order_id for label in root.get(link).context["cl"].result_list] == ["5400000001"]
 
 

@@ -8,10 +8,10 @@ import pytest
 from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
-from config import bodies
-from config.error_catalogue import PLAIN_ERRORS
+from config.api import bodies
+from config.api.error_catalogue import PLAIN_ERRORS
 from labels import storage
-from tests.config.test_bodies import all_held
+from tests.config.api.test_bodies import all_held
 from tests.conftest import PARCELS, SEARCH, Caller, Nobody, Response, assert_error
 from tests.labels.orders import SHIPMENTS, order, post
 
@@ -52,9 +52,9 @@ def a_link_to_nothing(world: World) -> Response:
 
 
 def as_many_bodies_as_there_are_places_for(world: World) -> Response:
-    places = bodies.Places()
-    with pytest.MonkeyPatch.context() as patch, all_held(places, threads=2):
-        patch.setattr(bodies, "places", places)
+    body_reads = bodies.BodyReadLimit()
+    with pytest.MonkeyPatch.context() as patch, all_held(body_reads, threads=2):
+        patch.setattr(bodies, "body_reads", body_reads)
         return post(world.own, order())
 
 

@@ -1,7 +1,6 @@
-"""Migrations run while the version before them still serves: they only add, and a second `migrate` waits."""
+"""Migrations run while the version before them still serves: they only add."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,9 +26,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import Q
 
-from config.management.commands.migrate import advisory_lock
-from shops.indexes import AddIndexConcurrently
-from tests.processes import start_command
+from shops.db.indexes import AddIndexConcurrently
 
 OUR_APPS = ("shops", "parcels", "labels")
 # Migrations that do more than add, each with the reason why the version before it can be served meanwhile.
@@ -182,27 +179,3 @@ def test_an_index_is_added_to_a_table_in_use_and_removed(transactional_db: None)
         operation.database_backwards("shops", editor, after, before)
         assert "thing_size" not in indexes()
         editor.delete_model(thing)
-
-
-def connected(cursor: Any) -> int:
-    """How many connections there are to the test's database."""
-    cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state IS NOT NULL")
-    found: int = cursor.fetchone()[0]
-    return found
-
-
-@pytest.mark.real_services
-def test_a_second_migrate_waits_for_the_first(transactional_db: None) -> None:
-    with advisory_lock(connection), connection.cursor() as cursor:
-        second = start_command("migrate")
-        while connected(cursor) < 3:  # this one, its lock, and the second one's
-            assert second.poll() is None
-        with pytest.raises(subprocess.TimeoutExpired):
-            second.wait(2.5)
-        # Neither the first one's lock nor the second one's wait for it holds up what builds an index.
-        cursor.execute("SET statement_timeout = '60s'")
-        cursor.execute("CREATE INDEX CONCURRENTLY shop_name ON shops_shop (name)")
-        cursor.execute("DROP INDEX shop_name; RESET statement_timeout")
-    out, err = second.communicate(timeout=60)
-    assert (second.returncode, err) == (0, b"")
-    assert b"No migrations to apply" in out

@@ -13,7 +13,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
-from config.error_catalogue import CODES, PLAIN_ERRORS
+from config.api.error_catalogue import CODES, PLAIN_ERRORS
 from config.openapi.document import as_yaml, generate
 from config.openapi.failures import FAILURES
 from config.openapi.views import FILE

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from environs import EnvError
 
-from tests.services import ENVIRONMENT, SETTINGS
+from tests.support.services import ENVIRONMENT, SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 SETTINGS_FILE = ROOT / "config" / "settings.py"

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.drills.stage import ROOT, SHOP, Stage, stage
+from tests.drills.environment import ROOT, SHOP, Stage, stage
 
 PARCELS = 400
 

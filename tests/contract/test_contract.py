@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.processes import run_module
+from tests.support.processes import run_module
 
 # What is met even in the short form: each success, and what only a running service can refuse.
 MET = [

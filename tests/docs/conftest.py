@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.processes import ROOT, free_port
+from tests.support.processes import ROOT, free_port
 
 LAST_LINE = "Ctrl-C ends it."
 TIMEOUT_S = 60

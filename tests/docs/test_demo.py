@@ -13,11 +13,11 @@ import requests
 from django.core.management import CommandError
 
 from config.management.commands.demo import buy_label, seed_contracts
-from labels.models import CarrierContract
+from shops.contracts.models import CarrierContract
 from tests.docs.conftest import Demo, read_until_ready
-from tests.factories import ShopFactory
-from tests.processes import ROOT, free_port
-from tests.services import ENVIRONMENT
+from tests.support.factories import ShopFactory
+from tests.support.processes import ROOT, free_port
+from tests.support.services import ENVIRONMENT
 
 TIMEOUT_S = 60
 STARTED_DEAF = ["sh", "-c", """trap '' INT; exec "$0" "$@" """, sys.executable, "manage.py", "demo"]

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 import requests
 
+from config.api.error_catalogue import CODES
 from config.docs.tables import PROVOKED
-from config.error_catalogue import CODES
 from config.management.commands.demo import ORDER
 from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
-from tests.processes import ROOT
-from tests.windows import id_with_a_fresh_window
+from tests.support.processes import ROOT
+from tests.support.windows import id_with_a_fresh_window
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"

@@ -15,13 +15,13 @@ from django.test import Client, override_settings
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.bodies import MAX_BODY_BYTES
+from config.api.bodies import MAX_BODY_BYTES
+from config.api.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
 from config.docs.guide import ORIGIN_MARK, SOURCE, guide
-from config.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
 from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
-from parcels.reading import SEARCH_LIMIT
+from parcels.queries import SEARCH_LIMIT
 from shops.authentication import REMEMBERED_S
 from tests.conftest import Nobody, Response
 

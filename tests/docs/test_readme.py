@@ -13,7 +13,7 @@ import yaml
 from config.docs.guide import SOURCE as GUIDE
 from config.openapi.examples import ORDER
 from tests.docs.conftest import Demo
-from tests.processes import ROOT
+from tests.support.processes import ROOT
 
 TIMEOUT_S = 60
 CURL = Path(__file__).with_name("curl.py")

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.deployment import Service
+from tests.support.deployment import Service
 
 
 class Engine:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 
 from tests.benchmarks.drive import get, read_answer
-from tests.drills.stage import SHIPMENTS, Answer, call, new_key, order
+from tests.drills.environment import SHIPMENTS, Answer, call, new_key, order
 
 PARCELS_PATH = "/public/v1/tracking/parcels/"
 # A client that looks a parcel up gives it up after this long.

@@ -17,10 +17,10 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from carriers.alpha import AlphaClient
-from carriers.connections import Deadline, _BoundedConnection
-from carriers.messages import Answer, Request
-from carriers.transport import Transport
+from carriers.alpha.client import AlphaClient
+from carriers.http.connections import Deadline, _BoundedConnection
+from carriers.http.messages import Answer, Request
+from carriers.http.transport import Transport
 from config.wsgi import application as service
 from labels import purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel

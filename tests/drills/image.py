@@ -22,11 +22,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from tests.deployment import ROOT, Service, compose_services, deployed
 from tests.drills.containers import Engine
-from tests.drills.stage import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, order, wait_for
-from tests.processes import free_port
-from tests.services import ENVIRONMENT, postgresql, redis_executable
+from tests.drills.environment import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, order, wait_for
+from tests.support.deployment import ROOT, Service, compose_services, deployed
+from tests.support.processes import free_port
+from tests.support.services import ENVIRONMENT, postgresql, redis_executable
 
 HOST = "127.0.0.1"
 SHOP = "drill"

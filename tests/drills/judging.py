@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from tests.drills.stage import Answer, Stage
+from tests.drills.environment import Answer, Stage
 
 GENERATED, FAILED, HELD = "label_generated", "failed", ("unknown", "incomplete")
 

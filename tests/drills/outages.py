@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.drills.environment import Answer, Process, Stage, new_key, order, stage
 from tests.drills.judging import Judge
 from tests.drills.kill import line
-from tests.drills.stage import Answer, Process, Stage, new_key, order, stage
-from tests.processes import free_port
-from tests.services import redis_executable, wait_for_redis
+from tests.support.processes import free_port
+from tests.support.services import redis_executable, wait_for_redis
 
 TIMEOUT_S, MARGIN_S = 4.0, 8.0
 SETTINGS: dict[str, object] = {

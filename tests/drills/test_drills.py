@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.processes import run_module
+from tests.support.processes import run_module
 
 
 def run(config: pytest.Config, name: str, *arguments: str) -> str:
@@ -20,13 +20,13 @@ def test_a_service_killed_at_any_point_of_a_purchase_loses_no_label_and_buys_non
 
 
 def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.Config) -> None:
-    assert "0 faults" in run(pytestconfig, "tests.drills.rush", "--keys", "8")
+    assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "8")
 
 
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
     options = ["--what", "both", "--seconds", "1", "--threads", "16", "--concurrency", "2"]
-    output = run_module("tests.drills.sick", *options)
+    output = run_module("tests.drills.hung_carrier", *options)
     assert "0 faults" in output
     during = next(line for line in output.splitlines() if line.strip().startswith("during"))
     assert "100.00%" in during

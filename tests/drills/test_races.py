@@ -13,13 +13,14 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from labels import ordering, persistence, purchase, reconciling, storage
-from labels.carrier_clients import client
+from labels import db_retry, orders, purchase, reconciling, storage
 from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey
-from labels.models import CarrierContract, LabelState, ShippingLabel
-from tests.drills.stage import ACCOUNTS, SENDER, order
-from tests.factories import ShopFactory
+from labels.models import LabelState, ShippingLabel
+from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
+from tests.drills.environment import ACCOUNTS, SENDER, order
+from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEY = IdempotencyKey("key", "digest")
@@ -63,7 +64,7 @@ def made(sandbox: SandboxServer) -> int:
 
 def interrupted(**fields: Any) -> ShippingLabel:
     """A purchase from half an hour ago, which never came to an end."""
-    label = ordering.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
+    label = orders.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
     label.created_at = timezone.now() - timedelta(minutes=30)
     label.leased_until = timezone.now() - timedelta(minutes=20)
     for name, value in fields.items():
@@ -230,7 +231,7 @@ def test_a_database_that_stays_away_is_answered_with_what_is_known(
         save_state(label)
 
     monkeypatch.setattr(purchase, "save_state", saving)
-    monkeypatch.setattr(persistence, "PATIENCE_S", 0)
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
@@ -253,7 +254,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time that writes are tried for."""
     clock = Clock()
-    monkeypatch.setattr(persistence, "time", clock)
+    monkeypatch.setattr(db_retry, "time", clock)
     return clock
 
 
@@ -288,7 +289,7 @@ def test_all_writes_of_a_purchase_share_one_patience(
     outages |= {LabelState.RECEIVED: 20, LabelState.GENERATED: 20}
     with pytest.raises(StorageUnavailableError):
         buy()
-    assert clock.now_s == pytest.approx(persistence.PATIENCE_S, abs=2 * persistence.PAUSE_S)
+    assert clock.now_s == pytest.approx(db_retry.DB_RETRY_TIMEOUT_S, abs=2 * db_retry.PAUSE_S)
     label = ShippingLabel.objects.get()
     assert (label.state, bytes(label.pdf or b"")[:5]) == (LabelState.RECEIVED, b"%PDF-")  # nothing is lost
 

@@ -9,7 +9,8 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.drills.crowd import Crowd, percentiles
-from tests.drills.sick import (
+from tests.drills.environment import Stage, stage
+from tests.drills.hung_carrier import (
     LEAD_S,
     LOOK_UP_CLIENTS,
     LOOK_UP_PACE_S,
@@ -20,7 +21,6 @@ from tests.drills.sick import (
     flat_out,
     looked_up,
 )
-from tests.drills.stage import Stage, stage
 from tests.drills.tables import show
 
 THREADS, CONCURRENCY = (2, 4, 8, 10, 16, 24), (1, 2, 4)

@@ -14,8 +14,8 @@ from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
 
+from tests.drills.environment import order
 from tests.drills.hooked import application
-from tests.drills.stage import order
 
 
 class Handler(WSGIRequestHandler):
@@ -41,8 +41,8 @@ class Server(ThreadingMixIn, WSGIServer):
 
 def warm_up() -> None:
     """Load what a first request would, without opening a connection to anything."""
-    from labels.carrier_clients import client
     from labels.serializers import LabelOrderSerializer
+    from shops.contracts.clients import client
 
     environ: dict[str, Any] = {"PATH_INFO": "/public/v1/nothing", "HTTP_HOST": "127.0.0.1"}
     setup_testing_defaults(environ)

@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 from pytest_django.fixtures import Settings
 
-from tests.processes import ROOT, free_port, wait_for_port
+from tests.support.processes import ROOT, free_port, wait_for_port
 
 SERVER = ROOT / ".venv-s3" / "bin" / "python"
 KEY_ID = SECRET = "test"  # the only pair it knows

@@ -16,12 +16,14 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.products import PRODUCTS
-from carriers.sandbox.faultbook import armed_from
+from carriers.sandbox.fault_registry import armed_from
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
-from labels import carrier_clients, persistence, storage
-from labels.models import OVER, CarrierContract, LabelState, ShippingLabel
+from labels import db_retry, storage
+from labels.models import OVER, LabelState, ShippingLabel
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.conftest import Caller, Response
 from tests.labels.buckets import Bucket, keep_in, s3_server
@@ -80,17 +82,17 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
         "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
         "beta": {"url": sandbox_server.beta_url},
     }
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
     yield Sandbox(sandbox_server)
     sandbox_server.depot.reset()  # ends what hangs
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
 
 
 @pytest.fixture
 def impatient(settings: Settings) -> None:
     """A short deadline, for carriers that do not answer; they have worked by then, on a busy machine too."""
     settings.CARRIER_TIMEOUT = 2.5
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -183,7 +185,7 @@ def nothing_finished() -> Iterator[None]:
         return execute(sql, params, many, context)
 
     with pytest.MonkeyPatch.context() as patched, connection.execute_wrapper(refuse):
-        patched.setattr(persistence, "PATIENCE_S", -1)
+        patched.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
         yield
 
 

@@ -27,21 +27,24 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, Tex
 
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from labels import carrier_clients, decisions, states, storage
+from labels import decisions, storage
+from labels.admin import states
 from labels.ids import new_label_id
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels.models import LabelState, ShippingLabel, lease
 from labels.reconciling import reconcile
-from shops import listing
+from shops.admin import base
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.conftest import Caller, Response, client, logged_in
-from tests.factories import AccessTokenFactory, ShopFactory
 from tests.labels.conftest import nothing_finished
-from tests.waiting import PATIENCE_S
+from tests.support.factories import AccessTokenFactory, ShopFactory
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.django_db
 MIB = 1024 * 1024
 LABELS = "/admin/labels/shippinglabel/"
-CONTRACTS = "/admin/labels/carriercontract/"
+CONTRACTS = "/admin/shops/carriercontract/"
 SHIPMENTS = "/public/v1/tracking/shipments"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 NOON = datetime(2026, 9, 23, 12, tzinfo=UTC)
@@ -77,14 +80,14 @@ def running() -> Iterator[SandboxServer]:
 @pytest.fixture
 def carriers(running: SandboxServer, settings: Any, transactional_db: None) -> Iterator[SandboxServer]:
     """The carriers' sandbox; a call closes the database connection, so the test can't live in one transaction."""
-    requests.post(f"{running.control_url}/reset", timeout=PATIENCE_S).raise_for_status()
+    requests.post(f"{running.control_url}/reset", timeout=WAIT_TIMEOUT_S).raise_for_status()
     settings.CARRIER_ENDPOINTS = {
         "alpha": {"url": running.alpha_url, "tracking_url": running.alpha_tracking_url},
         "beta": {"url": running.beta_url},
     }
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
     yield running
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
 
 
 @pytest.fixture
@@ -335,7 +338,7 @@ def test_a_page_reads_no_pdf(staff: Client, shop: Shop) -> None:
 
 
 def test_the_list_counts_no_further_than_it_pages(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "LISTED_AT_MOST", 3)
+    monkeypatch.setattr(base, "LISTED_AT_MOST", 3)
     for _ in range(5):
         make_label(shop)
     with CaptureQueriesContext(connection) as captured:
@@ -409,11 +412,11 @@ def test_a_key_that_was_released_is_not_shown_as_none_at_all(staff: Client, shop
 def test_a_label_cannot_be_made_changed_or_deleted_even_by_a_superuser(shop: Shop) -> None:
     root = logged_in(is_superuser=True)
     label, contract = make_label(shop, "unknown"), make_contract(shop, "beta")
-    for base, row in ((LABELS, label), (CONTRACTS, contract)):
+    for pages, row in ((LABELS, label), (CONTRACTS, contract)):
         for path in ("add/", f"{row.pk}/change/", f"{row.pk}/delete/"):
-            assert root.post(base + path, {"state": "failed", "order_id": "9", "post": "yes"}).status_code == 403
-        root.post(base, {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"})
-        page = root.get(f"{base}{row.pk}/change/").text
+            assert root.post(pages + path, {"state": "failed", "order_id": "9", "post": "yes"}).status_code == 403
+        root.post(pages, {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"})
+        page = root.get(f"{pages}{row.pk}/change/").text
         assert 'name="_save"' not in page
         assert "/delete/" not in page
     label.refresh_from_db()
@@ -486,7 +489,7 @@ def test_no_page_loads_anything_from_elsewhere(staff: Client, shop: Shop) -> Non
     for path in paths + [f"{LABELS}{label.id}/{view}/" for view in ("change", "adopt", "not-made")]:
         page = staff.get(path).text
         sources = re.findall(r'<(?:script|img|iframe|link)\b[^>]*?(?:src|href)="([^"]*)"', page)
-        assert "/static/labels/admin.css" in sources
+        assert f"/static/{path.split('/')[2]}/admin.css" in sources
         for source in sources:
             assert source == "/admin/jsi18n/" or finders.find(source.removeprefix("/static/")), source
 
@@ -825,7 +828,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[str]:
     barrier, results = threading.Barrier(len(acts)), [""] * len(acts)
 
     def run(rank: int) -> None:
-        barrier.wait(PATIENCE_S)
+        barrier.wait(WAIT_TIMEOUT_S)
         try:
             acts[rank]()
         except Exception as error:  # noqa: BLE001 - it is told
@@ -837,7 +840,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[str]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_S)
+        thread.join(WAIT_TIMEOUT_S)
     return results
 
 
@@ -847,7 +850,7 @@ def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pd
     label = bought_unknown(own, "alpha")
     (number,) = made(carriers, label)
     user = User.objects.create_user("grace")
-    alpha = carrier_clients.client("alpha")
+    alpha = clients.client("alpha")
     asked, fetch_label = [], alpha.fetch_label
 
     def meanwhile(*args: Any) -> bytes:

@@ -19,13 +19,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from psycopg import sql
 
-from labels.models import CarrierContract, ShippingLabel
+from labels.models import ShippingLabel
 from parcels.models import Parcel
+from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
 from tests.conftest import Caller, client, forget
-from tests.factories import import_parcel
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+from tests.support.factories import import_parcel
 
 pytestmark = pytest.mark.real_services
 RESTORED = "restored"

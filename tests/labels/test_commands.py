@@ -17,14 +17,15 @@ from pytest_django.fixtures import Settings
 
 from carriers.base import ProductOverride
 from carriers.products import PRODUCTS
-from labels.encryption import UnreadableSecretError, decrypt
-from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
+from shops.contracts.encryption import UnreadableSecretError, decrypt
+from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.conftest import Caller
-from tests.factories import ShopFactory
 from tests.labels.conftest import Sandbox, bought_label, contract, row
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, Json, order, post
-from tests.processes import run_command
+from tests.support.factories import ShopFactory
+from tests.support.processes import run_command
 
 CONFIGURE = "configure_carrier"
 ALPHA = [CONFIGURE, "shop", "alpha", "--account-number", ACCOUNT["alpha"], "--password-stdin"]

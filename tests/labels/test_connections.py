@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from labels import carrier_clients, decisions
+from labels import decisions
 from labels.models import LabelState, ShippingLabel
 from labels.reconciling import reconcile
+from shops.contracts import clients
 from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
@@ -31,7 +32,7 @@ def held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Held:
         return asked
 
     for carrier_code in PRODUCT:
-        client = carrier_clients.client(carrier_code)
+        client = clients.client(carrier_code)
         for name in ("create_label", "find_by_reference", "fetch_label"):
             monkeypatch.setattr(client, name, noting(getattr(client, name)))
     return noted

@@ -7,9 +7,10 @@ from django.db import IntegrityError, transaction
 from pytest_django.fixtures import Settings
 
 from carriers.products import PRODUCTS
-from labels import carrier_clients
-from labels.encryption import UnreadableSecretError
-from labels.models import CarrierContract, ShippingLabel
+from labels.models import ShippingLabel
+from shops.contracts import clients
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
 from tests.carriers.servers import MULTIPART, always, answer_file, http, serving
 from tests.conftest import Caller, assert_error
 from tests.labels.conftest import Sandbox, assert_coded, contract, row
@@ -104,7 +105,7 @@ def test_customs_come_from_the_contract_and_without_them_the_carrier_refuses(
 def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, settings: Settings) -> None:
     with serving(always(http(answer_file("beta_parcel_1.multipart"), content_type=MULTIPART))) as server:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
-        carrier_clients.client.cache_clear()
+        clients.client.cache_clear()
         CarrierContract.objects.filter(carrier_code="beta").delete()
         contract(buyer.shop, "beta", api_key="k-12345678", commercial_name="Les Bougies")
         assert post(buyer, order(PRODUCT["beta"])).status_code == 201

@@ -20,11 +20,11 @@ from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from shops.models import Shop
 from tests.conftest import Caller
-from tests.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, bought_label
 from tests.labels.orders import RECIPIENT, SENDER, order, post
-from tests.processes import run_command
+from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
+from tests.support.processes import run_command
 
 EMAIL = "Canary.Person@example.com"
 NOT_OVER = [state for state in LabelState if state not in (LabelState.GENERATED, LabelState.FAILED)]
@@ -253,7 +253,7 @@ def test_a_later_import_brings_the_customer_back_until_they_are_erased_again(own
 
 
 def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shops.batches.BATCH_SIZE", 4)
+    monkeypatch.setattr("shops.db.batches.BATCH_SIZE", 4)
     for number in range(10):
         import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
         bought_label(own.shop, order_id=f"order-{number}", state="failed")

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from config.logs import JsonFormatter
-from labels import carrier_clients
+from config.ops.logs import JsonFormatter
 from labels.error_codes import CODES
-from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, Json, order, personal_in, post, weighing
@@ -68,7 +69,7 @@ def with_account(ending: str) -> Change:
 
 def unreachable(world: World) -> None:
     world.settings.CARRIER_ENDPOINTS = {name: {"url": "http://127.0.0.1:9/"} for name in PRODUCT}
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
 
 
 def resting(world: World) -> None:

@@ -11,12 +11,13 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import carrier_clients
-from labels.models import CarrierContract, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from tests.conftest import Caller, Response, caller, client, forget
 from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
-from tests.waiting import until
+from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
 DEADLINE_S = 60
@@ -320,7 +321,7 @@ def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purcha
 def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
     buyer: Caller, sandbox: Sandbox, folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labels.slots.PATIENCE_S", DEADLINE_S)  # on a busy machine too
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)  # on a busy machine too
     folder.write_text("no folder")
     post(buyer, order(), key="k")
     folder.unlink()
@@ -338,7 +339,7 @@ def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
     product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
 ) -> None:
     settings.CARRIER_CONCURRENCY = 2
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
     sandbox.arm("slow", delay_s=2)
     answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
     bought = [answer for answer in answers if answer.status_code == 201]

@@ -11,8 +11,8 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
-from config.logs import JsonFormatter, RequestIdFilter
-from config.metrics import OpenLabels, open_labels
+from config.ops.logs import JsonFormatter, RequestIdFilter
+from config.ops.metrics import OpenLabels, open_labels
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from tests.conftest import SEARCH, Caller, Nobody
@@ -73,7 +73,7 @@ def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
         raise OperationalError("gone")
 
     monkeypatch.setattr("labels.purchase.save_state", saving)
-    monkeypatch.setattr("labels.persistence.PATIENCE_S", 0)
+    monkeypatch.setattr("labels.db_retry.DB_RETRY_TIMEOUT_S", 0)
     before = purchases()
     assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
     assert purchases() - before == {("alpha", LabelState.UNKNOWN): 1}  # the storage, of `received`, is well
@@ -135,7 +135,7 @@ def samples() -> dict[str, float]:
 
 
 def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.metrics.connection.close", lambda: None)  # the test's own
+    monkeypatch.setattr("config.ops.metrics.connection.close", lambda: None)  # the test's own
     labels(
         own.shop, ("purchasing", 100), ("purchasing", -100), ("received", 2000), ("unknown", -300), ("unknown", 10),
         ("incomplete", 10), ("failed", 10), ("label_generated", 10),
@@ -154,8 +154,8 @@ def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.
 def test_counting_reads_two_small_indexes_to_a_bound(
     own: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr("config.metrics.connection.close", lambda: None)
-    monkeypatch.setattr("config.metrics.MAX_COUNTED", 2)
+    monkeypatch.setattr("config.ops.metrics.connection.close", lambda: None)
+    monkeypatch.setattr("config.ops.metrics.MAX_COUNTED", 2)
     labels(own.shop, *[("unknown", 10.0)] * 5)
     with django_assert_num_queries(2):  # type: ignore[operator]  # pytest-django's
         found = samples()
@@ -166,5 +166,5 @@ def test_without_a_database_the_others_figures_are_served(monkeypatch: pytest.Mo
     def broken() -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("config.metrics.open_labels", broken)
+    monkeypatch.setattr("config.ops.metrics.open_labels", broken)
     assert list(OpenLabels().collect()) == []

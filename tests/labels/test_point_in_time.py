@@ -16,12 +16,12 @@ from django.db import connection
 
 from labels.models import ShippingLabel
 from tests.conftest import Caller, client, forget
-from tests.factories import import_parcel
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
 from tests.labels.test_backup import check, postgresql_program
-from tests.services import data_folder, postgresql
-from tests.waiting import until
+from tests.support.factories import import_parcel
+from tests.support.services import data_folder, postgresql
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
 

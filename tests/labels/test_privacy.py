@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from carriers.alpha import AlphaClient
-from config.logs import JsonFormatter, TextFormatter
-from labels.models import CarrierContract, ShippingLabel
+from carriers.alpha.client import AlphaClient
+from config.ops.logs import JsonFormatter, TextFormatter
+from labels.models import ShippingLabel
 from labels.reconciling import reconcile
+from shops.contracts.models import CarrierContract
 from tests.conftest import Caller, Response
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, SENDER, SHIPMENTS, order, personal_in, post

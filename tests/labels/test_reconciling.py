@@ -12,9 +12,11 @@ from pytest_django.fixtures import Settings
 
 from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
-from labels import carrier_clients, persistence, purchase
-from labels.models import CarrierContract, LabelState, ShippingLabel, lease
+from labels import db_retry, purchase
+from labels.models import LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
 from tests.conftest import Caller, client
 from tests.labels.conftest import Sandbox, assert_coded, bought_label, contract, in_threads, nothing_finished, row
 from tests.labels.orders import PRODUCT, SHIPMENTS, order, post, weighing
@@ -257,7 +259,7 @@ def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: S
     interrupt(buyer, sandbox, "closemade")
     endpoint = settings.CARRIER_ENDPOINTS["alpha"] | {"tracking_url": None}
     settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"alpha": endpoint}
-    carrier_clients.client.cache_clear()
+    clients.client.cache_clear()
     pass_time(WAIT_S + 1)
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert sandbox.questions() == 0
@@ -346,7 +348,7 @@ def test_a_failure_that_could_not_be_recorded_is_not_counted(
 
     interrupt(buyer, sandbox, "close")
     pass_time(WAIT_S + 1)
-    monkeypatch.setattr(persistence, "PATIENCE_S", -1)
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
     monkeypatch.setattr(purchase, "save_state", fail)
     assert reconcile() == {LabelState.UNKNOWN: 1}
 

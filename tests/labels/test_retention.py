@@ -17,12 +17,12 @@ from labels import retention, storage
 from labels.models import LabelState, ShippingLabel
 from shops.models import AccessToken
 from tests.conftest import Caller, assert_error, client
-from tests.factories import AccessTokenFactory
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import PDF, Sandbox, assert_coded, bought_label, in_threads, row
 from tests.labels.orders import SENDER, SHIPMENTS, order, post
 from tests.labels.test_storage import fetch
-from tests.processes import start_command
+from tests.support.factories import AccessTokenFactory
+from tests.support.processes import start_command
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
 NOT_OVER = [state for state in LabelState if state not in (GENERATED, FAILED)]

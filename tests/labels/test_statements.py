@@ -10,11 +10,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import PARCELS, SEARCH, Caller, forget
-from tests.factories import import_parcel
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import SHIPMENTS, order, post
+from tests.support.factories import import_parcel
 
-HOT_TABLES = ("parcels_parcel", "parcels_parcelnumber", "labels_shippinglabel", "labels_carriercontract")
+HOT_TABLES = ("parcels_parcel", "parcels_parcelnumber", "labels_shippinglabel", "shops_carriercontract")
 NAMES_A_HOT_TABLE = re.compile(rf'(?:FROM|JOIN|UPDATE|INTO) "(?:{"|".join(HOT_TABLES)})"')
 
 

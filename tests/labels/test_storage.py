@@ -25,7 +25,7 @@ from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import SHIPMENTS, order, post
-from tests.waiting import PATIENCE_S, until
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
 DISPOSITION = re.compile(r'inline; filename="label-[0-9A-Z]{15}\.pdf"')
@@ -302,7 +302,7 @@ def test_whoever_reads_while_a_pdf_is_stored_again_gets_all_of_it(buyer: Caller)
         assert {fetch(url).content for _ in range(100)} == {pdf}
     finally:
         is_over.set()
-        thread.join(PATIENCE_S)
+        thread.join(WAIT_TIMEOUT_S)
 
 
 # --- A bucket that is down ---
@@ -319,9 +319,9 @@ def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monke
     server.play = play
     keep_in(settings, Bucket(server.url, "labels").environment, monkeypatch)
     labels = settings.STORAGES["labels"]
-    read_timeout_s = SILENCE_S if play is silent else PATIENCE_S
+    read_timeout_s = SILENCE_S if play is silent else WAIT_TIMEOUT_S
     waits = Config(
-        connect_timeout=PATIENCE_S,
+        connect_timeout=WAIT_TIMEOUT_S,
         read_timeout=read_timeout_s,
         retries={"mode": "standard", "total_max_attempts": 1},
     )

@@ -8,7 +8,7 @@ import pytest
 from parcels.importing import NothingImportedError
 from parcels.models import Parcel, ParcelNumber
 from shops.models import Shop
-from tests.factories import ParcelLineFactory, import_lines
+from tests.support.factories import ParcelLineFactory, import_lines
 
 Report = list[tuple[int, str]]
 

@@ -10,10 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from parcels.models import Parcel, TrackingStatus
-from shops import listing
+from shops.admin import base
 from shops.models import Shop
 from tests.conftest import client, logged_in
-from tests.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
+from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db
 PARCELS = "/admin/parcels/parcel/"
@@ -167,7 +167,7 @@ def test_the_list_reads_no_histories(staff: Client, shop: Shop) -> None:
 
 
 def test_the_list_counts_no_further_than_it_pages(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "LISTED_AT_MOST", 3)
+    monkeypatch.setattr(base, "LISTED_AT_MOST", 3)
     for number in range(5):
         import_parcel(shop, id=f"P{number}")
     with CaptureQueriesContext(connection) as captured:

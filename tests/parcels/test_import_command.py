@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from parcels.importing import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, ParcelNumber
 from tests.conftest import Caller
-from tests.factories import ParcelLineFactory, ShopFactory, import_parcel
-from tests.processes import ROOT, environment, run_command, start_command
+from tests.support.factories import ParcelLineFactory, ShopFactory, import_parcel
+from tests.support.processes import ROOT, environment, run_command, start_command
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"

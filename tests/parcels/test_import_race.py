@@ -11,8 +11,8 @@ from django.db import connection, connections, transaction
 
 from parcels.importing import NothingImportedError
 from tests.conftest import Caller
-from tests.factories import ParcelLineFactory, import_lines
-from tests.waiting import PATIENCE_S, until
+from tests.support.factories import ParcelLineFactory, import_lines
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
 
@@ -38,7 +38,7 @@ def test_the_first_to_commit_has_the_id(
 
     def import_second() -> int:
         try:
-            written.wait(PATIENCE_S)
+            written.wait(WAIT_TIMEOUT_S)
             lines = [line(id="contested", trackingId="N1"), line(id="free", trackingId="N2")]
             return import_lines(other.shop, lines, lambda *bad: report.append(bad), is_strict=is_strict)
         except NothingImportedError:
@@ -53,7 +53,7 @@ def test_the_first_to_commit_has_the_id(
             written.set()
             until(somebody_waits)  # it has seen no owner, and is writing
             transaction.set_rollback(not commits)
-        count = second.result(PATIENCE_S)
+        count = second.result(WAIT_TIMEOUT_S)
     if commits:
         assert own.look_up("N1").json()["orderNumber"] == "#own"
         assert other.look_up("N1").status_code == 404

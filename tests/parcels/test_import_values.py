@@ -8,7 +8,8 @@ import pytest
 
 from parcels.models import Parcel
 from tests.conftest import Caller
-from tests.factories import (
+from tests.parcels.lines import line, refused, snapshot
+from tests.support.factories import (
     INTERNAL_FIELDS,
     PUBLIC_FIELDS,
     DestinationFactory,
@@ -19,7 +20,6 @@ from tests.factories import (
     import_lines,
     import_parcel,
 )
-from tests.parcels.lines import line, refused, snapshot
 
 
 def of(name: str, *values: Any) -> list[tuple[str, Any]]:

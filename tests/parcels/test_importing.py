@@ -15,15 +15,8 @@ from pytest_django.fixtures import Settings
 from parcels.importing import MAX_LINE_BYTES
 from parcels.models import Parcel, ParcelNumber
 from tests.conftest import PARCELS, Caller
-from tests.factories import (
-    PUBLIC_FIELDS,
-    Json,
-    ParcelLineFactory,
-    ShopFactory,
-    import_lines,
-    import_parcel,
-)
 from tests.parcels.lines import line, refused, skipped, snapshot
+from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
 
-from shops import replicas
+from shops.db import replicas
+from shops.db.replicas import REPLICA
 from shops.models import AccessToken
-from shops.replicas import REPLICA
 from tests.conftest import Caller, forget
-from tests.factories import import_parcel
+from tests.support.factories import import_parcel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,7 +104,7 @@ def test_the_primary_is_waited_for_shortly_where_a_replica_can_be_asked_instead(
         assert patience.timeout_s == 10.0
     request.getfixturevalue("replica")
     with replicas.bounded_wait():
-        assert patience.timeout_s == replicas.PATIENCE_S
+        assert patience.timeout_s == replicas.PRIMARY_TIMEOUT_S
     assert patience.timeout_s == 10.0
 
 

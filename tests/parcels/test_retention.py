@@ -15,8 +15,8 @@ from pytest_django.fixtures import Settings
 from parcels.models import Parcel, ParcelNumber
 from parcels.retention import remove_parcels
 from tests.conftest import Caller
-from tests.factories import import_parcel
-from tests.waiting import PATIENCE_S
+from tests.support.factories import import_parcel
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 
 def ms_ago(days: float) -> int:
@@ -92,12 +92,12 @@ def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_ru
         with transaction.atomic():
             list(Parcel.objects.select_for_update().filter(id=held["id"]))
             is_held.set()
-            is_over.wait(PATIENCE_S)
+            is_over.wait(WAIT_TIMEOUT_S)
         connections.close_all()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert is_held.wait(PATIENCE_S)
+    assert is_held.wait(WAIT_TIMEOUT_S)
     before = datetime.fromtimestamp(ms_ago(30) / 1000, UTC)
     try:
         assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
@@ -105,7 +105,7 @@ def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_ru
         assert own.look_up(held["trackingId"]).status_code == 200
     finally:
         is_over.set()
-        thread.join(PATIENCE_S)
+        thread.join(WAIT_TIMEOUT_S)
     assert remove_parcels(before=before, batch_size=1, is_dry_run=False) == 1
 
 
@@ -117,7 +117,7 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     start = threading.Barrier(2)
 
     def work() -> None:
-        start.wait(PATIENCE_S)
+        start.wait(WAIT_TIMEOUT_S)
         counts.append(remove_parcels(before=before, batch_size=7, is_dry_run=False))
         connections.close_all()
 
@@ -125,7 +125,7 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_S)
+        thread.join(WAIT_TIMEOUT_S)
     assert (len(counts), sum(counts)) == (2, 60)
     assert (Parcel.objects.count(), ParcelNumber.objects.count()) == (0, 0)
 

@@ -9,7 +9,7 @@ import pytest
 
 from parcels.samples import sample_parcels
 from tests.conftest import Caller
-from tests.factories import import_lines
+from tests.support.factories import import_lines
 
 NOW_MS = 1_795_000_000_000
 

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from config.error_catalogue import PLAIN_ERRORS
+from config.api.error_catalogue import PLAIN_ERRORS
 from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, assert_error
-from tests.factories import INTERNAL_FIELDS, import_parcel
+from tests.support.factories import INTERNAL_FIELDS, import_parcel
 
 MISSING = "One of the query parameters orderName and email must be provided."
 TEXTS = [

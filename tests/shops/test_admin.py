@@ -135,7 +135,7 @@ def test_what_can_not_be_logged_is_not_revoked(staff: Client, shop: Shop, monkey
     def fail(*args: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("shops.token_admin.AccessTokenAdmin.log_change", fail)
+    monkeypatch.setattr("shops.admin.tokens.AccessTokenAdmin.log_change", fail)
     answer = staff.post(TOKENS, {"action": "revoke", "_selected_action": token.id, "is_confirmed": "yes"})
     assert answer.status_code == 500
     token.refresh_from_db()

@@ -21,14 +21,14 @@ from django.core.management import (
 from django.db import connection
 from django.utils import timezone
 
-from labels.models import CarrierContract
 from parcels.models import Parcel
 from shops import tokens
-from shops.commands import Command
+from shops.contracts.models import CarrierContract
+from shops.management.base import Command
 from shops.models import AccessToken, Shop
 from tests.conftest import SEARCH, Caller
-from tests.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
-from tests.processes import ROOT, environment, run_command
+from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
+from tests.support.processes import ROOT, environment, run_command
 
 FOUND = SEARCH + "?orderName=1"
 

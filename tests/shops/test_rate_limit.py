@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 
 from shops import throttling
 from tests.conftest import PARCELS, SEARCH, Caller, Clock, Nobody, Response, assert_error
-from tests.factories import AccessTokenFactory, import_parcel
+from tests.support.factories import AccessTokenFactory, import_parcel
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
@@ -183,7 +183,7 @@ def silent() -> Iterator[str]:
 def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
     caches = deepcopy(django_settings.CACHES)
     caches["rate_limit"] = {
-        "BACKEND": "shops.counting.CountingRedisCache",
+        "BACKEND": "config.redis.counting.CountingRedisCache",
         "LOCATION": request.getfixturevalue(request.param),
         "OPTIONS": django_settings.REDIS_OPTIONS | {"socket_timeout": SILENCE_S},
     }
@@ -246,7 +246,7 @@ def test_a_store_that_is_back_is_counted_in_again(
     working = settings.CACHES
     settings.CACHES = working | {
         "rate_limit": {
-            "BACKEND": "shops.counting.CountingRedisCache",
+            "BACKEND": "config.redis.counting.CountingRedisCache",
             "LOCATION": refusing,
             "OPTIONS": django_settings.REDIS_OPTIONS,
         }

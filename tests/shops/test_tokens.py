@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection
 from shops import authentication, tokens
 from shops.models import AccessToken
 from tests.conftest import SEARCH, Caller, Clock, client, forget
-from tests.factories import AccessTokenFactory
+from tests.support.factories import AccessTokenFactory
 
 FOUND = SEARCH + "?orderName=1"
 MAX_REMEMBERED_S = 5  # what the README may state at most

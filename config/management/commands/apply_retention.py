@@ -11,7 +11,7 @@ from django.utils import timezone
 from labels.retention import release_keys, remove_addresses, remove_pdfs
 from labels.storage import StorageError
 from parcels.retention import remove_parcels
-from shops import commands
+from shops.management import base
 from shops.retention import remove_sessions, remove_tokens
 
 MAX_BATCH_SIZE = 10_000
@@ -40,7 +40,7 @@ def kinds() -> list[Kind]:
     ]
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``apply_retention [--dry-run] [--batch N]``: at any time, on several machines at once, broken off anywhere."""
 
     help = "Remove what is older than the KEEP_..._DAYS settings allow; print how many of each kind."

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from shops import commands
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``carrier_sandbox [--host H] [--port P]``."""
 
     help = "Serve both carriers' protocols and make real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."

@@ -27,11 +27,11 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.openapi import examples
-from config.serving import ServingError, check_port
-from labels.models import CarrierContract
+from config.ops.serving import ServingError, check_port
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
-from shops import commands
+from shops.contracts.models import CarrierContract
+from shops.management import base
 from shops.models import AccessToken, Shop
 
 HOST = "127.0.0.1"
@@ -43,7 +43,7 @@ WAKE_S = 0.5
 ORDER = {name: value for name, value in examples.ORDER.items() if name != "originAddress"}
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``demo [--port P] [--collection FILE]``."""
 
     help = "Migrate, fill with sample data, serve on this machine, print ready-to-paste curl lines. Ctrl-C ends it."

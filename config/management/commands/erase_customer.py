@@ -8,10 +8,10 @@ from django.db import transaction
 from labels import erasure as label_erasure
 from labels.storage import StorageError
 from parcels import erasure as parcel_erasure
-from shops import commands
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``erase_customer SHOP_ID EMAIL [--dry-run]``.
 
     PDFs go first, then all rows in one transaction: whoever is killed in between finds everything again by the
@@ -30,7 +30,7 @@ class Command(commands.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop_id, email = options["shop_id"], options["email"]
-        commands.find_shop(shop_id)
+        base.find_shop(shop_id)
         if not email.strip():
             raise CommandError("EMAIL: needs an e-mail address")
         parcels = parcel_erasure.parcels_of(shop_id, email)

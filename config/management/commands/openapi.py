@@ -6,10 +6,10 @@ from django.core.management import CommandError
 
 from config.openapi.document import as_yaml, generate
 from config.openapi.views import FILE
-from shops import commands
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``openapi``."""
 
     help = "Write config/openapi/openapi.yaml from the code."

@@ -5,11 +5,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from config import serving
-from shops import commands
+from config.ops import serving
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``serve [--host H] [--port P] [--workers N] [--threads N]``."""
 
     help = "Serve until SIGTERM; what is in flight is answered first. Everything else comes from the settings."

@@ -6,15 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from labels.checking import check
 from labels.ids import EPOCH_MS
 from labels.storage import StorageError
-from shops import commands
+from labels.storage_audit import check
+from shops.management import base
 
 FIRST_DAY = datetime.fromtimestamp(EPOCH_MS / 1000, UTC)
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``check_labels [--since YYYY-MM]``: changes nothing, and fails where it finds a difference."""
 
     help = "List labels without a PDF and PDFs without a label; exit non-zero if there is one."

@@ -3,10 +3,10 @@
 from typing import Any
 
 from labels.reconciling import reconcile
-from shops import commands
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``reconcile_labels``: safe at any time, on any number of machines at once."""
 
     help = "Finish or classify label purchases that were interrupted; print how many it took up, by state on stderr."

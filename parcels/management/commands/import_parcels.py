@@ -12,10 +12,10 @@ from django.db import transaction
 from tqdm import tqdm
 
 from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
-from shops import commands
+from shops.management import base
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``import_parcels SHOP_ID FILE [--strict | --skip-invalid]``."""
 
     help = "Import parcels, one JSON object a line; insert or update by id; print how many."
@@ -28,7 +28,7 @@ class Command(commands.Command):
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        shop = commands.find_shop(options["shop_id"])
+        shop = base.find_shop(options["shop_id"])
         run = ParcelImport(shop_id=shop.id, report=self.report, is_strict=not options["skip_invalid"])
         try:
             with open_input(options["file"]) as file, transaction.atomic():
@@ -48,9 +48,9 @@ class Command(commands.Command):
 def open_input(name: str) -> Iterator[IO[bytes]]:
     """Open FILE, or standard input for ``-``; raise CommandError."""
     if name == "-":
-        yield commands.standard_input()
+        yield base.standard_input()
         return
-    with commands.reading(name):
+    with base.reading(name):
         file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening is guarded
     with file:
         yield file
@@ -61,7 +61,7 @@ def with_progress(file: IO[bytes], name: str) -> Iterator[Line]:
     size = Path(name).stat().st_size if name != "-" else None
     width, height = shutil.get_terminal_size()  # not 0, with which tqdm draws nothing on a terminal that tells no size
     bar = tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr, ncols=width, nrows=height)
-    with bar, commands.reading(name):
+    with bar, base.reading(name):
         for line in read_lines(file):
             bar.update(len(line[1]))
             yield line

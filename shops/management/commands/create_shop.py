@@ -6,11 +6,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops import commands
+from shops.management import base
 from shops.models import Shop, identifier
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``create_shop NAME [--id ID]``."""
 
     help = "Make a shop and print its id."

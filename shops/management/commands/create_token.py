@@ -7,13 +7,13 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from shops import commands
+from shops.management import base
 from shops.models import MAX_NAME_LENGTH, AccessToken
 
 MAX_DAYS = 36_500
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``create_token SHOP_ID [--name NAME] [--expires-in-days N]``."""
 
     help = "Make an access token of a shop and print it. It is shown this once and can't be read again."
@@ -29,7 +29,7 @@ class Command(commands.Command):
             raise CommandError(f"--expires-in-days: needs 1 to {MAX_DAYS}")
         if len(options["name"]) > MAX_NAME_LENGTH:
             raise CommandError(f"--name: needs at most {MAX_NAME_LENGTH} characters")
-        shop = commands.find_shop(options["shop_id"])
+        shop = base.find_shop(options["shop_id"])
         expires_at = timezone.now() + timedelta(days=days) if days else None
         with transaction.atomic():
             token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)

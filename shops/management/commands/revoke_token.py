@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from shops import commands
 from shops.authentication import REMEMBERED_S
+from shops.management import base
 from shops.models import AccessToken
 
 
-class Command(commands.Command):
+class Command(base.Command):
     """``revoke_token TOKEN_OR_ID``."""
 
     help = f"Revoke an access token, by itself or by its id. It takes effect within {REMEMBERED_S} seconds."

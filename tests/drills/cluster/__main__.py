@@ -25,15 +25,15 @@ import psycopg
 from tests.drills.cluster.database import NAME, Cluster, Node, binaries
 from tests.drills.cluster.front import Host, haproxy
 from tests.drills.cluster.load import KINDS, Load
+from tests.drills.environment import SHOP, Answer, Stage, stage
 from tests.drills.judging import Judge
 from tests.drills.kill import line
-from tests.drills.stage import SHOP, Answer, Stage, stage
 from tests.labels.buckets import SERVER as S3_SERVER
 from tests.labels.buckets import s3_server
-from tests.pooler import EXECUTABLE as PGBOUNCER
-from tests.pooler import pgbouncer
-from tests.processes import free_port
-from tests.sentinels import World as Counters
+from tests.support.pooler import EXECUTABLE as PGBOUNCER
+from tests.support.pooler import pgbouncer
+from tests.support.processes import free_port
+from tests.support.sentinels import World as Counters
 
 PARCELS = 2_000
 CARRIER_TIMEOUT_S, MARGIN_S = 4.0, 8.0

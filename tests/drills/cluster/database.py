@@ -10,8 +10,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.drills.stage import Process
-from tests.processes import free_port
+from tests.drills.environment import Process
+from tests.support.processes import free_port
 
 USER = "postgres"  # PostgreSQL refuses to be root
 NAME = "tracking"

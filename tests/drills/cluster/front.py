@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.drills.cluster.database import Cluster
-from tests.drills.stage import Process, wait_for
-from tests.processes import free_port
+from tests.drills.environment import Process, wait_for
+from tests.support.processes import free_port
 
 GRACE_S = 90
 THREADS = 16

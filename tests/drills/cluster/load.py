@@ -11,14 +11,14 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Self
 from urllib.parse import quote
 
-from tests.drills.stage import Answer, Stage, new_key, order
+from tests.drills.environment import Answer, Stage, new_key, order
 
 PARCELS, SEARCH = "/public/v1/tracking/parcels/", "/public/v1/tracking/search?orderName="
 KINDS = ("look-up", "search", "label")
 CLIENTS, BUYERS = 32, 64
 CLIENT_TIMEOUT_S = 10
 # A buyer asks again, with the same key, until it has a label or an answer that says why not; at most so long.
-PATIENCE_S, PAUSE_S = 90, 1.0
+DB_RETRY_TIMEOUT_S, PAUSE_S = 90, 1.0
 FINAL = {201, 400, 401, 403, 404, 422}
 
 
@@ -119,7 +119,7 @@ class Load:
         key = new_key()
         body = order(key, "alpha" if tick // 100 % 2 else "beta")
         seen = self.keys[key] = []
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + DB_RETRY_TIMEOUT_S
         while True:
             answer = self.world.buy(self.port, key, body)
             seen.append(answer)

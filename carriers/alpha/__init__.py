@@ -1,0 +1,1 @@
+"""alpha, the express carrier: SOAP."""

@@ -1,0 +1,1 @@
+"""beta, the postal carrier: JSON out, multipart back."""

@@ -1,0 +1,60 @@
+"""A multipart answer taken apart, as bytes: what is in a part may be anything."""
+
+import base64
+import re
+from email.message import Message
+from email.parser import BytesHeaderParser
+from typing import Final
+
+from carriers.http.messages import Answer, UnreadableError
+
+MAX_PARTS: Final = 8
+MAX_HEADER_LENGTH: Final = 1000  # of all headers of a part, too
+_HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
+
+
+def is_multipart(answer: Answer) -> bool:
+    """Whether the answer says that it has parts."""
+    return answer.content_type.lower().startswith("multipart/")
+
+
+def parts_by_id(answer: Answer) -> dict[str, bytes]:
+    """The bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
+
+    Lines may end without a carriage return. A part that no boundary follows was cut off. It is left out, as is one
+    whose headers have no end, and the other parts are kept.
+    """
+    boundary = re.escape(_boundary(answer.content_type))
+    delimiter = re.compile(rb"(?:\A|\r?\n)--" + boundary + rb"(?=--|[ \t]*(?:\r?\n|\Z))")
+    _, *parts = delimiter.split(answer.body, MAX_PARTS + 1)
+    return dict(found for part in parts[:-1] if (found := _part(part)))
+
+
+def _boundary(content_type: str) -> bytes:
+    if len(content_type) > MAX_HEADER_LENGTH:
+        raise UnreadableError("multipart with too long a header")
+    header = Message()
+    header["Content-Type"] = content_type
+    boundary = header.get_boundary()
+    if not boundary:
+        raise UnreadableError("multipart without a boundary")
+    return boundary.encode("latin-1", "replace")
+
+
+def _part(part: bytes) -> tuple[str, bytes] | None:
+    end = _HEAD_END.search(part, 0, MAX_HEADER_LENGTH)
+    if end is None:
+        return None
+    head = BytesHeaderParser().parsebytes(part[: end.start()].lstrip())
+    body = part[end.end() :]
+    if str(head.get("Content-Transfer-Encoding", "")).strip().lower() == "base64":
+        body = _decoded(body)
+    return str(head.get("Content-ID", "")).strip().strip("<>"), body
+
+
+def _decoded(content: bytes) -> bytes:
+    """Decode base64; anything else stays as it is, for whoever reads it to refuse."""
+    try:
+        return base64.b64decode(b"".join(content.split()), validate=True)
+    except ValueError:
+        return content

@@ -1,0 +1,71 @@
+"""A carrier's own words, made fit to be shown: short, without control characters, personal data and secrets."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from anyascii import anyascii
+
+from carriers.base import Credentials, Party, Shipment
+
+MAX_TEXT_LENGTH: Final = 200
+_MAX_CODE_LENGTH: Final = 32
+_MAX_RAW_LENGTH: Final = 2000
+_MASK: Final = "***"
+_WORD: Final = re.compile(r"\w{4,}")
+_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
+
+
+class Redactor:
+    """Cleans the text of answers to one request, whose personal values a carrier may echo.
+
+    Whole values are masked, and their words of four letters or more: carriers cut what they echo. So a word
+    of the carrier's own may be lost with them, which is the better mistake.
+    """
+
+    def __init__(self, credentials: Credentials, shipment: Shipment | None = None) -> None:
+        values = set(credentials.values)
+        for party in (shipment.sender, shipment.recipient) if shipment else ():
+            values.update(_personal(party))
+        patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
+        self._secrets = re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+
+    def text(self, raw: str) -> str:
+        """One line of at most 200 characters."""
+        # Cut first, as masking takes time; a value cut in two is still masked by its words.
+        spaced = "".join(_visible(char) for char in raw[:_MAX_RAW_LENGTH])
+        masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
+        return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
+
+    def code(self, raw: str) -> str:
+        """An error code; empty if it is too long to be one."""
+        return self.text(raw) if len(raw) <= _MAX_CODE_LENGTH else ""
+
+
+def _visible(char: str) -> str:
+    return " " if unicodedata.category(char)[0] in "CZ" else char
+
+
+def _personal(party: Party) -> Iterator[str]:
+    lines = (party.company, party.address1, party.address2, party.city, party.person)
+    for value in (*lines, party.first_name, party.last_name, party.zip_code, party.phone, party.email):
+        for spelling in _spellings(value):
+            yield from (spelling, *_WORD.findall(spelling))
+    # The carrier may write a phone in its national form.
+    yield party.phone[-9:]
+    yield "0" + party.phone[-9:]
+
+
+def _spellings(value: str) -> set[str]:
+    """As given, in ASCII, and in the letters and digits that remain of it for alpha."""
+    spelled = anyascii(value)
+    return {value, spelled, _SYMBOLS.sub("", spelled.replace("/", " "))}
+
+
+def _pattern(value: str) -> str:
+    """Match a value as whole words, however it is spaced; a single letter would mask everything."""
+    words = value.split()
+    if sum(map(len, words)) < 2:  # noqa: PLR2004 - letters
+        return r"(?!)"
+    return r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)"

@@ -1,0 +1,1 @@
+"""Serving, health, metrics and logs."""

@@ -1,0 +1,118 @@
+"""Whether the process lives, and whether it should be sent requests: two small pages for orchestrators.
+
+They show states by name, and no address, version or error text: anybody may ask.
+"""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from functools import cache
+from http import HTTPStatus
+
+import orjson
+from django.conf import settings
+from django.core.cache import caches
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from config.ops.background_check import Check
+from labels import storage
+from shops.contracts.clients import client
+
+# A probe is answered within this, whatever hangs.
+DEADLINE_S = 1.0
+FRESH_S = 1.0  # a flood of probes is one question a second
+STORAGE_FRESH_S = 15.0  # a bucket's answer takes milliseconds of CPU time, and is not required
+OK, FAILING, SILENT = "ok", "failing", "no answer in time"
+logger = logging.getLogger("service.health")
+
+
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """The process answers. It depends on nothing else: restarting it would mend nothing else."""
+    return answer(HTTPStatus.OK, {"status": OK})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """The database answers and has this version's tables; what else is used is shown, and not waited for."""
+    runs = {name: check.start() for name, check in checks().items()}
+    wait(runs.values(), timeout=DEADLINE_S)
+    states = {name: state_of(name, run) for name, run in runs.items()}
+    states |= {carrier: carrier_state(carrier) for carrier in settings.CARRIER_ENDPOINTS}
+    is_ready = any(states[name] == OK for name in databases().values())
+    status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+    return answer(status, {"status": OK if is_ready else "not ready", "checks": states})
+
+
+def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:
+    response = HttpResponse(orjson.dumps(body), status=status, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def state_of(name: str, run: "Future[str]") -> str:
+    if not run.done():
+        state, reason = SILENT, "TimeoutError"
+    elif error := run.exception():
+        state, reason = FAILING, str(error) if isinstance(error, storage.StorageError) else type(error).__name__
+    else:
+        return run.result()
+    logger.warning("check failed", extra={"check": name, "reason": reason})
+    return state
+
+
+@cache
+def checks() -> dict[str, Check[str]]:
+    """What is asked, each in a thread of its own."""
+    found = {name: Check(database_check(alias), fresh_s=FRESH_S) for alias, name in databases().items()}
+    if settings.REDIS_URL:
+        found["redis"] = Check(check_redis, fresh_s=FRESH_S)
+    return found | {"storage": Check(check_storage, fresh_s=STORAGE_FRESH_S)}
+
+
+def databases() -> dict[str, str]:
+    """The databases that parcels can be read from, with the names they are shown by; one is enough."""
+    return {alias: "database" if alias == DEFAULT_DB_ALIAS else f"database {alias}" for alias in settings.DATABASES}
+
+
+def database_check(alias: str) -> Callable[[], str]:
+    """Make a check that asks on a connection of its own, which is not kept."""
+    is_migrated = False
+
+    def check() -> str:
+        nonlocal is_migrated
+        connection = connections[alias]
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            # A version may run on newer tables, never on older ones. No migration is taken back, so once none is
+            # pending this is not asked again.
+            is_migrated = is_migrated or not has_pending_migrations(alias)
+        finally:
+            connection.close()
+        return OK if is_migrated else "migrations are pending"
+
+    return check
+
+
+def has_pending_migrations(alias: str) -> bool:
+    executor = MigrationExecutor(connections[alias])
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def check_redis() -> str:
+    caches["rate_limit"].ping()  # type: ignore[attr-defined]  # CountingRedisCache's
+    return OK
+
+
+def check_storage() -> str:
+    storage.check()
+    return OK
+
+
+def carrier_state(carrier_code: str) -> str:
+    """As far as this process knows."""
+    return "resting after failures" if client(carrier_code).is_resting else OK

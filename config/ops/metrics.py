@@ -1,0 +1,163 @@
+"""What requests tell Prometheus, and the port on which all processes' figures are read."""
+
+import logging
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from http import HTTPStatus
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import MetricsHandler
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+from carriers import CARRIERS
+from carriers.errors import CredentialsRejected
+from config.ops.background_check import Check
+from labels.metrics import PURCHASES
+from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
+from shops.contracts.metrics import CALLS, RESTING
+from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each process keeps its figures
+# A look-up takes a few milliseconds and should stay below 50; a purchase may take CARRIER_TIMEOUT (20 s) and more.
+REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
+OPEN_LABELS_FRESH_S = 15.0
+OPEN_LABELS_DEADLINE_S = 2.0
+MAX_COUNTED = 10_000  # more are not counted
+logger = logging.getLogger("service.metrics")
+
+REQUESTS = Histogram(
+    "http_request_duration_seconds",
+    "Requests answered, by route, method and status.",
+    ["route", "method", "status"],
+    buckets=REQUEST_BUCKETS_S,
+)
+
+
+@cache
+def request_figures(route: str, method: str, status: int) -> Histogram:
+    """Cached, as the library's own search costs more than counting."""
+    return REQUESTS.labels(route, method, status)
+
+
+def observe_request(route: str, method: str, status: int, duration_s: float) -> None:
+    request_figures(route, method, status).observe(duration_s)
+
+
+class OpenLabels(Collector):
+    """Purchases that are not over, as the database has them."""
+
+    def __init__(self) -> None:
+        self.check = Check(open_labels, fresh_s=OPEN_LABELS_FRESH_S)
+
+    def collect(self) -> Iterable[Metric]:
+        """Give none while the database does not answer: zero would say that all is well."""
+        try:
+            return self.check.start().result(timeout=OPEN_LABELS_DEADLINE_S)
+        except Exception:  # noqa: BLE001 - the other figures are there all the same
+            return []
+
+
+def open_labels() -> list[Metric]:
+    """Count along two small indexes, and no further than `MAX_COUNTED`; the connection is not kept."""
+    try:
+        undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
+        rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
+        interrupted = list(rows[:MAX_COUNTED])
+    finally:
+        connection.close()
+    oldest_s = (timezone.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
+    return [
+        by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNDECIDED, undecided),
+        by_state(
+            "labels_interrupted",
+            "Purchases that nobody works on, which reconcile_labels takes up, by state.",
+            UNFINISHED,
+            [state for state, _ in interrupted],
+        ),
+        GaugeMetricFamily("labels_interrupted_oldest_seconds", "How long the oldest of them waits.", value=oldest_s),
+    ]
+
+
+def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:
+    gauge = GaugeMetricFamily(name, meaning, labels=["state"])
+    for state in states:
+        gauge.add_metric([state], found.count(state))
+    return gauge
+
+
+class LivingProcesses(MultiProcessCollector):
+    """All processes' figures: of those that have died the counts stay, and the states (live gauges) go."""
+
+    def collect(self) -> Iterable[Metric]:
+        for pid in {file.stem.rpartition("_")[2] for file in Path(self._path).glob("gauge_live*.db")}:
+            if not Path("/proc", pid).exists():
+                mark_process_dead(pid, self._path)  # type: ignore[no-untyped-call]  # the library is typed in part
+        metrics: Iterable[Metric] = super().collect()  # type: ignore[no-untyped-call]  # as above
+        return metrics
+
+
+class Server(ThreadingHTTPServer):
+    """One in each process, on one port: whichever is asked answers for all."""
+
+    allow_reuse_port = True
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log that a connection broke, and nothing else of it."""
+        logger.warning("metrics not sent")
+
+
+class Handler(MetricsHandler):
+    """Serves the figures, whatever the path."""
+
+    timeout = 10
+
+
+def expose(host: str, port: int) -> None:
+    """Serve the figures of all processes, in a thread of this one; to be called once in each."""
+    Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
+    begin_series()
+    registry = CollectorRegistry(auto_describe=False)
+    LivingProcesses(registry)  # type: ignore[no-untyped-call]  # as above
+    registry.register(OpenLabels())
+    server = Server((host, port), Handler.factory(registry))
+    Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+
+
+def begin_series() -> None:
+    """Create the series that alerts need, and each kind of file, now that a failure still stops the start."""
+    request_figures("livez", "GET", HTTPStatus.OK)
+    for group in ("shop", "address"):
+        for counter in (REFUSALS, LET_THROUGH, FAILURES):
+            counter.labels(group).inc(0)
+    # What alerts are made of starts at zero: a series that comes with its first event shows no increase.
+    for name, carrier in CARRIERS.items():
+        RESTING.labels(name).set(0)
+        CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
+        for state in LabelState.values:
+            PURCHASES.labels(name, state)
+
+
+def clear_folder() -> None:
+    """Forget the figures of an earlier start: the system may give its process ids to new ones."""
+    folder = Path(os.environ[FOLDER])
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.glob("*.db"):
+        file.unlink()
+
+
+def remove_folder() -> None:
+    """Leave nothing behind."""
+    clear_folder()
+    with suppress(OSError):  # it is not ours alone
+        Path(os.environ[FOLDER]).rmdir()

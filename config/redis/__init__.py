@@ -1,0 +1,1 @@
+"""The rate limit's counter in Redis."""

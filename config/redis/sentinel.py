@@ -1,0 +1,110 @@
+"""Redis connections, of a server that is named or of the master that Redis Sentinel names."""
+
+import re
+from functools import cache
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote
+
+import redis
+from redis.connection import AbstractConnection
+from redis.sentinel import MasterNotFoundError
+
+from config.hosts import split_host
+from config.redis.deadlines import BOUNDED, BoundedConnection, BoundedTLSConnection
+
+URL = re.compile(
+    r"redis(?P<tls>s?)\+sentinel://(?:(?P<username>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?]+)"
+    r"/(?P<service>[^/?]+)(?:/(?P<db>[0-9]+))?(?:\?(?P<query>.*))?"
+)
+Address = tuple[str, int]
+
+
+class Sentinels:
+    """Those that watch a master, shared by all threads; one that fails is asked last from then on."""
+
+    def __init__(self, addresses: tuple[Address, ...], service: str) -> None:
+        self.addresses = list(addresses)
+        self.service = service
+
+    def master(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+        """Ask for the master's address; raise redis.RedisError. Silence is waited for once, not at each of them."""
+        for _ in self.addresses[1:]:
+            try:
+                return self.ask_first(connection_class, **options)
+            except redis.ConnectionError:
+                continue
+        return self.ask_first(connection_class, **options)
+
+    def ask_first(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+        first = self.addresses[0]
+        connection: Any = connection_class(host=first[0], port=first[1], **options)
+        try:
+            connection.send_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.service)
+            answer = connection.read_response()
+            if not answer:
+                raise MasterNotFoundError(f"no master is known as {self.service}")
+        except redis.RedisError:
+            self.addresses = [*(other for other in self.addresses if other != first), first]
+            raise
+        finally:
+            connection.disconnect()
+        host, port = answer
+        return host.decode(), int(port)
+
+
+sentinels_of = cache(Sentinels)
+
+
+class MasterConnection(BoundedConnection):
+    """A connection to whichever server is the master when it connects."""
+
+    plain_class: type[redis.Connection] = BoundedConnection
+
+    def __init__(self, sentinels: Sentinels, sentinel_options: dict[str, Any], **options: Any) -> None:
+        super().__init__(**options)
+        self.sentinels = sentinels
+        self.sentinel_options = sentinel_options
+
+    def _connect(self) -> Any:
+        self.host, self.port = self.sentinels.master(self.plain_class, **self.sentinel_options)
+        return super()._connect()
+
+
+class TLSMasterConnection(MasterConnection, BoundedTLSConnection):
+    """The same over TLS, as is the way to the sentinels."""
+
+    plain_class = BoundedTLSConnection
+
+
+class Pool(redis.ConnectionPool):
+    """redis-py's pool, which takes a `deadline`, and ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB``.
+
+    The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``.
+    """
+
+    def __init__(self, connection_class: type[AbstractConnection] = redis.Connection, **options: Any) -> None:
+        super().__init__(connection_class=BOUNDED.get(connection_class, connection_class), **options)
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Self:
+        """Raise ValueError for what is none."""
+        parts = URL.fullmatch(url)
+        if not parts:
+            return super().from_url(url, **options)
+        addresses = tuple(split_host(host, 26379) for host in parts["hosts"].split(","))
+        query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
+        credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
+        return cls(
+            connection_class=TLSMasterConnection if parts["tls"] else MasterConnection,
+            sentinels=sentinels_of(addresses, unquote(parts["service"])),
+            sentinel_options=options | sentinel_credentials(query),
+            db=int(parts["db"] or 0),
+            **options | credentials,
+        )
+
+
+def sentinel_credentials(query: dict[str, list[str]]) -> dict[str, str]:
+    """Read the sentinels' credentials out of a URL's query; raise ValueError for anything else in it."""
+    if not set(query) <= {"sentinel_username", "sentinel_password"}:
+        raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
+    return {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}

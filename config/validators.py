@@ -1,0 +1,121 @@
+"""What the values of settings must look like: a check raises ValidationError, which names the need, never the value."""
+
+import re
+
+from cryptography.fernet import Fernet
+from environs import ValidationError, validate
+
+from config.redis.sentinel import Pool
+from shops.http_url import is_http_url
+
+# Keys for a first look on one's own machine, which everybody knows.
+FIRST_LOOK_SECRET_KEY = "not-a-secret-" * 5
+FIRST_LOOK_CREDENTIALS_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
+
+def secret(value: str) -> None:
+    """Refuse what Django's deployment check W009 calls insecure, and what everybody knows."""
+    if value == FIRST_LOOK_SECRET_KEY:
+        raise ValidationError("needs a key of your own: this one is public")
+    if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
+        raise ValidationError("needs 50 or more random characters")
+
+
+def secrets(values: list[str]) -> None:
+    for value in values:
+        secret(value)
+
+
+def host_names(values: list[str]) -> None:
+    if not values or not all(
+        re.fullmatch(r"\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\]", value) for value in values
+    ):
+        raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
+
+
+REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
+
+
+def redis_url(value: str) -> None:
+    try:
+        is_known = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
+    except (ValueError, TypeError):  # the latter for a parameter that a connection does not take
+        is_known = False
+    if not is_known:
+        raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
+
+
+MAX_PERIOD_S = 31 * 86_400
+RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
+
+
+def rate(value: str) -> None:
+    if not RATE.fullmatch(value) or parse_rate(value)[1] > MAX_PERIOD_S:
+        raise ValidationError("needs COUNT/PERIOD, such as 100/60s, the period at most 31 days")
+
+
+def parse_rate(value: str) -> tuple[int, int]:
+    """Requests and seconds of a rate such as ``100/60s`` or ``5000/h``."""
+    requests, times, unit = RATE.fullmatch(value).groups()  # type: ignore[union-attr]  # it is validated
+    return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
+
+
+def http_url(value: str) -> None:
+    if not is_http_url(value) or not value.isascii() or "#" in value:
+        raise ValidationError("needs an http or https URL")
+
+
+def http_url_or_none(value: str) -> None:
+    if value:
+        http_url(value)
+
+
+def base_url(value: str) -> None:
+    http_url_or_none(value)
+    if "?" in value:
+        raise ValidationError("needs an http or https URL that a path can be added to")
+
+
+def above_zero(value: float) -> None:
+    if not 0 < value < 86_400:  # noqa: PLR2004 - a day
+        raise ValidationError("needs a number above 0 and below 86400")
+
+
+def fernet_keys(values: list[str]) -> None:
+    try:
+        is_valid = bool([Fernet(value) for value in values])
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValidationError("needs Fernet keys, comma-separated, newest first")
+
+
+def own_fernet_keys(values: list[str]) -> None:
+    fernet_keys(values)
+    if FIRST_LOOK_CREDENTIALS_KEY in values:
+        raise ValidationError("needs keys of your own: one of these is public")
+
+
+def count(value: int) -> None:
+    if not 0 <= value <= 100:  # noqa: PLR2004 - more than anybody has in a row
+        raise ValidationError("needs 0 to 100")
+
+
+def whole_days(value: int | None) -> None:
+    if value is not None and not 1 <= value <= 36_500:  # noqa: PLR2004 - a hundred years
+        raise ValidationError("needs whole days, 1 to 36500")
+
+
+def port(value: int) -> None:
+    if not 0 < value < 65_536:  # noqa: PLR2004 - TCP's
+        raise ValidationError("needs a port, 1 to 65535")
+
+
+def port_or_none(value: int) -> None:
+    if value:
+        port(value)
+
+
+FOLDER = validate.Length(min=1, error="needs a folder")
+REGION = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
+BUCKET = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

@@ -1,0 +1,42 @@
+"""What the staff's list of labels can be narrowed by."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from labels.models import LabelState, ShippingLabel
+from shops.admin.base import DropdownFilter, MultiChoiceFilter, PeriodFilter
+
+NEEDED, MADE = "needed", "made"
+
+
+class DecisionFilter(DropdownFilter):
+    """Labels that wait for a person, and those that a person decided."""
+
+    title = "decision"
+    parameter_name = "decision"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(NEEDED, "Needs a decision"), (MADE, "Decided by staff")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+        if self.value() == NEEDED:
+            return queryset.needing_decision()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
+        return queryset.filter(decided_at__isnull=False) if self.value() == MADE else queryset
+
+
+class StateFilter(MultiChoiceFilter):
+    """Labels in any of the states ticked."""
+
+    title = parameter_name = column = "state"
+    values = LabelState
+
+
+class CreatedFilter(PeriodFilter):
+    """Labels created in a period of days in UTC."""
+
+    @staticmethod
+    def midnight(day: date) -> datetime:
+        return datetime(day.year, day.month, day.day, tzinfo=UTC)

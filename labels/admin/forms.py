@@ -1,0 +1,99 @@
+"""What staff enter when they adopt parcels: a number for each, and the PDF from the carrier's own portal."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import RegexValidator
+
+from carriers import pdf
+from carriers.http.messages import UnreadableError
+from labels.models import ShippingLabel
+from shops.contracts.clients import client
+
+if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
+    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
+else:
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+
+READING_TIMEOUT_S = 20
+tracking_number = RegexValidator(r"\A[A-Z0-9]{5,35}\Z", "A tracking number has 5 to 35 letters and digits.")
+
+
+class TrackingNumberField(forms.CharField):
+    """A tracking number as it is printed: spaces do not count, letters are upper case."""
+
+    default_validators = [tracking_number]
+
+    def to_python(self, value: Any) -> str:
+        return "".join((super().to_python(value) or "").split()).upper()
+
+
+class PdfInput(forms.FileInput):
+    """The browser's own choice of files."""
+
+    allow_multiple_selected = True
+
+
+class PdfField(forms.FileField):
+    """One PDF or several, cleaned into one: all their pages in the order of the files."""
+
+    widget = PdfInput(attrs={"accept": "application/pdf", "class": "label-file"})
+
+    def clean(self, data: Any, initial: Any = None) -> bytes | None:
+        files = [super(PdfField, self).clean(item, initial) for item in data or [None]]
+        if not data:
+            return None
+        if sum(file.size for file in files) > settings.MAX_UPLOAD_BYTES:
+            raise ValidationError(f"That is more than {settings.MAX_UPLOAD_BYTES // 1024**2} MiB.")
+        try:
+            return pdf.rewritten([content(file) for file in files], READING_TIMEOUT_S)
+        except UnreadableError:
+            raise ValidationError("This PDF can't be read.") from None
+
+
+class AdoptForm(forms.Form):
+    """The parcels of a label, one number each, in their order."""
+
+    def __init__(self, *args: Any, label: ShippingLabel, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label = label
+        self.number_names = [f"number_{rank}" for rank, _ in enumerate(label.weights_kg, 1)]
+        for rank, (name, weight) in enumerate(zip(self.number_names, label.weights_kg, strict=True), 1):
+            known = label.tracking_numbers[rank - 1 : rank]
+            self.fields[name] = TrackingNumberField(
+                label=f"Tracking number of parcel {rank} ({weight} kg)",
+                initial=known[0] if known else "",
+                widget=TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+            )
+        carrier = client(label.carrier_code)
+        self.fields["pdf"] = PdfField(
+            required=not carrier.can_be_asked,
+            label="PDF of the label",
+            help_text=f"Leave it out, and {carrier.name} is asked for it."
+            if carrier.can_be_asked
+            else f"From {carrier.name}'s own portal: one file, or one a parcel, in the parcels' order.",
+        )
+
+    @property
+    def tracking_numbers(self) -> list[str]:
+        return [self.cleaned_data[name] for name in self.number_names]
+
+    def clean(self) -> None:
+        numbers = [self.cleaned_data[name] for name in self.number_names if name in self.cleaned_data]
+        if len(set(numbers)) < len(numbers):
+            raise ValidationError("Each parcel has a tracking number of its own.")
+        others = ShippingLabel.objects.with_tracking_number(*numbers).exclude(id=self.label.id)
+        for other in others.only("id", "tracking_numbers")[:1]:
+            taken = next(number for number in numbers if number in other.tracking_numbers)
+            raise ValidationError(f"{taken} is a parcel of the label {other.id}.")
+
+
+def content(file: UploadedFile[Any]) -> bytes:
+    """Read an uploaded PDF; raise ValidationError."""
+    data: bytes = file.read()
+    if not data.startswith(b"%PDF-"):
+        raise ValidationError("This is no PDF.")
+    return data

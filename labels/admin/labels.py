@@ -1,0 +1,224 @@
+"""The staff's pages for labels, with what a person may decide about them."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
+
+from carriers.products import PRODUCTS
+from labels import decisions, storage, unmerged_pdfs
+from labels.admin.filters import NEEDED, CreatedFilter, DecisionFilter, StateFilter
+from labels.admin.forms import AdoptForm
+from labels.admin.lists import LabelList, found_by
+from labels.admin.states import state_label, state_meaning
+from labels.models import LabelState, ShippingLabel
+from shops.admin.base import LISTED_AT_MOST, AutocompleteSelectFilter, LargeTableAdmin
+from shops.admin.contracts import CarrierContractAdmin, CarrierFilter
+from shops.admin.wording import NOTHING
+from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
+from shops.models import AccessToken
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
+
+
+def undecided_count(request: HttpRequest) -> int:
+    """How many labels wait for a decision, counted once a request and no further than is listed."""
+    if not hasattr(request, "undecided_labels"):
+        waiting = ShippingLabel.objects.needing_decision().order_by()
+        request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
+    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]  # as above
+
+
+def is_decision_needed(request: HttpRequest) -> bool:
+    """Whether the sidebar offers the labels to decide: where there are some, to those who may see them."""
+    may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
+    return may_see and undecided_count(request) > 0
+
+
+@admin.register(ShippingLabel)
+class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
+    """Every attempt to buy a label, to look at; a person decides those whose outcome nothing else can tell."""
+
+    list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
+    list_display_links = ("id",)
+    list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
+    list_before_template = "labels/decisions_needed.html"
+    search_help_text = "Label id, tracking number or order id"
+    fields = ("id",)  # the page has a template of its own
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return LabelList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ShippingLabel]:
+        name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
+        return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
+
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        return found_by(text)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        context = {"undecided_count": undecided_count(request), "needed": NEEDED}
+        is_narrowed_to_them = request.GET.get("decision") == NEEDED
+        return super().changelist_view(request, context | {"is_narrowed_to_them": is_narrowed_to_them})
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
+        label = self.get_object(request, object_id)
+        extra_context = self.facts(request, label) if label else {}
+        return super().change_view(request, object_id, extra_context=extra_context)
+
+    def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
+        """What the label's pages show beside its fields."""
+        contracts = CarrierContract.objects.defer("encrypted_credentials")
+        numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
+        weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
+        product = PRODUCTS.get(label.product_code)
+        return {
+            "label": label,
+            "parcels": list(zip(weights, numbers, strict=True)),
+            "state_label": state_label(label),
+            "state_meaning": state_meaning(label),
+            "product_meaning": product.meaning if product else "",
+            "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
+            "has_pdf": label.has_pdf,
+            "has_unjoined_pdfs": unmerged_pdfs.are_kept(label),
+            "is_open": decisions.open_rows(label).exists(),
+            "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
+            "may_decide": self.may_decide(request),
+            "can_be_asked": client(label.carrier_code).can_be_asked,
+        }
+
+    def may_decide(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("labels.change_shippinglabel")
+
+    def get_urls(self) -> list[Any]:
+        site, name = self.admin_site, "labels_shippinglabel"
+        own = [
+            # "Cacheable" leaves the headers to the view, which forbids it.
+            path("<path:object_id>/pdf/", site.admin_view(self.pdf_view, cacheable=True), name=f"{name}_pdf"),
+            path("<path:object_id>/adopt/", site.admin_view(self.adopt_view), name=f"{name}_adopt"),
+            path("<path:object_id>/not-made/", site.admin_view(self.not_made_view), name=f"{name}_not_made"),
+        ]
+        return own + super().get_urls()
+
+    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Lead to the PDF by a URL signed now, or give what the row keeps for the storage or for a person."""
+        label = self.label_or_404(request, object_id)
+        # In one look: it may just be moving to the storage.
+        label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
+        if label.state == LabelState.RECEIVED and label.pdf is not None:
+            response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
+            response["Content-Disposition"] = storage.disposition(label.pdf_key)
+        elif label.state == LabelState.UNKNOWN and label.pdf is not None:
+            response = HttpResponse(bytes(label.pdf), content_type="application/zip")
+            response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
+        elif label.has_pdf:
+            response = self.signed_redirect(request, label)
+        else:
+            raise Http404("This label has no PDF.")
+        response["Cache-Control"] = storage.CACHE_CONTROL
+        response["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
+        try:
+            url = storage.signed_url(label, base_url=request.build_absolute_uri("/"))
+        except storage.StorageError:
+            messages.error(request, "The storage can't be reached now. The PDF is safe there; try again later.")
+            return self.back_to(label)
+        return HttpResponseRedirect(url)
+
+    def adopt_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for the parcels' numbers and PDF; keep them."""
+        label = self.label_to_decide(request, object_id)
+        form = AdoptForm(request.POST or None, request.FILES or None, label=label)
+        if not form.is_valid():
+            return self.adopt_page(request, label, form)
+        try:
+            adopted = decisions.adopt(
+                label=label,
+                tracking_numbers=form.tracking_numbers,
+                pdf=form.cleaned_data["pdf"],
+                decided_by=cast("User", request.user),
+            )
+        except decisions.NoPdfError as error:
+            form.add_error("pdf", f"{error} Upload it instead, from the carrier's own portal.")
+            return self.adopt_page(request, label, form)
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+            return self.back_to(label)
+        if adopted.state == LabelState.GENERATED:
+            messages.success(request, "Adopted. The shop can retrieve the label now.")
+        else:
+            messages.warning(request, "Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+        return self.back_to(label)
+
+    def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
+        return self.page(request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form})
+
+    def not_made_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask first; the shop may buy again afterwards."""
+        label = self.label_to_decide(request, object_id)
+        if request.method != "POST":
+            return self.page(request, "labels/not_made.html", label, {"title": "Mark as not made"})
+        try:
+            decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, "Marked as not made. The shop can order again, with the same key too.")
+        return self.back_to(label)
+
+    def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        label = self.get_object(request, object_id)
+        if label is None:
+            raise Http404("There is no label with this id.")
+        return label
+
+    def label_to_decide(self, request: HttpRequest, object_id: str) -> ShippingLabel:
+        if not self.may_decide(request):
+            raise PermissionDenied
+        return self.label_or_404(request, object_id)
+
+    def back_to(self, label: ShippingLabel) -> HttpResponseRedirect:
+        return HttpResponseRedirect(reverse("admin:labels_shippinglabel_change", args=[label.id]))
+
+    def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
+        return TemplateResponse(request, template, frame | self.facts(request, label) | context)
+
+    @admin.display(description="state")
+    def status(self, label: ShippingLabel) -> str:
+        return state_label(label)
+
+    @admin.display(description="product")
+    def product(self, label: ShippingLabel) -> str:
+        """Name carrier and product; a long code may be broken where a word of it ends."""
+        code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
+        return format_html("{} · {}", label.carrier_code, code)
+
+    @admin.display(description="tracking number")
+    def number(self, label: ShippingLabel) -> str:
+        others = len(label.tracking_numbers) - 1
+        return f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number or NOTHING
+
+    @admin.display(description="ordered")
+    def ordered(self, label: ShippingLabel) -> str:
+        """Tell when, and with which access token: its id is the tooltip."""
+        return render_to_string("labels/ordered.html", {"label": label})
+
+    class Media:
+        css = {"all": ["labels/admin.css"]}

@@ -1,0 +1,44 @@
+"""How staff see a label's state: by a name, in a colour, with what it means."""
+
+from django.template.loader import render_to_string
+
+from labels.models import LabelState, ShippingLabel
+from shops.admin.wording import short_name
+
+# Orange is what waits for a person.
+COLOURS = {
+    LabelState.PURCHASING: "info",
+    LabelState.RECEIVED: "primary",
+    LabelState.GENERATED: "success",
+    LabelState.FAILED: "danger",
+    LabelState.INCOMPLETE: "warning",
+    LabelState.UNKNOWN: "warning",
+}
+MEANINGS = {
+    LabelState.PURCHASING: "The carrier is being asked for it now.",
+    LabelState.RECEIVED: "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it.",
+    LabelState.GENERATED: "Bought and stored. The shop can retrieve it.",
+    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order anew.",
+    LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
+    LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
+    "and its key buys nothing until this is decided.",
+}
+INTERRUPTED = "The purchase was broken off, and nobody works on it any more. reconcile_labels takes it up."
+
+
+def is_interrupted(label: ShippingLabel) -> bool:
+    return label.state == LabelState.PURCHASING and not label.is_leased
+
+
+def state_name(label: ShippingLabel) -> str:
+    return "Interrupted" if is_interrupted(label) else short_name(label.state)
+
+
+def state_meaning(label: ShippingLabel) -> str:
+    return INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)]
+
+
+def state_label(label: ShippingLabel) -> str:
+    """Name a label's state in its colour; what it means is its tooltip."""
+    context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
+    return render_to_string("unfold/helpers/label.html", context)

@@ -1,0 +1,88 @@
+"""The reads the service does all day: the ORM writes their SQL once, and it is run as it is from then on."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connections
+from django.db.models import QuerySet
+
+from parcels.models import Parcel
+from parcels.serializers import COLUMNS
+from shops.db import replicas
+
+Row = Sequence[Any]
+SEARCH_LIMIT = 50
+
+
+class Argument(str):
+    """Stands in a queryset for a value that each run brings; its text is the value's name."""
+
+    __slots__ = ()
+
+
+class PreparedQuery:
+    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` lays out.
+
+    They come from a replica where there is one, so they may be as old as replication is behind.
+    """
+
+    # The SQL, and the argument that each of its parameters takes.
+    statement: tuple[str, list[str]] | None = None
+
+    def __init__(self, build: Callable[..., QuerySet[Parcel]], *names: str) -> None:
+        self.build = build
+        self.names = names
+
+    def rows(self, **arguments: str) -> list[Row]:
+        if any("\0" in value for value in arguments.values()):
+            return []  # no stored text has a NUL, and PostgreSQL refuses to compare with one
+        return replicas.read(lambda alias: self.run(alias, arguments))
+
+    def run(self, alias: str, arguments: dict[str, str]) -> list[Row]:
+        sql, names = self.statement = self.statement or self.compile(alias)
+        with connections[alias].cursor() as cursor:
+            cursor.execute(sql, [arguments[name] for name in names])
+            rows: list[Row] = cursor.fetchall()
+        return rows
+
+    def compile(self, alias: str) -> tuple[str, list[str]]:
+        queryset = self.build(*map(Argument, self.names)).values_list(*COLUMNS)
+        sql, parameters = queryset.query.get_compiler(alias).as_sql()
+        return sql, list(parameters)
+
+
+def newest(shop: str) -> QuerySet[Parcel]:
+    return Parcel.objects.for_shop(shop).newest_first()
+
+
+BY_NUMBER = PreparedQuery(
+    lambda shop, number: Parcel.objects.for_shop(shop).with_number(shop, number)[:1], "shop_id", "number"
+)
+BY_ORDER = PreparedQuery(
+    lambda shop, order: newest(shop).filter(order_number=order)[:SEARCH_LIMIT], "shop_id", "order_number"
+)
+BY_EMAIL = PreparedQuery(
+    lambda shop, email: newest(shop).filter(customer_email=email)[:SEARCH_LIMIT], "shop_id", "email"
+)
+BY_BOTH = PreparedQuery(
+    lambda shop, order, email: newest(shop).filter(order_number=order, customer_email=email)[:SEARCH_LIMIT],
+    "shop_id",
+    "order_number",
+    "email",
+)
+
+
+def find(*, shop_id: str, number: str) -> Row | None:
+    """Find the shop's newest parcel that has this tracking number."""
+    return next(iter(BY_NUMBER.rows(shop_id=shop_id, number=number)), None)
+
+
+def search(*, shop_id: str, order_number: str | None, email: str | None) -> list[Row]:
+    """Find the shop's newest parcels, at most `SEARCH_LIMIT`, that match all that is given; one of both must be."""
+    if order_number and email:
+        return BY_BOTH.rows(shop_id=shop_id, order_number=order_number, email=email)
+    if order_number:
+        return BY_ORDER.rows(shop_id=shop_id, order_number=order_number)
+    if email:
+        return BY_EMAIL.rows(shop_id=shop_id, email=email)
+    raise ValueError("an order number or an e-mail is needed")

@@ -1,0 +1,97 @@
+"""The staff's pages for contracts with carriers."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
+from shops.admin.base import AutocompleteSelectFilter, DropdownFilter, ModelAdmin, ReadOnly
+from shops.admin.wording import NOTHING
+from shops.contracts.models import CarrierContract
+
+if TYPE_CHECKING:
+    ContractModelForm = forms.ModelForm[CarrierContract]
+else:
+    ContractModelForm = forms.ModelForm
+
+
+class CarrierFilter(DropdownFilter):
+    """Rows of one carrier."""
+
+    title = "carrier"
+    parameter_name = "carrier"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(code, code) for code in CARRIERS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(carrier_code=self.value()) if self.value() else queryset
+
+
+class ContractForm(ContractModelForm):
+    """What a contract's page calls its fields, where a field's own name would not do."""
+
+    class Meta:
+        labels = {"customs_value_eur": "Customs value (EUR)", "customs_hs_code": "Customs HS code"}
+
+
+@admin.register(CarrierContract)
+class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
+    """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
+
+    form = ContractForm
+    list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
+    list_display_links = ("shop", "carrier_code", "account_number")
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    search_fields = ("account_number", "shop__name", "id")
+    search_help_text = "Account number, shop or id"
+    show_facets = admin.ShowFacets.NEVER
+    actions = None
+    fields = readonly_fields = (
+        "id",
+        "shop",
+        "carrier_code",
+        "account_number",
+        "secret",
+        "activated",
+        "commercial_name",
+        "customs_description",
+        "customs_value_eur",
+        "customs_hs_code",
+        "updated_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
+        return super().get_queryset(request).defer("encrypted_credentials")
+
+    @admin.display(description="activated products")
+    def product_count(self, contract: CarrierContract) -> int:
+        return len(contract.products)
+
+    @admin.display(description="activated products")
+    def activated(self, contract: CarrierContract) -> str:
+        """List what the shop may order, with the carrier's own code where the contract has one."""
+        return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
+
+    @admin.display(description="password or API key")
+    def secret(self, contract: CarrierContract) -> str:
+        command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
+        return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
+
+    class Media:
+        css = {"all": ["shops/admin.css"]}
+
+
+def product_line(contract: CarrierContract, code: str) -> str:
+    product, own = PRODUCTS.get(code), contract.override(code)
+    meaning = product.meaning if product else ""
+    replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
+    text = f" (carrier's code {replaced})" if replaced else ""
+    return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)

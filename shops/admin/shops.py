@@ -1,0 +1,87 @@
+"""The staff's pages for shops."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html, format_html_join
+
+from shops.admin.base import ModelAdmin
+from shops.admin.tokens import TokenInline, admin_link
+from shops.admin.wording import NOTHING
+from shops.models import Shop
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser, User
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links to what a shop has, those that this member of staff may follow; a column of the list and of the page.
+
+    Parcels are counted nowhere, a shop may have millions.
+    """
+
+    user: "User | AnonymousUser"
+    __name__ = "links"
+    short_description = "go to"
+    pages = (
+        ("parcels", "parcels_parcel_changelist", "parcels.view_parcel", "shop__id__exact"),
+        ("labels", "labels_shippinglabel_changelist", "labels.view_shippinglabel", "shop__id__exact"),
+        ("contracts", "shops_carriercontract_changelist", "shops.view_carriercontract", "shop__id__exact"),
+        ("tokens", "shops_accesstoken_changelist", "shops.view_accesstoken", "shop__id__exact"),
+        ("new token", "shops_accesstoken_add", "shops.add_accesstoken", "shop"),
+    )
+
+    def __call__(self, shop: Shop) -> str:
+        allowed = [page for page in self.pages if self.user.has_perm(page[2])]
+        links = (admin_link(text, view, **{parameter: shop.id}) for text, view, _, parameter in allowed)
+        return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
+
+
+@admin.register(Shop)
+class ShopAdmin(ModelAdmin[Shop]):
+    """Shops. One that leaves is made inactive and never deleted: its parcels stay."""
+
+    list_display = ("name", "id", "is_active", "tokens_in_use", "created_at")
+    ordering = ("name", "id")  # the model's own is lost where rows are counted
+    list_filter = ("is_active",)
+    search_fields = ("name", "id")
+    search_help_text = "Name or id"
+    show_facets = admin.ShowFacets.NEVER
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        return (*self.list_display, Links(request.user))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
+        return ("id", "created_at", "sends_from", Links(request.user)) if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
+        return ("name", "is_active", *self.get_readonly_fields(request, obj))
+
+    def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
+        return (TokenInline,) if obj else ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
+        in_use = Count("tokens", filter=Q(tokens__revoked_at=None))
+        return super().get_queryset(request).annotate(tokens_in_use=in_use)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
+        return False
+
+    @admin.display(description="tokens not revoked", ordering="tokens_in_use")
+    def tokens_in_use(self, shop: Shop) -> int:
+        return shop.tokens_in_use  # type: ignore[attr-defined, no-any-return]  # annotated by get_queryset
+
+    @admin.display(description="sender address")
+    def sends_from(self, shop: Shop) -> str:
+        if shop.sender_address:
+            return render_to_string("shops/address.html", {"address": shop.sender_address})
+        command = f"manage.py set_sender_address {shop.id} FILE"
+        return format_html("None: each of its label orders brings its own. To set one: <code>{}</code>", command)
+
+    class Media:
+        css = {"all": ["shops/admin.css"]}

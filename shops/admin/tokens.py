@@ -1,0 +1,192 @@
+"""The staff's pages for access tokens."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from shops.admin.base import AutocompleteSelectFilter, DropdownFilter, ModelAdmin
+from shops.authentication import REMEMBERED_S
+from shops.models import AccessToken, Shop
+
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+    TokenTabularInline = admin.TabularInline[AccessToken, Shop]
+    TokenModelForm = forms.ModelForm[AccessToken]
+else:
+    from unfold.admin import TabularInline as TokenTabularInline
+
+    TokenModelForm = forms.ModelForm
+
+EXPIRED = Q(expires_at__lte=Now())
+STATES = {
+    "valid": ("success", Q(revoked_at=None, shop__is_active=True) & ~EXPIRED),
+    "revoked": ("danger", Q(revoked_at__isnull=False)),
+    "expired": ("warning", Q(revoked_at=None) & EXPIRED),
+    "shop inactive": ("warning", Q(revoked_at=None, shop__is_active=False) & ~EXPIRED),
+}
+
+
+def state_label(token: AccessToken) -> str:
+    """Tell in colour whether a token works, and if not, why."""
+    name = "valid"
+    if token.revoked_at:
+        name = "revoked"
+    elif token.is_expired:
+        name = "expired"
+    elif not token.shop.is_active:
+        name = "shop inactive"
+    return render_to_string("unfold/helpers/label.html", {"type": STATES[name][0], "text": name})
+
+
+def admin_link(text: str, view: str, *args: str, **query: str) -> str:
+    """Link to a page of the admin."""
+    return format_html('<a class="shop-link" href="{}">{}</a>', reverse(f"admin:{view}", args=args, query=query), text)
+
+
+class TokenInline(TokenTabularInline):
+    """A shop's tokens, to look at; each links to its page."""
+
+    model = AccessToken
+    fields = readonly_fields = ("link", "name", "state", "expires_at", "last_used_at", "created_at")
+    extra = 0
+    can_delete = False
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
+        return super().get_queryset(request).select_related("shop")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="id")
+    def link(self, token: AccessToken) -> str:
+        return admin_link(token.id, "shops_accesstoken_change", token.id)
+
+    @admin.display(description="state")
+    def state(self, token: AccessToken) -> str:
+        return state_label(token)
+
+
+class StateFilter(DropdownFilter):
+    """Tokens in one state."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name.capitalize()) for name in STATES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> QuerySet[AccessToken]:
+        _, condition = STATES.get(self.value() or "", ("", Q()))
+        return queryset.filter(condition)
+
+
+class TokenForm(TokenModelForm):
+    """What staff decide about a token."""
+
+    class Meta:
+        help_texts = {"expires_at": "In UTC. Empty: it does not expire."}
+
+    def clean_expires_at(self) -> Any:
+        expires_at = self.cleaned_data["expires_at"]
+        if "expires_at" in self.changed_data and expires_at and expires_at <= timezone.now():
+            raise ValidationError("That is in the past. To end a token now, revoke it.")
+        return expires_at
+
+
+@admin.register(AccessToken)
+class AccessTokenAdmin(ModelAdmin[AccessToken]):
+    """Tokens. One is shown once, in the answer that makes it; it is ended by revoking it, and its row stays."""
+
+    form = TokenForm
+    list_display = ("id", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
+    list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    search_fields = ("id", "name", "shop__name")
+    search_help_text = "Id, name or shop"
+    show_facets = admin.ShowFacets.NEVER
+    actions = ("revoke",)
+    autocomplete_fields = ("shop",)
+    change_form_outer_after_template = "shops/revoke_button.html"
+
+    def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
+        decided = ("shop", "name", "expires_at")
+        return ("id", "state", *decided, "last_used_at", "created_at", "revoked_at") if obj else decided
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
+        """A token stays with the shop it was made for."""
+        return ("id", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
+
+    def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
+        is_over = obj is not None and obj.revoked_at is not None
+        return not is_over and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
+        return False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
+        return super().changeform_view(request, object_id, form_url, (extra_context or {}) | buttons)
+
+    def save_model(self, request: HttpRequest, obj: AccessToken, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        if change:
+            # Only what was edited: a revocation meanwhile must not be undone.
+            obj.save(update_fields=form.changed_data)
+            return
+        issued, secret = AccessToken.issue(shop=obj.shop, name=obj.name, expires_at=obj.expires_at)
+        obj.id, obj.secret = issued.id, secret  # type: ignore[attr-defined]  # for this answer alone
+
+    def response_add(self, request: HttpRequest, obj: AccessToken, *args: Any) -> HttpResponse:
+        """Show the token in this very answer, which nothing stores: a message would lie in a cookie or a session."""
+        context = {"title": "New access token", "token": obj, "media": self.media}
+        return self.page(request, "shops/token_issued.html", context)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
+        """Ask first, listing the tokens; it cannot be taken back."""
+        tokens = list(queryset.filter(revoked_at=None))
+        if not tokens:
+            self.message_user(request, "What you selected was revoked before.", messages.WARNING)
+            return None
+        if "is_confirmed" not in request.POST:
+            context = {"title": "Revoke access tokens", "tokens": tokens, "checkbox_name": ACTION_CHECKBOX_NAME}
+            return self.page(request, "shops/revoke_confirmation.html", context | {"delay_s": REMEMBERED_S})
+        with transaction.atomic():
+            AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
+            for token in tokens:
+                self.log_change(request, token, "Revoked.")
+        names = ", ".join(map(str, tokens))
+        self.message_user(request, f"Revoked, effective within {REMEMBERED_S} seconds: {names}", messages.SUCCESS)
+        return None
+
+    @admin.display(description="state")
+    def state(self, token: AccessToken) -> str:
+        return state_label(token)
+
+    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
+        context = {**self.admin_site.each_context(request), "opts": self.opts, **context}
+        return TemplateResponse(request, template, context)
+
+    class Media:
+        css = {"all": ["shops/admin.css"]}

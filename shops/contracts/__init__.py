@@ -1,0 +1,1 @@
+"""Shops' contracts with carriers, their credentials, and the carriers' clients."""

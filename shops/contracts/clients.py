@@ -1,0 +1,19 @@
+"""The carriers' clients, one of each a process: they hold connections, limits and circuit breakers."""
+
+from threading import Condition
+
+from cachetools import cached
+from django.conf import settings
+
+from carriers import CARRIERS
+from carriers.base import Carrier, Endpoint
+from carriers.circuit_breaker import Limits
+from shops.contracts.metrics import CarrierMetrics
+
+
+# The condition lets the first requests of a process wait for one client, instead of each making its own.
+@cached({}, condition=Condition())
+def client(carrier_code: str) -> Carrier:
+    endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])
+    limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, max_concurrent_calls=settings.CARRIER_CONCURRENCY)
+    return CARRIERS[carrier_code](endpoint, limits, observer=CarrierMetrics())

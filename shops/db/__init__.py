@@ -1,0 +1,1 @@
+"""Database fields and queries that every app shares."""

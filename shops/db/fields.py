@@ -1,0 +1,55 @@
+"""Model fields: keys in code point order, and JSON kept as text."""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import Expression
+
+if TYPE_CHECKING:
+    Text = models.CharField[str, str]
+    NullableText = models.CharField[str | None, str | None]
+    LongText = models.TextField[Any, Any]
+else:
+    Text = NullableText = models.CharField
+    LongText = models.TextField
+
+
+class ByCodePoint:
+    """Compares and orders text by its code points, on every database alike.
+
+    PostgreSQL would otherwise order by the language the database was made with, which differs between
+    installations and makes every index depend on the operating system's locale data.
+    """
+
+    def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
+        parameters: dict[str, Any] = super().db_parameters(connection)  # type: ignore[misc]  # of the field it is mixed into
+        return parameters | {"collation": "C" if connection.vendor == "postgresql" else None}
+
+
+class KeyField(ByCodePoint, Text):
+    """Text that is looked up and ordered by."""
+
+
+class NullableKeyField(ByCodePoint, NullableText):
+    """The same, which may be null."""
+
+
+class JSONTextField(LongText):
+    """A JSON value kept as compact text, in the order of its keys, so that an answer can take it in unparsed.
+
+    PostgreSQL's ``jsonb`` would reorder keys, write numbers its own way and be formatted anew at each read.
+    """
+
+    def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> Any:
+        return None if value is None else orjson.loads(value)
+
+    def to_python(self, value: Any) -> Any:
+        return value
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else orjson.dumps(value).decode()
+
+    def value_to_string(self, obj: models.Model) -> str:
+        return orjson.dumps(self.value_from_object(obj)).decode()

@@ -1,0 +1,256 @@
+"""What the connections do: retried while nothing was sent, reused, verified, fed by their caller alone."""
+
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from itertools import repeat
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from carriers import CARRIERS
+from carriers.circuit_breaker import Limits
+from carriers.errors import CarrierUnavailable, OutcomeUnknown
+from carriers.http import connections
+from carriers.http.transport import RETRY_PAUSES_S, Transport
+from tests.carriers.conftest import Serve
+from tests.carriers.servers import (
+    LABEL,
+    START,
+    LoopbackServer,
+    Play,
+    always,
+    answer_file,
+    dripping,
+    http,
+    once,
+    silent,
+)
+from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+
+HASTY = Limits(timeout_s=1.0)
+PATIENT = Limits(timeout_s=60.0)
+SOON_S = 30.0  # far from any deadline that is not kept, on a busy machine too
+
+
+def buy(carrier: str, url: str, limits: Limits = PATIENT, transport: Transport | None = None) -> None:
+    client(carrier, url, limits, transport).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+
+
+def refusal_s(carrier: str, url: str, limits: Limits = PATIENT) -> float:
+    """How long it took to say that nothing was made."""
+    started_s = time.monotonic()
+    with pytest.raises(CarrierUnavailable) as caught:
+        buy(carrier, url, limits)
+    assert caught.value.is_nothing_made
+    assert caught.value.code == f"{carrier.upper()}_UNAVAILABLE"
+    return time.monotonic() - started_s
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
+    now = dt.datetime.now(dt.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(now - dt.timedelta(days=1))
+    builder = builder.not_valid_after(now + dt.timedelta(days=1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+    signed = builder.sign(key, hashes.SHA256())
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path = tmp_path_factory.mktemp("tls") / "carrier.pem"
+    path.write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def tls_serving(play: Play, certificate: Path) -> LoopbackServer:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return LoopbackServer(play, context)
+
+
+@BOTH
+def test_a_refused_connection_is_unavailable(carrier: str, closed_port: int) -> None:
+    assert sum(RETRY_PAUSES_S) <= refusal_s(carrier, f"http://127.0.0.1:{closed_port}") < SOON_S
+
+
+def test_a_refused_connection_is_tried_again(
+    serve: Serve, closed: socket.socket, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer() -> None:
+        stream, _ = closed.accept()
+        with stream:
+            stream.recv(65536)
+            stream.sendall(LABEL["alpha"])
+
+    answering = threading.Thread(target=answer, daemon=True)
+
+    def open_meanwhile(pause_s: float) -> None:
+        closed.listen()
+        answering.start()
+
+    monkeypatch.setattr("carriers.http.transport.time", SimpleNamespace(sleep=open_meanwhile))
+    buy("alpha", f"http://127.0.0.1:{closed_port}")
+    answering.join(SOON_S)
+
+
+@BOTH
+def test_a_name_that_does_not_resolve_is_unavailable(carrier: str) -> None:
+    assert refusal_s(carrier, "http://carrier.invalid", HASTY) < SOON_S
+
+
+@BOTH
+@pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1", "http://127.0.0.1:99999", "http://a..b", "nothing"])
+def test_an_address_that_is_none_is_unavailable(carrier: str, url: str) -> None:
+    refusal_s(carrier, url, HASTY)
+
+
+def test_a_resolver_that_hangs_is_left_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: woken.wait(60))
+    assert 0.95 < refusal_s("alpha", "http://carrier.example", HASTY) < SOON_S
+    woken.set()
+
+
+def test_a_certificate_that_nobody_vouches_for_is_unavailable(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    refusal_s("alpha", server.url)
+    assert server.requests == []
+    server.close()
+
+
+def test_a_certificate_for_another_host_is_unavailable(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    transport = Transport(ca_file=str(certificate))
+    with pytest.raises(CarrierUnavailable) as caught:
+        buy("alpha", server.url.replace("127.0.0.1", "localhost"), PATIENT, transport)
+    assert "certificate is not valid for 'localhost'" in str(caught.value.__cause__)
+    assert server.requests == []
+    server.close()
+
+
+def test_a_server_that_speaks_no_tls_is_unavailable(serve: Serve) -> None:
+    server = serve(silent)
+    refusal_s("alpha", server.url.replace("http:", "https:"), HASTY)
+    assert server.requests == []
+
+
+def test_a_handshake_that_hangs_is_left_at_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert 0.95 < refusal_s("alpha", f"https://127.0.0.1:{port}", HASTY) < SOON_S
+
+
+def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None:
+    server = tls_serving(always(LABEL["alpha"]), certificate)
+    alpha = client("alpha", server.url, transport=Transport(ca_file=str(certificate)))
+    for _ in range(3):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert (server.connections, len(server.requests)) == (1, 3)
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        dripping(START, repeat(b"X-Drip: 1\r\n")),
+        dripping(START + b"Content-Length: 900000\r\n\r\n", repeat(b" ")),
+        silent,
+    ],
+    ids=["headers are dripped", "the body is dripped", "nothing is answered"],
+)
+def test_a_slow_carrier_is_left_at_the_deadline_under_tls(certificate: Path, fault: Play) -> None:
+    server = tls_serving(fault, certificate)
+    timeout_s = 2.0  # by which the request is on its way, on a busy machine too
+    started_s = time.monotonic()
+    with pytest.raises(OutcomeUnknown):
+        buy("alpha", server.url, Limits(timeout_s=timeout_s), Transport(ca_file=str(certificate)))
+    assert timeout_s - 0.05 < time.monotonic() - started_s < SOON_S
+    server.close()
+
+
+@BOTH
+def test_a_connection_is_reused(serve: Serve, carrier: str) -> None:
+    server = serve(always(LABEL[carrier]))
+    buyer = client(carrier, server.url)
+    for _ in range(3):
+        buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    assert (server.connections, len(server.requests)) == (1, 3)
+
+
+def test_a_connection_that_the_carrier_closed_is_not_used_again(serve: Serve) -> None:
+    server = serve(once(LABEL["alpha"]))
+    alpha = client("alpha", server.url)
+    for _ in range(3):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+        threading.Event().wait(0.02)  # for the carrier's end of the connection to be seen
+    assert (server.connections, len(server.requests)) == (3, 3)
+
+
+def test_a_connection_that_lay_idle_is_not_used_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_IDLE_S", 0.0)
+    server = serve(always(LABEL["alpha"]))
+    alpha = client("alpha", server.url)
+    for _ in range(2):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert (server.connections, len(server.requests)) == (2, 2)
+
+
+def test_proxies_and_netrc_of_the_environment_are_not_used(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, closed_port: int
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{closed_port}")
+    server = serve(always(LABEL["alpha"]))
+    buy("alpha", server.url)
+    assert b"Authorization" not in server.requests[0]
+
+
+def test_a_cookie_of_one_shop_is_not_sent_for_the_next(serve: Serve) -> None:
+    body = answer_file("alpha_1_parcels.xml")
+    server = serve(always(http(body, headers="Set-Cookie: session=shop-one; Path=/\r\n")))
+    alpha = client("alpha", server.url)
+    for _ in range(2):
+        alpha.create_label(shipment(), CREDENTIALS["alpha"])
+    assert b"shop-one" not in server.requests[1]
+
+
+def test_a_connection_whose_answer_was_not_read_to_its_end_is_closed_at_once(serve: Serve) -> None:
+    is_left = threading.Event()
+
+    def flood(stream: socket.socket, request: bytes) -> bool:
+        try:
+            stream.sendall(START + b"Content-Length: 104857600\r\n\r\n" + bytes(104_857_600))
+        finally:
+            is_left.set()
+        return False
+
+    server = serve(flood)
+    with pytest.raises(OutcomeUnknown) as caught:
+        buy("alpha", server.url)
+    assert is_left.wait(SOON_S), caught.value  # which still holds all that was at hand
+
+
+@BOTH
+def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("carriers.http.transport.time", SimpleNamespace(sleep=lambda _: pytest.fail("it waits")))
+    server = serve(always(LABEL[carrier]))
+    with pytest.raises(CarrierUnavailable):
+        buy(carrier, server.url, Limits(timeout_s=0.0))
+    assert server.requests == []
+
+
+def test_every_carrier_is_tested_here() -> None:
+    assert set(PRODUCT) == set(CARRIERS)

@@ -1,0 +1,150 @@
+"""How large a body may be, and how many may be waited for: so few that others are answered, whatever stalls."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
+from typing import Any, Never
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from config.api import bodies
+from config.api.error_catalogue import PLAIN_ERRORS
+from labels.bulkhead import bulkhead
+from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
+from tests.labels.orders import SHIPMENTS, order, post
+
+TOO_BUSY = PLAIN_ERRORS["too_busy"].message
+TOO_LARGE = PLAIN_ERRORS["body_too_large"].message
+MAX_FORM_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+LARGE = b" " * (bodies.MAX_BODY_BYTES + 2)
+
+
+@pytest.fixture
+def body_reads(monkeypatch: pytest.MonkeyPatch) -> bodies.BodyReadLimit:
+    """The process's own, with no limit yet."""
+    made = bodies.BodyReadLimit()
+    monkeypatch.setattr(bodies, "body_reads", made)
+    return made
+
+
+@contextmanager
+def all_held(body_reads: bodies.BodyReadLimit, *, threads: int, at_carriers: int = 0) -> Iterator[None]:
+    """Serve with so many threads, as many of which wait for bodies as may."""
+    body_reads.limit(threads=threads)
+    with ExitStack() as held:
+        for _ in range(max(1, threads - bodies.SPARE_THREADS - at_carriers)):
+            held.enter_context(body_reads.hold())
+        yield
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 10])
+def test_no_more_bodies_are_waited_for_than_leave_a_thread(
+    threads: int, own: Caller, body_reads: bodies.BodyReadLimit
+) -> None:
+    with all_held(body_reads, threads=threads):
+        response = post(own, order())
+        assert own.search(orderName="1").status_code == 200
+    assert_error(response, 503, TOO_BUSY)
+    assert response["Retry-After"] == "1"
+    assert response["RateLimit"].startswith('"shop";r=99;')
+
+
+def test_threads_in_which_label_requests_may_hang_are_not_there_for_bodies(
+    own: Caller, body_reads: bodies.BodyReadLimit
+) -> None:
+    with ExitStack() as hanging:
+        for carrier in ["alpha", "beta"] * settings.CARRIER_CONCURRENCY:
+            hanging.enter_context(bulkhead.hold(carrier))
+        with all_held(body_reads, threads=12, at_carriers=2 * settings.CARRIER_CONCURRENCY):
+            assert_error(post(own, b"{"), 503, TOO_BUSY)
+        assert post(own, b"{").status_code == 400
+
+
+def test_a_place_is_held_no_longer_than_the_body_is_waited_for(own: Caller, body_reads: bodies.BodyReadLimit) -> None:
+    body_reads.limit(threads=1)
+    for body in (b"{", b"{}", b"[", LARGE):
+        assert post(own, body).status_code in {400, 413}
+    with pytest.raises(ZeroDivisionError), body_reads.hold():
+        raise ZeroDivisionError
+    with body_reads.hold():
+        assert post(own, b"{").status_code == 503
+
+
+def test_what_is_refused_before_its_body_needs_no_place(
+    own: Caller, nobody: Nobody, body_reads: bodies.BodyReadLimit
+) -> None:
+    with all_held(body_reads, threads=10):
+        assert_error(nobody.request("POST", "/public/unknown", data=b"{}"), 404, UNKNOWN_PATH)
+        assert nobody.request("POST", SHIPMENTS, data=b"{}").status_code == 401
+        assert own.request("PUT", SHIPMENTS, data=b"{}").status_code == 405
+        assert own.request("POST", SHIPMENTS, data=b"{}", content_type="text/plain").status_code == 415
+        response = own.request("POST", SHIPMENTS, data=b"{}", headers={"Host": "elsewhere.example"})
+        assert_error(response, 400, PLAIN_ERRORS["host_unknown"].message)
+
+
+class Unreadable(BytesIO):
+    """A body of which nobody may ask for a byte."""
+
+    def read(self, *args: object) -> Never:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("variables", [{"CONTENT_LENGTH": "20000000"}, {"HTTP_EXPECT": "100-continue"}])
+def test_a_body_that_says_it_is_too_large_is_not_waited_for(
+    variables: dict[str, str], own: Caller, nobody: Nobody
+) -> None:
+    announced: dict[str, Any] = {"CONTENT_LENGTH": "2000000", "wsgi.input": Unreadable()} | variables
+    response = own.request("POST", SHIPMENTS, CONTENT_TYPE="application/json", **announced)
+    assert_error(response, 413, TOO_LARGE)
+    assert response["Connection"] == "close"
+    response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
+    assert (response.status_code, response.content.decode()) == (413, TOO_LARGE)
+
+
+@pytest.mark.parametrize("who", ["nobody", "a forger", "no staff", "staff"])
+def test_nobody_but_staff_sends_a_large_form(who: str, db: None) -> None:
+    browser = logged_in() if who in {"staff", "no staff"} else client()
+    if who == "no staff":
+        User.objects.update(is_staff=False)
+    if who == "a forger":
+        browser.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
+    for length, is_read in ((bodies.MAX_BODY_BYTES + 1, who == "staff"), (MAX_FORM_BYTES + 1, False)):
+        form: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": BytesIO(b" " * length)}
+        response = browser.post("/admin/", content_type="text/plain", **form)
+        limit_bytes = MAX_FORM_BYTES if who == "staff" else bodies.MAX_BODY_BYTES
+        said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024**2} MiB) that are read."
+        assert (response.status_code == 413, response.content.decode() == said) == (not is_read, not is_read)
+        assert response.get("Connection") == (None if is_read else "close")
+
+
+def test_who_sends_a_form_of_the_usual_size_is_not_asked(db: None, django_assert_num_queries: Any) -> None:
+    browser = logged_in()
+    with django_assert_num_queries(0):
+        assert browser.post("/docs", data=b" ", content_type="text/plain").status_code == 405
+
+
+def test_a_client_that_is_sending_too_much_can_send_it_all_and_goes_on(own: Caller) -> None:
+    body = BytesIO(b" " * 2_000_000)
+    announced: dict[str, Any] = {"CONTENT_LENGTH": "2000000", "wsgi.input": body}
+    response = own.request("POST", SHIPMENTS, CONTENT_TYPE="application/json", **announced)
+    assert_error(response, 413, TOO_LARGE)
+    assert body.tell() == 2_000_000
+    assert "Connection" not in response
+
+
+def test_the_connection_ends_with_a_body_that_nobody_has_read(own: Caller, nobody: Nobody) -> None:
+    assert "Connection" not in post(own, b"{")
+    assert "Connection" not in nobody.get("/public/unknown")
+    for refused in (nobody.request("POST", SHIPMENTS, data=b"{}"), own.request("GET", SEARCH, data=b"{}")):
+        assert refused["Connection"] == "close"
+
+
+def test_a_page_is_refused_in_plain_words(nobody: Nobody, body_reads: bodies.BodyReadLimit) -> None:
+    with all_held(body_reads, threads=10):
+        response = nobody.request("POST", "/admin/login/", data=b"username=a")
+        assert nobody.get("/admin/login/").status_code == 200
+    assert (response.status_code, response["Content-Type"], response["Retry-After"]) == (503, "text/plain", "1")
+    assert response.content.decode() == TOO_BUSY
+    assert response["X-Request-Id"]

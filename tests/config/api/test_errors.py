@@ -1,0 +1,139 @@
+"""The one error shape, on every failure under /public/."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from pytest_django.fixtures import Settings
+
+from config.api.error_catalogue import PLAIN_ERRORS
+from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
+
+UNEXPECTED = PLAIN_ERRORS["unexpected"].message
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "X" * 100]
+UNKNOWN_PATHS = [
+    "/public/",
+    "/public//",
+    "/public/v1",
+    "/public/v1/",
+    "/public/v1/tracking",
+    "/public/v1/tracking/",
+    "/public/v1/tracking/parcels",
+    "/public/v1/tracking/parcels/",
+    "/public/v1/tracking/parcels/a/",
+    "/public/v1/tracking/search/",
+    "/public/v1/tracking/Search",
+    "/public/v2/tracking/search",
+    "/public/v1//tracking/search",
+    "/public/admin/",
+    "/public/../admin/",
+    "/public/%00",
+    "/public/%FF%FE",
+    "/public/" + "x" * 10_000,
+    "/public/v1/tracking/search%0A",
+    "/public/\u00e9",
+]
+
+
+@pytest.fixture(params=[False, True], ids=["debug off", "debug on"])
+def debug(request: pytest.FixtureRequest, settings: Settings) -> None:
+    """Run the test with DEBUG off and on: Django's own pages tell a lot with it on."""
+    settings.DEBUG = request.param
+
+
+@contextmanager
+def broken_database() -> Iterator[None]:
+    """Fail every statement, with a text that says what no client must read."""
+
+    def fail(execute: Callable[..., Any], sql: str, *args: Any) -> None:
+        raise OperationalError("connection to server at 10.0.0.7 failed for user tracking, DETAIL: (a@example.com)")
+
+    with connection.execute_wrapper(fail):
+        yield
+
+
+def assert_tells_nothing(text: str) -> None:
+    for internal in ("10.0.0.7", "OperationalError", "Traceback", "a@example.com", "SELECT", "django", ".py"):
+        assert internal not in text
+
+
+@pytest.mark.parametrize("path", UNKNOWN_PATHS)
+def test_an_unknown_path_is_404_for_everyone(
+    path: str, debug: None, own: Caller, nobody: Nobody, settings: Settings
+) -> None:
+    for caller in (own, nobody):
+        for method in METHODS:
+            assert_error(caller.request(method, path), 404, UNKNOWN_PATH)
+
+
+@pytest.mark.parametrize("method", [*METHODS[1:8], "X" * 100])
+@pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH])
+def test_a_wrong_method_is_405_and_says_which_are_right(
+    method: str, path: str, debug: None, own: Caller, nobody: Nobody, settings: Settings
+) -> None:
+    response = own.request(method, path)
+    assert_error(response, 405)
+    assert set(response["Allow"].split(", ")) == {"GET", "HEAD"}
+    assert_error(nobody.request(method, path), 403)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"{", "application/json"),
+        (b"\xff\0", "application/json"),
+        (b"<a/>", "text/xml"),
+        (b"x" * 3_000_000, ""),
+        (b"a", "\xff"),
+    ],
+)
+def test_a_body_where_none_belongs_changes_nothing(body: bytes, content_type: str, own: Caller) -> None:
+    assert_error(own.request("POST", SEARCH, data=body, content_type=content_type), 405)
+    assert_error(own.request("GET", SEARCH, data=body, content_type=content_type), 400)
+
+
+@pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH + "?orderName=1"])
+def test_an_unexpected_failure_in_a_view_tells_nothing(
+    path: str, debug: None, own: Caller, clock: Clock, settings: Settings
+) -> None:
+    own.get(SEARCH)  # the token is remembered, so that the view itself meets the failure
+    with broken_database():
+        response = own.get(path)
+    assert_error(response, 500, UNEXPECTED)
+    assert_tells_nothing(response.content.decode())
+    assert response["RateLimit"].startswith('"shop";')
+
+
+def test_an_unexpected_failure_in_authentication_tells_nothing(debug: None, own: Caller, settings: Settings) -> None:
+    with broken_database():
+        response = own.get(SEARCH)
+    assert_error(response, 500, UNEXPECTED)
+    assert_tells_nothing(response.content.decode())
+
+
+def test_an_unexpected_failure_is_logged_with_its_request(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
+    with broken_database():
+        own.get(PARCELS + "N1")
+    record = next(record for record in caplog.records if record.name == "service.errors")
+    assert record.levelname == "ERROR"
+    assert record.exc_info
+
+
+@pytest.mark.parametrize("host", ["evil.example", "a b", "", "testserver:port", "[::1", "testserver@evil.example"])
+@pytest.mark.parametrize("path", [PARCELS + "N1", SEARCH, "/public/unknown"])
+def test_a_host_that_is_not_served_is_400(host: str, debug: None, path: str, own: Caller, settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    response = own.get(path, headers={"Host": host})
+    assert_error(response, 400)
+    assert "evil" not in response.content.decode()
+    assert "X-Request-Id" in response.headers
+
+
+def test_the_time_of_an_error_is_now_in_utc(nobody: Nobody) -> None:
+    at = datetime.fromisoformat(nobody.get(SEARCH).json()["timestamp"])
+    assert at.utcoffset() == timedelta(0)
+    assert abs(datetime.now(UTC) - at) < timedelta(minutes=1)

@@ -1,0 +1,150 @@
+"""Who may call what: every route with every kind of token."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from labels.models import LabelState, ShippingLabel
+from shops import tokens
+from shops.models import Shop
+from tests.conftest import PARCELS, SEARCH, Caller, assert_error, client
+from tests.support.factories import AccessTokenFactory, import_parcel
+
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
+NUMBER = "6A18523767336"
+ORDER = "#1450"
+LABELS = "/public/v1/tracking/shipments"
+LABEL = "0RCR53LVC41HNO2"
+
+# A path of each route, and what the shop that owns the parcel, another shop, and a caller without a valid token get.
+ROUTES = {
+    "parcel": (PARCELS + NUMBER, {"GET": (200, 404, 403), "HEAD": (200, 404, 403)}, (405, 405, 403)),
+    "parcel-search": (
+        SEARCH + "?orderName=%231450",
+        {"GET": (200, 200, 403), "HEAD": (200, 200, 403)},
+        (405, 405, 403),
+    ),
+    "labels": (LABELS, {"POST": (400, 400, 401)}, (405, 405, 401)),
+    "label": (LABELS + "/" + LABEL, {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
+    "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
+    "unknown-path": ("/public/v1/unknown", {}, (404, 404, 404)),
+}
+
+
+def mistyped() -> str:
+    token = tokens.new_token()
+    return token[:-1] + ("a" if token[-1] != "a" else "b")
+
+
+# Ways to send no valid token: the value of the Authorization header.
+REFUSED: dict[str, Callable[[], str | None]] = {
+    "no token": lambda: None,
+    "empty": lambda: "",
+    "no scheme": tokens.new_token,
+    "another scheme": lambda: "Basic dXNlcjpwYXNzd29yZA==",
+    "scheme alone": lambda: "Bearer",
+    "malformed": lambda: "Bearer abc",
+    "not ASCII": lambda: "Bearer é\xff",
+    "two tokens": lambda: f"Bearer {tokens.new_token()} {tokens.new_token()}",
+    "mistyped checksum": lambda: f"Bearer {mistyped()}",
+    "unknown": lambda: f"Bearer {tokens.new_token()}",
+    "expired": lambda: f"Bearer {AccessTokenFactory(is_expired=True).secret}",
+    "revoked": lambda: f"Bearer {AccessTokenFactory(is_revoked=True).secret}",
+    "inactive shop": lambda: f"Bearer {AccessTokenFactory(shop__is_active=False).secret}",
+    "another shop's digest": lambda: f"Bearer {AccessTokenFactory().digest}",
+    "the token's id": lambda: f"Bearer {AccessTokenFactory().id}",
+}
+
+
+CASES = [
+    (method, path, *methods.get(method, otherwise))
+    for path, methods, otherwise in ROUTES.values()
+    for method in METHODS
+]
+
+
+def own_what_the_paths_name(shop: Shop) -> None:
+    import_parcel(shop, trackingId=NUMBER, orderNumber=ORDER)
+    ShippingLabel.objects.create(
+        id=LABEL,
+        shop=shop,
+        state=LabelState.GENERATED,
+        order_id="1",
+        carrier_code="alpha",
+        product_code="alpha-13",
+        sender={},
+        recipient={},
+        weights_kg=["1"],
+        tracking_numbers=[NUMBER],
+        leased_until=timezone.now(),
+    )
+
+
+def routes(resolver: URLResolver) -> Iterator[str]:
+    """Name every route of the API: not the admin's, the probes', nor the pages that anyone may read."""
+    for entry in resolver.url_patterns:
+        if re.match(r"admin|docs|openapi\.|livez|readyz|$", str(entry.pattern)):
+            continue
+        if isinstance(entry, URLPattern):
+            yield entry.name or str(entry.pattern)
+        else:
+            yield from routes(entry)
+
+
+def test_every_route_is_in_the_matrix() -> None:
+    assert sorted(routes(get_resolver())) == sorted(ROUTES)
+
+
+@pytest.mark.parametrize(("method", "path", "own_status", "other_status", "refused_status"), CASES)
+def test_the_status_of_each_method_on_each_route(
+    method: str, path: str, own_status: int, other_status: int, refused_status: int, own: Caller, other: Caller
+) -> None:
+    own_what_the_paths_name(own.shop)
+    assert own.request(method, path).status_code == own_status
+    assert other.request(method, path).status_code == other_status
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.parametrize(("method", "path", "own_status", "other_status", "refused_status"), CASES)
+def test_nothing_is_answered_without_a_valid_token(
+    method: str, path: str, own_status: int, other_status: int, refused_status: int, kind: str, own: Caller
+) -> None:
+    own_what_the_paths_name(own.shop)
+    authorization = REFUSED[kind]()
+    headers = {} if authorization is None else {"Authorization": authorization}
+    response = client().generic(method, path, headers=headers)
+    assert response.status_code == refused_status
+    assert NUMBER not in response.content.decode()
+    # A challenge makes the difference between a 401 and a 403.
+    assert ("WWW-Authenticate" in response.headers) == (refused_status == 401)
+    if method != "HEAD":
+        assert_error(response, refused_status)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   ", "  Bearer "])
+def test_the_scheme_is_read_in_any_case_and_spacing(scheme: str, own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    response = client().get(PARCELS + parcel["trackingId"], headers={"Authorization": scheme + own.token})
+    assert response.status_code == 200
+
+
+def test_a_shop_with_several_tokens_is_one_shop(own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    second = Caller(own.shop, AccessTokenFactory(shop=own.shop).secret)
+    assert second.look_up(parcel["trackingId"]).json() == own.look_up(parcel["trackingId"]).json() == parcel
+
+
+def test_a_token_in_the_query_is_no_token(own: Caller) -> None:
+    parcel = import_parcel(own.shop)
+    response = client().get(PARCELS + parcel["trackingId"], query_params={"access_token": own.token})
+    assert_error(response, 403)
+
+
+def test_a_shop_named_in_the_request_changes_nothing(own: Caller, other: Caller) -> None:
+    parcel = import_parcel(other.shop)
+    named = {"shopId": "other", "shop_id": "other", "shop": "other"}
+    assert own.get(PARCELS + parcel["trackingId"], query_params=named).status_code == 404
+    assert own.search(orderName=parcel["orderNumber"], **named).json() == []

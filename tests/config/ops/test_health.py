@@ -1,0 +1,190 @@
+"""What probes are told: whether the process lives, whether it is ready, and never more than states by name."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import DatabaseError, connection
+from pytest_django.fixtures import Settings
+
+from carriers.errors import CarrierUnavailable
+from config.ops import health
+from labels import storage
+from shops.contracts.clients import client as carrier_client
+from tests.conftest import Response, client
+
+READY = {"database": "ok", "storage": "ok", "alpha": "ok", "beta": "ok"}
+
+
+@pytest.fixture(autouse=True)
+def unasked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the checks anew, for the settings of the test; the carriers' clients too."""
+    monkeypatch.setattr(health, "DEADLINE_S", 60.0)  # a busy machine's checks are waited for
+    health.checks.cache_clear()
+    carrier_client.cache_clear()
+    yield
+    health.checks.cache_clear()
+    carrier_client.cache_clear()
+
+
+def expected(**changes: str) -> dict[str, str]:
+    redis = {"redis": "ok"} if django_settings.REDIS_URL else {}
+    return READY | redis | changes
+
+
+def ask(path: str = "/readyz") -> Response:
+    response = client().get(path)
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    return response
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise DatabaseError("host db.internal password=hunter2")
+
+
+def test_a_process_that_answers_lives_whatever_else_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "databases", broken)
+    response = ask("/livez")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+
+
+def test_it_is_ready_with_a_database_that_has_this_versions_tables(transactional_db: None) -> None:
+    response = ask()
+    assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": expected()})
+
+
+def test_a_check_keeps_no_connection(transactional_db: None) -> None:
+    assert health.database_check("default")() == "ok"
+    assert connection.connection is None
+
+
+def test_without_a_database_it_is_not_ready_and_does_not_say_why(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(health, "has_pending_migrations", broken)
+    response = ask()
+    assert response.status_code == 503
+    assert response.json() == {"status": "not ready", "checks": expected(database="failing")}
+    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["DatabaseError"]
+    assert "hunter2" not in caplog.text + response.content.decode()
+
+
+def test_with_migrations_to_run_it_is_not_ready(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = [True, False]
+    monkeypatch.setattr(health, "has_pending_migrations", lambda alias: pending.pop(0))
+    monkeypatch.setattr(health, "FRESH_S", 0.0)
+    response = ask()
+    assert response.status_code == 503
+    assert response.json()["checks"]["database"] == "migrations are pending"
+    # When they have run they are not looked for again.
+    assert [ask().status_code for _ in range(3)] == [200] * 3
+
+
+def test_one_of_several_databases_is_enough_to_read_parcels(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert health.databases() == {"default": "database"}
+    names = {"default": "database", "replica": "database replica"}
+    monkeypatch.setattr(health, "databases", lambda: names)
+    response = ask()  # no connection of that name can be made
+    assert response.status_code == 200
+    assert response.json()["checks"] == expected(**{"database replica": "failing"})
+
+
+def test_a_check_that_hangs_holds_no_probe_up_and_is_not_begun_twice(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, begun = threading.Event(), []
+
+    def hang() -> str:
+        begun.append(1)
+        release.wait(60)
+        return "ok"
+
+    monkeypatch.setattr(health, "check_storage", hang)
+    monkeypatch.setattr(health, "FRESH_S", 600.0)
+    for check in health.checks().values():
+        check.start()
+    for name in expected().keys() & health.checks().keys() - {"storage"}:
+        assert health.checks()[name].start().result(60) == "ok"  # and is believed from now on
+    monkeypatch.setattr(health, "DEADLINE_S", 0.1)
+    answers = [ask().json() for _ in range(3)]
+    assert not release.is_set()
+    assert answers == [{"status": "ok", "checks": expected(storage="no answer in time")}] * 3
+    assert begun == [1]
+    release.set()
+
+
+def test_a_flood_of_probes_is_one_question(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(health, "FRESH_S", 60.0)
+
+    def ask_once(alias: str) -> bool:
+        asked.append(alias)
+        return False
+
+    monkeypatch.setattr(health, "has_pending_migrations", ask_once)
+    assert {ask().status_code for _ in range(20)} == {200}
+    assert asked == ["default"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_shown(
+    transactional_db: None, settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "labels").write_text("no folder")
+    labels = settings.STORAGES["labels"] | {"OPTIONS": {"location": str(tmp_path / "labels")}}
+    settings.STORAGES = settings.STORAGES | {"labels": labels}
+    response = ask()
+    assert (response.status_code, response.json()["checks"]) == (200, expected(storage="failing"))
+    assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["EACCES"]
+
+
+def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{held.getsockname()[1]}"
+        options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
+        labels = {"BACKEND": "labels.storage.LabelBucket", "OPTIONS": options}
+        settings.STORAGES = settings.STORAGES | {"labels": labels}
+        with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
+            storage.check()
+
+
+@pytest.mark.real_services
+def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
+    caches: dict[str, Any] = deepcopy(django_settings.CACHES)
+    caches["rate_limit"]["LOCATION"] = "redis://127.0.0.1:1/0"
+    settings.CACHES = caches
+    response = ask()
+    assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))
+
+
+def test_a_carrier_that_rests_is_shown(transactional_db: None) -> None:
+    guard = carrier_client("beta")._line._guard  # type: ignore[attr-defined]  # as its calls do
+    for _ in range(5):
+        with pytest.raises(CarrierUnavailable), guard.call():
+            raise CarrierUnavailable("beta", is_carrier_failing=True)
+    response = ask()
+    assert (response.status_code, response.json()["checks"]) == (200, expected(beta="resting after failures"))
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_probes_only_look(path: str, transactional_db: None) -> None:
+    assert client().head(path).status_code == 200
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert client().generic(method, path).status_code == 405
+
+
+def test_the_answers_show_no_address_and_no_secret(transactional_db: None) -> None:
+    text = json.dumps(ask().json())
+    for value in (django_settings.DATABASE_URL, django_settings.REDIS_URL, django_settings.SECRET_KEY):
+        assert not value or value not in text
+    assert "127.0.0.1" not in text
+    assert "http" not in text

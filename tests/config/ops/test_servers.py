@@ -1,0 +1,151 @@
+"""Two server processes on one PostgreSQL and one Redis, as in production: they count together and answer anything."""
+
+import json
+import re
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PARCELS, SEARCH, Caller
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.processes import server
+from tests.support.waiting import WAIT_TIMEOUT_S
+from tests.support.windows import id_with_a_fresh_window
+
+pytestmark = pytest.mark.real_services
+
+
+@pytest.fixture
+def ports(transactional_db: None, tmp_path: Path) -> Iterator[list[int]]:
+    """Two servers, each of one process."""
+    with ExitStack() as servers:
+        yield [servers.enter_context(server(tmp_path / f"server-{number}.log")) for number in (1, 2)]
+
+
+def fresh_shop() -> Caller:
+    shop = ShopFactory(id=id_with_a_fresh_window())
+    return Caller(shop, AccessTokenFactory(shop=shop).secret)
+
+
+def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: list[int]) -> None:
+    caller = fresh_shop()
+    number = import_parcel(caller.shop)["trackingId"]
+    barrier = threading.Barrier(40)
+    share = [300 // 40 + (thread < 300 % 40) for thread in range(40)]
+
+    def ask(thread: int) -> list[tuple[int, int, str]]:
+        clients = [HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S) for port in ports]
+        answers = []
+        barrier.wait()
+        for turn in range(share[thread]):
+            process = (thread + turn) % 2  # in turns, so that neither gets far ahead of the other
+            clients[process].request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
+            response = clients[process].getresponse()
+            response.read()
+            answers.append((process, response.status, response.headers["RateLimit"]))
+        for client in clients:
+            client.close()
+        return answers
+
+    with ThreadPoolExecutor(40) as pool:
+        answers = [answer for answers in pool.map(ask, range(40)) for answer in answers]
+    assert len(answers) == 300
+    assert Counter(status for _, status, _ in answers) == {200: 100, 429: 200}
+    assert {process for process, status, _ in answers if status == 200} == {0, 1}
+    # No two of those that passed were told the same rest.
+    rests = [int(re.findall(r"r=(\d+)", limit)[0]) for _, status, limit in answers if status == 200]
+    assert sorted(rests) == list(range(100))
+
+
+def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
+    """Send bytes as they are, and then maybe say that there are no more; return the status and the body."""
+    with socket.create_connection(("127.0.0.1", port), timeout=WAIT_TIMEOUT_S) as connection:
+        connection.sendall(request)
+        if is_all:
+            connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_path: Path) -> None:
+    caller = fresh_shop()
+    parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
+    token = caller.token.encode()
+
+    def get(target: bytes, method: bytes = b"GET") -> tuple[int, bytes]:
+        headers = b"Host: localhost\r\nAuthorization: Bearer " + token + b"\r\nConnection: close\r\n\r\n"
+        return raw(ports[0], method + b" " + target + b" HTTP/1.1\r\n" + headers)
+
+    status, body = get(PARCELS.encode() + b"a%2F%C3%A9%20b")
+    assert (status, json.loads(body)) == (200, parcel)
+    status, body = get(SEARCH.encode() + b"?email=some.one%40example.com")
+    assert (status, json.loads(body)) == (200, [parcel])
+    targets = [b"%00", b"%FF%FE", b"x" * 10_000, b"%2E%2E%2Fsearch", b"%F0%9F%93%A6", b"a%0D%0AX-Injected:%201", b"%25"]
+    for target in targets:
+        status, body = get(PARCELS.encode() + target)
+        assert status == 404, target
+        assert json.loads(body)["statusCode"] == 404
+    for query in (b"%00", b"%FF", b"orderName=%00", b"email=%ED%A0%80", b"a=1&" * 1100, b"orderName=" + b"x" * 10_000):
+        status, body = get(SEARCH.encode() + b"?" + query)
+        assert status in {200, 400}, query
+        assert status == 200 or json.loads(body)["statusCode"] == 400
+    assert get(SEARCH.encode(), b"HEAD") == (400, b"")
+    assert get(SEARCH.encode(), b"DELETE")[0] == 405
+    assert get(b"/public/unknown", b"BREW")[0] == 404
+
+    log = (tmp_path / "server-1.log").read_text()
+    lines = [json.loads(text) for text in log.splitlines() if "service.request" in text]
+    assert len(lines) == 2 + len(targets) + 6 + 3
+    assert len({text["request_id"] for text in lines}) == len(lines)
+    for hidden in (caller.token, "some.one", "xxxx", "Injected", "orderName", "é"):
+        assert hidden not in log
+
+
+def test_what_the_server_itself_refuses_is_as_the_guide_says(ports: list[int]) -> None:
+    get, host, end = b"GET " + SEARCH.encode(), b" HTTP/1.1\r\nHost: localhost\r\n", b"\r\n"
+    many = b"".join(b"X-%d: a\r\n" % number for number in range(100))
+    assert raw(ports[0], b"nonsense" + end + end) == (400, b"")
+    assert raw(ports[0], get + b"?email=" + b"x" * 2**16 + host + end) == (414, b"")
+    assert raw(ports[0], get + host + many + end) == (431, b"")
+    assert raw(ports[0], get + host + b"X: " + b"x" * 2**19 + end + end) == (431, b"")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind", "status", "message"),
+    [
+        ([b'{"orderId":"1"', b"}"], b"application/json", 400, "carrierCode: is required."),
+        ([], b"application/json", 400, "The body is empty. Send JSON."),
+        ([b"{nope"], b"application/json", 400, "not valid JSON"),
+        ([b" " * 2**19] * 3, b"application/json", 413, "1 MiB"),
+        ([b"<a/>"], b"text/xml", 415, "Content-Type: application/json"),
+    ],
+    ids=["an order", "nothing", "broken", "too large", "XML"],
+)
+def test_a_body_in_chunks_is_read_like_any_other(
+    chunks: list[bytes], kind: bytes, status: int, message: str, ports: list[int]
+) -> None:
+    token = fresh_shop().token.encode()
+    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head += b"\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
+    answer = raw(ports[0], head + body)
+    assert answer[0] == status
+    assert message in json.loads(answer[1])["message"]
+    assert "orderId" not in json.loads(answer[1])["message"]
+
+
+def test_less_of_a_body_than_was_announced_is_refused(ports: list[int]) -> None:
+    token = fresh_shop().token.encode()
+    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
+    status, body = raw(ports[0], head + b"{}", is_all=True)
+    assert status == 400
+    assert json.loads(body)["message"] == "The body is shorter than its Content-Length says."

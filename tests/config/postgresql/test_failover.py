@@ -1,0 +1,176 @@
+"""A server process whose primary or whose replica is gone, or silent: tracking keeps answering, and in time."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from shops.models import AccessToken
+from shops.tokens import new_token
+from tests.conftest import PARCELS, SEARCH, Caller, caller
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.processes import server
+from tests.support.proxies import Proxy, postgresql_target
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
+LABELS = "/public/v1/tracking/shipments/"
+# A statement's time-out on a replica, a connection's or two (2 s each), and some for a busy machine. Without bounds it
+# would be a minute and more.
+BOUND_S = 40.0
+
+
+class World(SimpleNamespace):
+    """A server, and the ways by which it reaches its databases."""
+
+    port: int
+    primary: Proxy
+    replica: Proxy
+    urls: dict[str, str]
+    log: Path
+
+    def ask(self, caller: Caller, path: str) -> tuple[int, Any, float]:
+        """Return the status, the body and the seconds that it took."""
+        client = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_TIMEOUT_S)
+        started_at = time.monotonic()
+        client.request("GET", path, headers={"Authorization": f"Bearer {caller.token}"})
+        response = client.getresponse()
+        body = json.loads(response.read())
+        client.close()
+        return response.status, body, time.monotonic() - started_at
+
+    def wait_for_primary(self, caller: Caller) -> None:
+        """Ask for what only the primary knows, until it does."""
+        until(lambda: self.ask(caller, LABELS + "NONE")[0] == 404)
+
+    def look_up(self, caller: Caller, number: str) -> tuple[int, Any, float]:
+        return self.ask(caller, PARCELS + number)
+
+
+def assert_only_the_first_waited(answers: list[tuple[int, Any, float]]) -> None:
+    durations_s = sorted(duration_s for *_, duration_s in answers)
+    assert durations_s[-1] < BOUND_S
+    assert durations_s[len(durations_s) // 2] < 1.5  # of the 2 s that a wait takes
+
+
+@contextmanager
+def databases() -> Iterator[World]:
+    """The test's database by two ways: as a primary, and as its replica."""
+    settings = connection.settings_dict
+    target = postgresql_target(settings)
+    with Proxy(target) as primary, Proxy(target) as replica:
+        ways = {"DATABASE_URL": primary, "DATABASE_REPLICA_URL": replica}
+        urls = {
+            name: f"postgresql://{settings['USER']}@127.0.0.1:{way.port}/{settings['NAME']}"
+            for name, way in ways.items()
+        }
+        yield World(primary=primary, replica=replica, urls=urls)
+
+
+@pytest.fixture(scope="module")
+def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    log = tmp_path_factory.mktemp("failover") / "server.log"
+    with databases() as world, server(log, world.urls) as world.port:
+        world.log = log
+        yield world
+
+
+@pytest.fixture
+def world(started: World) -> Iterator[World]:
+    """The server, which has forgotten the troubles of the test before."""
+    started.wait_for_primary(caller(ShopFactory()))
+    yield started
+    for way in (started.primary, started.replica):
+        way.restore()
+
+
+@pytest.fixture
+def parcel(own: Caller) -> dict[str, Any]:
+    made: dict[str, Any] = import_parcel(own.shop)
+    return made
+
+
+def second_caller(caller: Caller) -> Caller:
+    """The same shop with a token that the server has not seen."""
+    return Caller(caller.shop, AccessTokenFactory(shop=caller.shop).secret)
+
+
+def test_parcels_are_read_from_the_replica_and_tokens_from_the_primary(
+    world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    before = world.replica.accepted
+    assert world.look_up(own, parcel["trackingId"])[:2] == (200, parcel)
+    assert world.replica.accepted > before
+    assert AccessToken.objects.get(shop=own.shop).last_used_at is not None
+
+
+@pytest.mark.parametrize("way", ["refuse", "silence"])
+def test_without_the_primary_tracking_answers_tokens_never_seen_before(
+    way: str, world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    callers = [second_caller(own) for _ in range(10)]
+    getattr(world.primary, way)()
+    answers = [world.look_up(caller, parcel["trackingId"]) for caller in callers]
+    assert [answer[:2] for answer in answers] == [(200, parcel)] * 10
+    assert_only_the_first_waited(answers)
+    found = world.ask(second_caller(own), f"{SEARCH}?orderName={parcel['orderNumber'].replace('#', '%23')}")
+    assert found[:2] == (200, [parcel])
+    # What needs the primary is refused, without a wait for each, until it is back.
+    answers = [world.ask(caller, LABELS + "NONE") for caller in callers]
+    assert {answer[0] for answer in answers} == {500}
+    assert_only_the_first_waited(answers)
+    world.primary.restore()
+    world.wait_for_primary(own)
+
+
+def test_without_the_primary_a_token_is_what_the_replica_says(
+    world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    revoked, unknown = second_caller(own), Caller(own.shop, new_token())
+    AccessToken.objects.filter(id=AccessToken.objects.find(revoked.token).id).revoke()
+    world.primary.refuse()
+    assert world.look_up(second_caller(own), parcel["trackingId"])[0] == 200
+    for refused in (revoked, unknown):
+        assert world.look_up(refused, parcel["trackingId"])[0] == 403
+
+
+def test_a_look_up_does_not_wait_for_a_standby_that_commits_wait_for(
+    world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    logged = len(world.log.read_text())
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        cursor.execute("SELECT pg_reload_conf()")
+    try:
+        status, _, duration_s = world.look_up(own, parcel["trackingId"])
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            cursor.execute("SELECT pg_reload_conf()")
+    assert (status, duration_s < BOUND_S) == (200, True)
+    assert "last use not recorded" not in world.log.read_text()[logged:]
+    assert AccessToken.objects.get(shop=own.shop).last_used_at is not None
+
+
+@pytest.mark.parametrize("way", ["refuse", "silence"])
+def test_without_a_replica_parcels_are_read_from_the_primary(
+    way: str, world: World, own: Caller, parcel: dict[str, Any]
+) -> None:
+    assert world.look_up(own, parcel["trackingId"])[0] == 200
+    getattr(world.replica, way)()
+    answers = [world.look_up(own, parcel["trackingId"]) for _ in range(10)]
+    assert [answer[:2] for answer in answers] == [(200, parcel)] * 10
+    assert_only_the_first_waited(answers)
+
+
+def test_a_server_that_starts_without_the_primary_answers(own: Caller, parcel: dict[str, Any], tmp_path: Path) -> None:
+    with databases() as made, server(tmp_path / "server.log", made.urls) as port:
+        made.primary.silence()
+        assert World(port=port).look_up(own, parcel["trackingId"])[:2] == (200, parcel)

@@ -1,0 +1,196 @@
+"""Our PostgreSQL backend on real servers: which it uses, when it stops waiting, which connections it drops."""
+
+import select
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+from django.db import DatabaseError, OperationalError
+from django.db.utils import ConnectionHandler, InternalError
+from pytest_django import DjangoDbBlocker
+
+from config import databases
+from config.postgresql import base
+from config.postgresql.base import DatabaseWrapper
+from tests.support.proxies import Proxy
+from tests.support.services import data_folder, postgresql
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+pytestmark = pytest.mark.real_services
+Connect = Callable[..., DatabaseWrapper]
+BOUND_S = 20.0  # far from an unbounded wait, on a busy machine too
+
+
+class Server:
+    """A PostgreSQL of its own behind a proxy."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.proxy = Proxy(parse_qs(urlsplit(url).query)["host"][0] + "/.s.PGSQL.5432")
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.proxy.port}"
+
+    def set_read_only(self, *, is_on: bool) -> None:
+        """Make it look like a standby, or a primary again, to those that are connected too."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {is_on}")
+            connection.execute("SELECT pg_reload_conf()")
+        until(lambda: self.is_read_only is is_on)
+
+    @property
+    def is_read_only(self) -> bool:
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute("SHOW default_transaction_read_only").fetchone()
+        return row == ("on",)
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[list[Server]]:
+    with ExitStack() as stack:
+        folder = stack.enter_context(data_folder())
+        made = []
+        for name in ("one", "two"):
+            server = Server(stack.enter_context(postgresql(folder / name)))
+            stack.enter_context(server.proxy)
+            made.append(server)
+        yield made
+
+
+@pytest.fixture
+def connect(servers: list[Server], django_db_blocker: DjangoDbBlocker) -> Iterator[Connect]:
+    """Make connections, each its own as each thread's is, with the process's memory of hosts fresh."""
+    made: list[DatabaseWrapper] = []
+
+    def make(*hosts: Server, query: str = "", is_serving: bool = False) -> DatabaseWrapper:
+        netloc = ",".join(server.host for server in hosts)
+        handler = ConnectionHandler({"default": databases.primary(f"postgresql://postgres@{netloc}/postgres?{query}")})
+        wrapper = handler["default"]
+        assert isinstance(wrapper, DatabaseWrapper)
+        wrapper.is_serving = is_serving
+        made.append(wrapper)
+        return wrapper
+
+    with django_db_blocker.unblock():
+        yield make
+        for wrapper in made:
+            wrapper.close()
+    for server in servers:
+        server.proxy.restore()
+        if server.is_read_only:
+            server.set_read_only(is_on=False)
+
+
+def value(connection: DatabaseWrapper, sql: str) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone()[0]
+
+
+def end_request(connection: DatabaseWrapper) -> None:
+    connection.close_if_unusable_or_obsolete()
+
+
+def port_of(connection: DatabaseWrapper) -> int:
+    connection.ensure_connection()
+    assert connection.connection
+    return connection.connection.info.port
+
+
+def test_the_one_of_several_hosts_that_can_be_written_to_is_used(servers: list[Server], connect: Connect) -> None:
+    for primary, standby in (servers, servers[::-1]):
+        standby.set_read_only(is_on=True)
+        assert port_of(connect(*servers)) == primary.proxy.port
+        standby.set_read_only(is_on=False)
+
+
+def test_a_host_that_is_gone_is_passed_over(servers: list[Server], connect: Connect) -> None:
+    servers[0].proxy.refuse()
+    assert port_of(connect(*servers)) == servers[1].proxy.port
+
+
+def test_a_silent_host_is_passed_over_in_time(servers: list[Server], connect: Connect) -> None:
+    servers[0].proxy.silence()
+    started_at = time.monotonic()
+    assert port_of(connect(*servers)) == servers[1].proxy.port
+    assert time.monotonic() - started_at < BOUND_S
+    asked = servers[0].proxy.accepted
+    assert port_of(connect(*servers)) == servers[1].proxy.port
+    assert servers[0].proxy.accepted == asked  # it is known by now
+
+
+def test_a_connection_whose_server_became_a_standby_is_dropped(servers: list[Server], connect: Connect) -> None:
+    servers[1].set_read_only(is_on=True)
+    connection = connect(*servers)
+    assert port_of(connection) == servers[0].proxy.port
+    servers[0].set_read_only(is_on=True)
+    servers[1].set_read_only(is_on=False)
+    with pytest.raises(InternalError, match="read-only"), connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE lost (id int)")
+    end_request(connection)
+    assert port_of(connection) == servers[1].proxy.port
+
+
+def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0])
+    process = value(connection, "SELECT pg_backend_pid()")
+    with psycopg.connect(servers[0].url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
+    assert connection.connection is not None
+    assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[0]  # the farewell has come
+    end_request(connection)
+    assert value(connection, "SELECT pg_backend_pid()") != process
+
+
+def test_a_servers_statement_is_ended_by_the_database(
+    servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "GRACE_S", WAIT_TIMEOUT_S)  # the database may be late
+    connection = connect(servers[0], query="timeout=1", is_serving=True)
+    with pytest.raises(OperationalError, match="statement timeout"):
+        value(connection, "SELECT pg_sleep(5)")
+    assert value(connection, "SELECT 1") == 1  # the connection is as good as before
+    assert value(connection, "SHOW idle_in_transaction_session_timeout") == "2s"
+
+
+def test_a_commands_statement_takes_as_long_as_it_takes(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0], query="timeout=1")
+    assert value(connection, "SHOW statement_timeout") == "0"
+    assert value(connection, "SELECT 1 FROM pg_sleep(1.6)") == 1
+
+
+def test_a_silent_database_is_not_waited_for_and_all_its_connections_are_dropped(
+    servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "PROBE_S", WAIT_TIMEOUT_S)
+    first, second = (connect(servers[0], query="timeout=2", is_serving=True) for _ in range(2))
+    assert value(first, "SELECT 1") == value(second, "SELECT 1") == 1
+    servers[0].proxy.silence()
+    started_at = time.monotonic()
+    with pytest.raises(OperationalError, match="did not answer"):
+        value(first, "SELECT 1")
+    assert 2 < time.monotonic() - started_at < BOUND_S
+    for connection in (first, second):
+        end_request(connection)
+        assert not connection.is_usable()
+    servers[0].proxy.restore()
+    assert value(second, "SELECT 1") == 1
+
+
+def test_less_patience_can_be_asked_for(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0], is_serving=True)
+    with pytest.raises(OperationalError, match="did not answer"), connection.within(0.3):
+        value(connection, "SELECT pg_sleep(5)")
+
+
+def test_a_server_without_an_answer_fails_the_commit(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0], query="timeout=2", is_serving=True)
+    connection.set_autocommit(False)
+    value(connection, "SELECT 1")
+    servers[0].proxy.silence()
+    with pytest.raises(DatabaseError, match="did not answer"):
+        connection.commit()

@@ -1,0 +1,165 @@
+"""The counter's way to Redis: few questions, one deadline over all of them, and no trust in what answers."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from pytest_django.fixtures import Settings
+
+from config.redis.counting import CountingRedisCache
+from config.redis.deadlines import BoundedSocket, Deadline
+from config.redis.sentinel import Pool
+from tests.conftest import SEARCH, Caller, Clock
+
+WAIT_TIMEOUT_S = 30.0
+
+
+class Store:
+    """A server that answers each command as it is told to, and keeps the commands' names."""
+
+    def __init__(self, answer: Callable[[str], bytes]) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            while command := connection.recv(65_536):
+                name = command.split(b"\r\n")[2].decode()
+                self.asked.append(name)
+                connection.sendall(self.answer(name))
+
+    def cache(self, url: str = "redis://{}/0") -> CountingRedisCache:
+        options = django_settings.REDIS_OPTIONS | {"socket_timeout": WAIT_TIMEOUT_S}
+        return CountingRedisCache([url.format(self.address)], {"OPTIONS": options})
+
+
+Stores = Callable[[Callable[[str], bytes]], Store]
+
+
+@pytest.fixture
+def store() -> Iterator[Stores]:
+    made: list[Store] = []
+
+    def make(answer: Callable[[str], bytes]) -> Store:
+        made.append(Store(answer))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.listener.close()
+
+
+def counting(name: str) -> bytes:
+    return b":1\r\n" if name.startswith("EVAL") else b"+OK\r\n"
+
+
+def test_a_new_connection_asks_for_nothing_but_what_counting_needs(store: Stores) -> None:
+    counter = store(counting)
+    cache = counter.cache("redis://user:password@{}/3")
+    assert [cache.count("key", 60), cache.count("key", 60)] == [1, 1]
+    assert counter.asked == ["AUTH", "SELECT", "EVALSHA", "EVALSHA"]
+
+
+@pytest.mark.parametrize(
+    ("url", "refusal", "asked"),
+    [
+        ("redis://user:password@{}/3", b"-NOSCRIPT No matching script.\r\n", ["AUTH", "SELECT", "EVALSHA"]),
+        # The second attempt has what the first one left.
+        ("redis://{}/3", b"-LOADING Redis is loading the dataset in memory\r\n", ["SELECT", "EVALSHA", "SELECT"]),
+    ],
+)
+def test_one_deadline_holds_over_all_that_counting_asks(
+    url: str, refusal: bytes, asked: list[str], store: Stores, clock: Clock
+) -> None:
+    def answer(name: str) -> bytes:
+        clock.tick(WAIT_TIMEOUT_S * 0.4)
+        return refusal if name == "EVALSHA" else counting(name)
+
+    counter = store(answer)
+    with pytest.raises((redis.TimeoutError, TimeoutError)):
+        counter.cache(url).count("key", 60)
+    assert counter.asked == asked
+
+
+def test_the_next_count_has_a_deadline_of_its_own(store: Stores, clock: Clock) -> None:
+    counter = store(counting)
+    cache = counter.cache()
+    for _ in range(3):
+        assert cache.count("key", 60) == 1
+        clock.tick(WAIT_TIMEOUT_S * 2)
+
+
+def test_each_byte_of_an_answer_is_waited_for_as_long_as_is_left(clock: Clock) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        bounded = BoundedSocket(ours, Deadline(WAIT_TIMEOUT_S))
+        for _ in range(2):
+            theirs.send(b":")
+            assert bounded.recv_into(bytearray(9)) == 1
+            clock.tick(WAIT_TIMEOUT_S * 0.4)
+            assert ours.gettimeout() is not None
+        clock.tick(WAIT_TIMEOUT_S * 0.4)
+        theirs.send(b"1")
+        with pytest.raises(TimeoutError):
+            bounded.recv_into(bytearray(9))
+        with pytest.raises(TimeoutError):
+            bounded.sendall(b"more")
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://localhost", "rediss://localhost", "unix:///none", "redis+sentinel://localhost/main"]
+)
+def test_connecting_by_any_way_is_waited_for_as_long_as_is_left(url: str, clock: Clock) -> None:
+    deadline = Deadline(WAIT_TIMEOUT_S)
+    connection: Any = Pool.from_url(url, deadline=deadline, socket_timeout=WAIT_TIMEOUT_S).make_connection()
+    clock.tick(WAIT_TIMEOUT_S - 1)
+    assert connection.socket_connect_timeout == pytest.approx(1)
+    assert connection.socket_timeout == pytest.approx(1)
+
+
+NONSENSE = {
+    "yes to everything": b"+OK\r\n",
+    "an array": b"*1\r\n:1\r\n",
+    "nothing": b"$-1\r\n",
+    "too large a number": b":99999999999999999999\r\n",
+    "another protocol": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "no text": b"-\xff\xfe\r\n",
+}
+
+
+@pytest.mark.parametrize("url", ["redis://{}/0", "redis://user:password@{}/3", "redis+sentinel://{}/main/0"])
+@pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
+def test_a_store_that_answers_nonsense_counts_as_down(
+    nonsense: bytes, url: str, store: Stores, own: Caller, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    counter = store(lambda name: nonsense)
+    settings.CACHES = django_settings.CACHES | {
+        "rate_limit": {
+            "BACKEND": "config.redis.counting.CountingRedisCache",
+            "LOCATION": [url.format(counter.address)],
+            "OPTIONS": django_settings.REDIS_OPTIONS | {"socket_timeout": WAIT_TIMEOUT_S},
+        }
+    }
+    response = own.get(f"{SEARCH}?orderName=1")
+    assert (response.status_code, response["RateLimit"]) == (200, '"shop";r=100;t=60')
+    assert [record.levelname for record in caplog.records if record.name == "shops.throttling"] == ["WARNING"]
+
+
+def test_a_connection_that_brought_nonsense_is_not_used_again(store: Stores) -> None:
+    cache = store(lambda name: b"+OK\r\n").cache()
+    with pytest.raises(redis.RedisError):
+        cache.count("key", 60)
+    assert cache.connection._sock is None

@@ -1,0 +1,51 @@
+"""What was paid for is written again and again, on a new connection each time, until the database is back."""
+
+import pytest
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from labels import db_retry
+from labels.db_retry import with_db_retry
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Make no pause, and note each time that the connection is given up."""
+    noted: list[bool] = []
+    monkeypatch.setattr(db_retry, "PAUSE_S", 0)
+    monkeypatch.setattr("labels.db_retry.connection.close", lambda: noted.append(True))
+    return noted
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_write_that_fails_is_made_again_on_a_new_connection(error: type[Exception], closed: list[bool]) -> None:
+    failures = [error("the database restarts")] * 3
+
+    def write() -> str:
+        if failures:
+            raise failures.pop()
+        return "written"
+
+    assert with_db_retry(write) == "written"
+    assert len(closed) == 3
+
+
+def test_a_database_that_stays_away_is_an_error_in_the_end(closed: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
+
+    def write() -> None:
+        raise DatabaseError("gone")
+
+    with pytest.raises(DatabaseError):
+        with_db_retry(write)
+
+
+def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
+    calls: list[bool] = []
+
+    def write() -> None:
+        calls.append(True)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        with_db_retry(write)
+    assert (len(calls), closed) == (1, [])

@@ -1,0 +1,148 @@
+"""The labels' table and the storage are compared: what is in the one and not in the other is told, and nothing else."""
+
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import storage, storage_audit
+from labels.ids import id_prefix, new_label_id
+from labels.models import LabelState, ShippingLabel
+from tests.conftest import Caller
+from tests.labels.buckets import Bucket, keep_in
+from tests.labels.conftest import PDF, Sandbox, bought_label
+from tests.labels.orders import order, post
+from tests.support.processes import run_command
+
+THIS_MONTH = f"{timezone.now():%Y-%m}"
+
+
+def check(*arguments: str) -> tuple[list[str], str]:
+    """Run the command; return its lines, and what it complains of in the end."""
+    out = StringIO()
+    try:
+        call_command("check_labels", *arguments, stdout=out)
+    except CommandError as error:
+        return out.getvalue().splitlines(), str(error)
+    return out.getvalue().splitlines(), ""
+
+
+def made_in(month: str, caller: Caller, **fields: Any) -> ShippingLabel:
+    """A label bought in another month."""
+    moment = datetime.strptime(f"{month}-15", "%Y-%m-%d").replace(tzinfo=UTC)
+    label_id = id_prefix(int(moment.timestamp() * 1000)) + new_label_id()[8:]
+    return bought_label(caller.shop, id=label_id, created_at=moment, **fields)
+
+
+def test_where_all_is_well_nothing_is_told(kept: str, buyer: Caller, sandbox: Sandbox) -> None:
+    assert check() == ([], "")
+    post(buyer, order())
+    made_in("2026-03", buyer)
+    bought_label(buyer.shop, pdf_removed_at=timezone.now())
+    for state in set(LabelState) - {LabelState.GENERATED}:
+        bought_label(buyer.shop, state=state)
+    assert check() == ([], "")
+
+
+def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
+    well = bought_label(own.shop)
+    lost, unknown, late, restored = (bought_label(own.shop) for _ in range(4))
+    storage.remove(lost)
+    change(unknown, pdf_removed_at=timezone.now())
+    change(late, state=LabelState.UNKNOWN)
+    ShippingLabel.objects.filter(id=restored.id).delete()
+    elsewhere = well.pdf_key.replace(well.pdf_secret, "another")
+    storage.pdfs().save(elsewhere, ContentFile(PDF))
+    lines, complaint = check()
+    assert lines[0] == f"no PDF: {lost.id} of shop own, label_generated"
+    assert sorted(lines[1:]) == sorted(
+        [
+            f"not removed: {unknown.pdf_key}",
+            f"not finished: {late.id} of shop own, unknown",
+            f"no row: {restored.pdf_key}",
+            f"no row: {elsewhere}",
+        ]
+    )
+    assert complaint == "1 no PDF, 2 no row, 1 not finished, 1 not removed"
+
+
+def change(label: ShippingLabel, **fields: Any) -> None:
+    ShippingLabel.objects.filter(id=label.id).update(**fields)
+
+
+def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -> None:
+    rows = [made_in(month, own) for month in ("2025-01", "2025-12", "2026-01", "2026-03")]
+    for label in rows[::2]:
+        storage.remove(label)
+    ShippingLabel.objects.filter(id__in=[rows[1].id, rows[3].id]).delete()
+    every = [
+        f"no PDF: {rows[0].id} of shop own, label_generated",
+        f"no PDF: {rows[2].id} of shop own, label_generated",
+        f"no row: {rows[1].pdf_key}",
+        f"no row: {rows[3].pdf_key}",
+    ]
+    assert sorted(check()[0]) == every
+    assert sorted(check("--since", "2026-01")[0]) == [every[1], every[3]]
+    assert check("--since", "2026-04") == ([], "")
+
+
+def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_audit, "BATCH_SIZE", 2)
+    labels = [bought_label(own.shop) for _ in range(5)]
+    storage.remove(labels[4])
+    with CaptureQueriesContext(connection) as captured:
+        lines, _ = check()
+    assert lines == [f"no PDF: {labels[4].id} of shop own, label_generated"]
+    assert len(captured) == 3 + 1 + 1  # the batches, the look that finds no more, and the second look at the one
+    for large in ('"pdf"', '"recipient"', '"sender"'):
+        assert large not in str(captured.captured_queries)
+
+
+def test_what_is_bought_or_removed_meanwhile_is_no_difference(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The storage is listed before the first label is bought and before another one is removed."""
+    gone = bought_label(own.shop)
+    listed = storage.names(f"{gone.created_at:%Y/%m}")
+    monkeypatch.setattr(storage, "names", lambda month: set(listed))
+    bought_label(own.shop)
+    storage.remove(gone)
+    change(gone, pdf_removed_at=timezone.now())
+    assert check() == ([], "")
+
+
+def test_an_interrupted_attempt_to_store_is_told(own: Caller, folder: Path) -> None:
+    label = bought_label(own.shop)
+    left = Path(label.pdf_key).parent / "tmp12345678"
+    (folder / left).write_bytes(PDF)
+    assert check() == ([f"no row: {left}"], "1 no row")
+
+
+@pytest.mark.parametrize("since", ["x", "2026", "2026-13", "2026-11-01", "11-2026"])
+def test_a_bad_month_is_one_line(since: str, db: None) -> None:
+    assert check("--since", since) == ([], "--since: needs a month, such as 2026-11")
+
+
+@pytest.mark.parametrize("since", ["0001-01", "1969-12", "2024-12"])
+def test_a_month_before_all_labels_is_one_line(since: str, db: None) -> None:
+    assert check("--since", since) == ([], "--since: there are no labels from before 2025-01")
+
+
+def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    assert check() == ([], "the storage can't be reached (EndpointConnectionError)")
+
+
+def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
+    assert run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder)) == (0, "", "")
+    label = bought_label(own.shop)
+    storage.remove(label)
+    code, out, err = run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder))
+    assert (code, out) == (1, f"no PDF: {label.id} of shop own, label_generated\n")
+    assert err == "CommandError: 1 no PDF\n"

@@ -1,0 +1,61 @@
+"""Parcels' labels that cannot be joined into one PDF are kept for the staff: they were paid for."""
+
+import io
+from zipfile import ZipFile
+
+import pytest
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from labels.models import ShippingLabel
+from shops.contracts import clients
+from tests.carriers.servers import LABEL, MULTIPART, always, http, serving
+from tests.conftest import Caller, logged_in
+from tests.labels.conftest import assert_coded, row
+from tests.labels.orders import PRODUCT, order, post, weighing
+
+NUMBERS = ["6A00000000001", "6A00000000002"]
+PDFS = [b"%PDF-1.4 one", b"%PDF-1.4 two"]
+
+
+def answer(number: str, pdf: bytes) -> bytes:
+    body = LABEL["beta"].partition(b"\r\n\r\n")[2].replace(b"6A12345678901", number.encode())
+    label = body[body.index(b"%PDF-") :].removesuffix(b"\r\n--uuid:0f4a--")
+    return http(body.replace(label, pdf), content_type=MULTIPART)
+
+
+@pytest.fixture
+def unmerged_pdfs(buyer: Caller, settings: Settings) -> ShippingLabel:
+    """A label of two parcels whose PDFs nothing can read."""
+    with serving(always(*map(answer, NUMBERS, PDFS))) as server:
+        settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
+        clients.client.cache_clear()
+        response = post(buyer, order(PRODUCT["beta"], parcels=weighing(1, 2)), key="k")
+    assert "cannot be joined" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
+    return row()
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    return logged_in("view_shippinglabel", "change_shippinglabel")
+
+
+def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
+    assert (unmerged_pdfs.state, unmerged_pdfs.tracking_numbers) == ("unknown", NUMBERS)
+    page = f"/admin/labels/shippinglabel/{unmerged_pdfs.id}"
+    assert f'href="{page}/pdf/"' in staff.get(f"{page}/change/").content.decode()
+    response = staff.get(f"{page}/pdf/")
+    assert response["Content-Type"] == "application/zip"
+    assert response["Content-Disposition"] == f'attachment; filename="label-{unmerged_pdfs.id}.zip"'
+    assert (response["Cache-Control"], response["X-Content-Type-Options"]) == ("private, no-store", "nosniff")
+    with ZipFile(io.BytesIO(response.content)) as archive:
+        names = [f"{rank:02}-{number}.pdf" for rank, number in enumerate(NUMBERS, 1)]
+        assert archive.namelist() == names
+        assert [archive.read(name) for name in names] == PDFS
+
+
+def test_what_is_decided_keeps_them_no_longer(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
+    page = f"/admin/labels/shippinglabel/{unmerged_pdfs.id}"
+    assert staff.post(f"{page}/not-made/").status_code == 302
+    assert (row().state, row().pdf) == ("failed", None)
+    assert staff.get(f"{page}/pdf/").status_code == 404

@@ -1,0 +1,132 @@
+"""Processes of the service's own, commands and servers, on the database of the test that starts them."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.db import connection
+
+from tests.support.services import ENVIRONMENT
+
+ROOT = Path(__file__).parent.parent.parent
+counter = count(os.getpid())  # a process of the same worker's, as a drill is, begins elsewhere
+START_TIMEOUT_S = 60
+# Below those that the system itself hands out, so that no other socket is given one meanwhile; a thousand for a worker.
+FIRST_PORT, PORTS = 10_000, 1_000
+
+
+def environment() -> dict[str, str]:
+    """What a process needs to see what the test sees, once it is committed (``transactional_db``)."""
+    name = str(connection.settings_dict["NAME"])
+    is_sqlite = connection.vendor == "sqlite"
+    url = f"sqlite:///{name}" if is_sqlite else urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+    redis_url = {"REDIS_URL": os.environ["REDIS_URL"]} if "REDIS_URL" in os.environ else {}
+    return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
+
+
+def start_command(*arguments: str | bytes | Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """Start a command, with these settings changed."""
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment() | settings,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
+    """Run a command as an operator does; return its exit code, standard output and standard error.
+
+    What every start on SQLite warns of is left out of the latter.
+    """
+    with start_command(*arguments, **settings) as process:
+        out, err = process.communicate(stdin)
+    lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
+    return process.returncode, out.decode(), "".join(lines)
+
+
+def run_module(name: str, *arguments: str) -> str:
+    """Run a program that sets up its own services, for 15 minutes at most; return what it printed."""
+    command = [sys.executable, "-m", name, *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            output, _ = process.communicate(timeout=900)
+        finally:
+            process.terminate()
+    assert process.returncode == 0, output
+    return output
+
+
+def free_port() -> int:
+    """Give a port that nothing listens on, and that no other test will take before its server does."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = FIRST_PORT + worker % 20 * PORTS
+    while True:
+        port = first + next(counter) % PORTS
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+@dataclass(frozen=True)
+class Server:
+    """The service as it is run in production; its log is all it has written, to either stream."""
+
+    port: int
+    metrics_port: int
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+
+@contextmanager
+def served(
+    log: Path,
+    settings: dict[str, str] | None = None,
+    *,
+    workers: int = 1,
+    threads: int | None = None,
+    with_metrics: bool = False,
+) -> Iterator[Server]:
+    """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""
+    port, metrics_port = free_port(), free_port() if with_metrics else 0
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command += ["--workers", str(workers), *(["--threads", str(threads)] if threads else [])]
+    own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.support.patient_settings"}
+    variables = environment() | own | (settings or {})
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output) as process,
+    ):
+        try:
+            wait_for_port(port, process)
+            yield Server(port, metrics_port, process, log)
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def server(log: Path, settings: dict[str, str] | None = None) -> Iterator[int]:
+    """Serve the application in a process of its own, with its log in a file; yield the port."""
+    with served(log, settings) as running:
+        yield running.port
+
+
+def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError(f"the server did not start within {START_TIMEOUT_S} s")

@@ -1,0 +1,17 @@
+"""Waiting for what comes in its own time, as long as a busy machine may need for it."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+WAIT_TIMEOUT_S = 60.0
+T = TypeVar("T")
+
+
+def until(is_so: Callable[[], T]) -> T:
+    """Ask again and again until the answer is true; return it."""
+    deadline = time.monotonic() + WAIT_TIMEOUT_S
+    while not (answer := is_so()):
+        assert time.monotonic() < deadline, f"it did not come to that within {WAIT_TIMEOUT_S:g} s"
+        time.sleep(0.01)
+    return answer
