@@ -11,16 +11,17 @@ from config.docs import views as docs
 from config.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
+from shops.paths import API_ROOT, FILES, TRACKING
 
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
 handler500 = "config.api.errors.server_error"
 urlpatterns = [
-    path("public/v1/tracking/", include("parcels.urls")),
-    path("public/v1/tracking/", include("labels.urls")),
-    re_path(r"^public/", unknown_path, name="unknown-path"),
+    path(f"{TRACKING[1:]}/", include("parcels.urls")),
+    path(f"{TRACKING[1:]}/", include("labels.urls")),
+    re_path(rf"^{API_ROOT[1:]}", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
-    re_path(r"^files/(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
+    re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
     path("", csrf_exempt(require_safe(RedirectView.as_view(pattern_name="guide"))), name="root"),
     path("docs", docs.show_guide, name="guide"),
     path("docs/reference", docs.show_reference, name="reference"),

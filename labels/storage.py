@@ -19,9 +19,9 @@ from django.core.files.storage import FileSystemStorage, Storage, storages
 from storages.backends.s3 import S3Storage
 
 from labels.models import ShippingLabel
+from shops.paths import FILES
 
 URL_LIFETIME_S = 900
-FILES_PATH = "/files/"
 ROOT = "labels"  # what every PDF's name starts with
 CACHE_CONTROL = "private, no-store"
 signer = signing.TimestampSigner(salt="labels.storage")
@@ -117,7 +117,7 @@ class LabelFolder(FileSystemStorage):
 
     def url(self, name: str | None, parameters: Any = None) -> str:
         """The path of a signed URL: the signature covers the file's name and the time of signing."""
-        return FILES_PATH + quote(signer.sign(name or ""))
+        return FILES + quote(signer.sign(name or ""))
 
 
 def make_private_folders(folder: Path) -> None:
@@ -213,7 +213,7 @@ def signed_url(label: ShippingLabel, *, base_url: str) -> str:
         url = pdfs().url(label.pdf_key)
     except FAILURES as error:
         raise StorageError(reason(error)) from error
-    return (settings.PUBLIC_BASE_URL or base_url).rstrip("/") + url if url.startswith(FILES_PATH) else url
+    return (settings.PUBLIC_BASE_URL or base_url).rstrip("/") + url if url.startswith(FILES) else url
 
 
 def name_in_link(signed_name: str) -> str:

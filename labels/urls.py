@@ -1,4 +1,4 @@
-"""The paths of the label endpoints, under ``/public/v1/tracking/``."""
+"""The paths of the label endpoints."""
 
 from django.urls import path, re_path
 

@@ -1,4 +1,4 @@
-"""The paths of the parcel endpoints, under ``/public/v1/tracking/``."""
+"""The paths of the parcel endpoints."""
 
 from django.urls import path, re_path
 

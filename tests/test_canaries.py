@@ -27,10 +27,10 @@ from django.test import Client
 
 from carriers.sandbox.server import SandboxServer
 from shops.models import Shop
-from tests.conftest import PARCELS, SEARCH
 from tests.labels.conftest import contract
-from tests.labels.orders import PRODUCT, SHIPMENTS, order
+from tests.labels.orders import PRODUCT, order
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 

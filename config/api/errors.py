@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from shops.paths import PREFIXES
 from shops.serializer_fields import describe_faults
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("service.errors")
 
-API_PREFIXES = ("/public/", "/files/")
 UNKNOWN_PATH = (
     "There is nothing at this path. Paths are case-sensitive and have no slash at the end; see /openapi.json."
 )
@@ -90,7 +90,7 @@ def log_unhandled(sender: Any, **kwargs: Any) -> None:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer for a failure outside every view: the error shape for the API, Django's page for pages."""
-    if request.path_info.startswith(API_PREFIXES):
+    if request.path_info.startswith(PREFIXES):
         return error_response(HTTPStatus.INTERNAL_SERVER_ERROR, UNEXPECTED)
     return defaults.server_error(request)
 

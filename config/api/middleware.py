@@ -19,15 +19,16 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies
-from config.api.errors import API_PREFIXES, error_response, plain_response
+from config.api.errors import error_response, plain_response
 from config.ops import logs, metrics
+from shops.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 HOST_UNKNOWN = "The Host header names no host served here. Call the service by the name you were given."
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 ADMIN = "/admin/"
-NO_PAGES = (*API_PREFIXES, *settings.HEALTH_PATHS)
+NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
 
 
 class RequestMiddleware:
@@ -40,7 +41,7 @@ class RequestMiddleware:
         started_at = time.perf_counter()
         request_id = f"{random.getrandbits(128):032x}"
         logs.request_id.set(request_id)
-        is_api = request.path_info.startswith(API_PREFIXES)
+        is_api = request.path_info.startswith(PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request.META):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import django
 from django.core.management import call_command
 
+from tests.support.paths import TRACKING
 from tests.support.processes import free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_server
 
@@ -99,7 +100,7 @@ def workload(parcels: int, token: str) -> dict[str, list[bytes]]:
     from tests.benchmarks.load import PARCELS_A_CUSTOMER, numbers
 
     rng = random.Random(1)
-    base = "/public/v1/tracking"
+    base = TRACKING
     any_number = (rng.choice(numbers(rng.randrange(parcels))) for _ in range(LOOK_UPS))
     any_customer = (rng.randrange(parcels // PARCELS_A_CUSTOMER) for _ in range(SEARCHES))
     return {

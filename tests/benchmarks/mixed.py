@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from tests.benchmarks.drive import cpu_s, descendants
-from tests.drills.environment import SHIPMENTS, SHOP, Process, Stage, new_key, order, stage
+from tests.drills.environment import SHOP, Process, Stage, new_key, order, stage
+from tests.support.paths import SHIPMENTS, TRACKING
 
 LIMIT_MS = 50.0
 SHARES = {"look-up": 0.95, "search": 0.04, "label": 0.01}
@@ -33,7 +34,6 @@ DRIVERS, CONNECTIONS = 2, 48  # processes, and connections of each
 DURATION_S = 20.0
 WARM_RATE = 200
 RATES = "200,400,600,800,1000,1200,1400,1600,1800,2000,2400"
-TRACKING = "/public/v1/tracking"
 
 
 class Request(NamedTuple):

@@ -14,9 +14,9 @@ import pytest
 from carriers.sandbox.server import SandboxServer
 from config.openapi.views import FILE
 from shops.models import Shop
-from tests.conftest import Caller, caller
 from tests.labels.conftest import contract
 from tests.labels.orders import ACCOUNT, PRODUCT, order
+from tests.support.api import Caller, caller
 from tests.support.factories import Json, import_parcel
 from tests.support.processes import ROOT, server
 from tests.support.windows import id_with_a_fresh_window

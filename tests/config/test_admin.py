@@ -15,8 +15,8 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.conftest import client, logged_in
 from tests.labels.conftest import bought_label, contract
+from tests.support.api import client, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,11 @@ from pytest_django.fixtures import Settings
 from config.api import bodies
 from config.api.error_catalogue import PLAIN_ERRORS
 from labels import storage
+from shops.paths import FILES
 from tests.config.api.test_bodies import all_held
-from tests.conftest import PARCELS, SEARCH, Caller, Nobody, Response, assert_error
-from tests.labels.orders import SHIPMENTS, order, post
+from tests.labels.orders import order, post
+from tests.support.api import Caller, Nobody, Response, assert_error
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 MIB = 2**20
 
@@ -48,7 +50,7 @@ def a_broken_database(world: World) -> Response:
 
 
 def a_link_to_nothing(world: World) -> Response:
-    return world.nobody.get(storage.FILES_PATH + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
+    return world.nobody.get(FILES + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
 
 
 def as_many_bodies_as_there_are_places_for(world: World) -> Response:
@@ -72,11 +74,11 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("token_missing", 403, lambda world: world.nobody.get(SEARCH)),
     ("token_invalid", 401, with_a_token("pts_1", f"{SHIPMENTS}/1")),
     ("token_invalid", 403, with_a_token("pts_1", SEARCH)),
-    ("link_invalid", 403, lambda world: world.nobody.get(storage.FILES_PATH + "labels/altered.pdf")),
+    ("link_invalid", 403, lambda world: world.nobody.get(FILES + "labels/altered.pdf")),
     ("parcel_not_found", 404, lambda world: world.own.get(PARCELS + "XU000000020FR")),
     ("label_not_found", 404, lambda world: world.own.get(f"{SHIPMENTS}/0RCRUGWGBZDJINQ")),
     ("pdf_not_found", 404, a_link_to_nothing),
-    ("path_unknown", 404, lambda world: world.own.get("/public/v1/tracking/search/")),
+    ("path_unknown", 404, lambda world: world.own.get(f"{SEARCH}/")),
     ("method_not_allowed", 405, lambda world: world.own.request("DELETE", SEARCH)),
     ("body_too_large", 413, lambda world: post(world.own, b" " * (MIB + 1))),
     ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),

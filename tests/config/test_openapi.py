@@ -17,7 +17,7 @@ from config.api.error_catalogue import CODES, PLAIN_ERRORS
 from config.openapi.document import as_yaml, generate
 from config.openapi.failures import FAILURES
 from config.openapi.views import FILE
-from tests.conftest import Nobody
+from tests.support.api import Nobody
 
 Json = dict[str, Any]
 # What is no part of the API: pages for people, and for machines that operate the service.

@@ -2,17 +2,18 @@
 
 import pytest
 
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import run_module
 
 # What is met even in the short form: each success, and what only a running service can refuse.
 MET = [
-    "GET /public/v1/tracking/parcels/{trackingNumber} 200",
-    "GET /public/v1/tracking/parcels/{trackingNumber} 404",
-    "GET /public/v1/tracking/search 200",
-    "GET /public/v1/tracking/search 400",
-    "POST /public/v1/tracking/shipments 201",
-    "POST /public/v1/tracking/shipments 400",
-    "GET /public/v1/tracking/shipments/{labelId} 200",
+    f"GET {PARCELS}{{trackingNumber}} 200",
+    f"GET {PARCELS}{{trackingNumber}} 404",
+    f"GET {SEARCH} 200",
+    f"GET {SEARCH} 400",
+    f"POST {SHIPMENTS} 201",
+    f"POST {SHIPMENTS} 400",
+    f"GET {SHIPMENTS}/{{labelId}} 200",
     "GET /files/{signedName} 200",
 ]
 

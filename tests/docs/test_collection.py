@@ -12,6 +12,7 @@ from django.core.management import CommandError
 from config.docs.collection import SOURCE, collection
 from config.management.commands.demo import write_collection
 from tests.docs.conftest import Demo
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 TIMEOUT_S = 60
 VARIABLE = re.compile(r"\{\{(\w+)\}\}")
@@ -59,10 +60,10 @@ def send(request: Request, variables: dict[str, str]) -> requests.Response:
 def test_every_request_is_answered_with_the_status_in_its_title(demo: Demo) -> None:
     variables, sent = parse(demo.collection.read_text(encoding="utf-8"))
     assert {(request.method, request.url.partition("?")[0]) for request in sent} >= {
-        ("GET", "{{url}}/public/v1/tracking/parcels/XU000000020FR"),
-        ("GET", "{{url}}/public/v1/tracking/search"),
-        ("POST", "{{url}}/public/v1/tracking/shipments"),
-        ("GET", "{{url}}/public/v1/tracking/shipments/{{label}}"),
+        ("GET", f"{{{{url}}}}{PARCELS}XU000000020FR"),
+        ("GET", f"{{{{url}}}}{SEARCH}"),
+        ("POST", f"{{{{url}}}}{SHIPMENTS}"),
+        ("GET", f"{{{{url}}}}{SHIPMENTS}/{{{{label}}}}"),
     }
     answers = {request.title: send(request, variables) for request in sent}
     assert len(answers) == len(sent)

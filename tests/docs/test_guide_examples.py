@@ -21,6 +21,7 @@ from config.docs.tables import PROVOKED
 from config.management.commands.demo import ORDER
 from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
+from tests.support.paths import SEARCH, SHIPMENTS
 from tests.support.processes import ROOT
 from tests.support.windows import id_with_a_fresh_window
 
@@ -73,7 +74,7 @@ def limited_token(demo: Demo) -> str:
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {token}"
         for _ in range(101):
-            if session.get(f"{demo.url}/public/v1/tracking/search", timeout=TIMEOUT_S).status_code == 429:
+            if session.get(f"{demo.url}{SEARCH}", timeout=TIMEOUT_S).status_code == 429:
                 return token
     pytest.fail("the limit was never reached")
 
@@ -109,7 +110,7 @@ def test_the_page_has_examples_in_each_language() -> None:
 def test_the_sandbox_gives_each_error_for_its_reference(suffix: str, carrier: str, reference: str, demo: Demo) -> None:
     order = ORDER | {"carrierCode": carrier, "productCode": HOME[carrier], "reference": reference}
     response = requests.post(
-        f"{demo.url}/public/v1/tracking/shipments",
+        f"{demo.url}{SHIPMENTS}",
         json=order,
         headers={"Authorization": f"Bearer {demo.token}"},
         timeout=TIMEOUT_S,

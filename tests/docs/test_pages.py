@@ -23,7 +23,7 @@ from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
 from shops.authentication import REMEMBERED_S
-from tests.conftest import Nobody, Response
+from tests.support.api import Nobody, Response
 
 PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
 HTML = PAGES[:2]

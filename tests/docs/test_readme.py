@@ -13,6 +13,7 @@ import yaml
 from config.docs.guide import SOURCE as GUIDE
 from config.openapi.examples import ORDER
 from tests.docs.conftest import Demo
+from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
 TIMEOUT_S = 60
@@ -105,7 +106,7 @@ def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() 
     texts = [path.read_text(encoding="utf-8") for path in (README, GUIDE)]
     orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
     description = yaml.safe_load((ROOT / "config/openapi/openapi.yaml").read_text(encoding="utf-8"))
-    (parameter,) = description["paths"]["/public/v1/tracking/shipments"]["post"]["parameters"]
+    (parameter,) = description["paths"][SHIPMENTS]["post"]["parameters"]
     orders += [(example["value"], ORDER) for example in parameter["examples"].values()]
     assert len(orders) > 3
     for key, order in orders:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from statistics import quantiles
 
 from tests.benchmarks.drive import get, read_answer
-from tests.drills.environment import SHIPMENTS, Answer, call, new_key, order
+from tests.drills.environment import Answer, call, new_key, order
+from tests.support.paths import PARCELS, SHIPMENTS
 
-PARCELS_PATH = "/public/v1/tracking/parcels/"
 # A client that looks a parcel up gives it up after this long.
 GIVEN_UP_S = 5.0
 LATE = "no answer"
@@ -76,7 +76,7 @@ class Visitor:
         number = self._random.choice(self._numbers)
         try:
             connection = self._connected()
-            connection.sendall(get(PARCELS_PATH + number, self._crowd.token))
+            connection.sendall(get(PARCELS + number, self._crowd.token))
             return read_answer(self._receive)[9:12].decode()
         except OSError:
             if self._connection:

@@ -21,6 +21,7 @@ from typing import Any, Self
 import django
 from django.core.management import call_command
 
+from tests.support.paths import SHIPMENTS
 from tests.support.processes import free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_server
 from tests.support.waiting import until
@@ -29,7 +30,6 @@ ROOT = Path(__file__).parent.parent.parent
 SHOP = "drill"
 START_TIMEOUT_S = 60
 ANSWER_TIMEOUT_S = 120
-SHIPMENTS = "/public/v1/tracking/shipments"
 SENDER = {
     "firstName": "Zoé", "lastName": "Lefèvre", "address1": "3 rue de l'Église", "city": "Lyon", "zip": "69002",
     "countryCode": "FR", "phone": "+33472001122",

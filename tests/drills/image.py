@@ -23,8 +23,9 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from tests.drills.containers import Engine
-from tests.drills.environment import ACCOUNTS, SENDER, SHIPMENTS, Answer, Process, call, order, wait_for
+from tests.drills.environment import ACCOUNTS, SENDER, Answer, Process, call, order, wait_for
 from tests.support.deployment import ROOT, Service, compose_services, deployed
+from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_executable
 
@@ -144,7 +145,7 @@ def judge_service(engine: Engine, service: Service, token: str, report: Report) 
         with report.timed("start until healthy"):
             name = stack.enter_context(engine.started(service))
             wait_until_healthy(engine, service, name)
-        look_up = call(port, "GET", f"/public/v1/tracking/parcels/{number}", headers=client)
+        look_up = call(port, "GET", f"{PARCELS}{number}", headers=client)
         report.equal("look-up", look_up.status, 200)
         report.equal("the admin without TLS", call(port, "GET", "/admin/").status, 301)
         with urlopen(f"http://{HOST}:{service.environment['METRICS_PORT']}/metrics", timeout=5) as metrics:

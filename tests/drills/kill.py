@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tests.drills.environment import ROOT, SHIPMENTS, Answer, Process, Stage, call, new_key, order, stage
+from tests.drills.environment import ROOT, Answer, Process, Stage, call, new_key, order, stage
 from tests.drills.judging import Judge, Verdict
+from tests.support.paths import SHIPMENTS
 
 POINTS = {
     "reserve-before": "before the row is written",

@@ -16,6 +16,7 @@ from django.conf import settings
 
 from tests.drills.environment import order
 from tests.drills.hooked import application
+from tests.support.paths import VERSION
 
 
 class Handler(WSGIRequestHandler):
@@ -44,7 +45,7 @@ def warm_up() -> None:
     from labels.serializers import LabelOrderSerializer
     from shops.contracts.clients import client
 
-    environ: dict[str, Any] = {"PATH_INFO": "/public/v1/nothing", "HTTP_HOST": "127.0.0.1"}
+    environ: dict[str, Any] = {"PATH_INFO": f"{VERSION}/nothing", "HTTP_HOST": "127.0.0.1"}
     setup_testing_defaults(environ)
     application(environ, lambda *_: None)
     for carrier in settings.CARRIER_ENDPOINTS:

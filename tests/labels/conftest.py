@@ -25,9 +25,9 @@ from labels.models import OVER, LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.conftest import Caller, Response
 from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.orders import ACCOUNT, PASSWORD, RECIPIENT, SENDER
+from tests.support.api import Caller, Response
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")

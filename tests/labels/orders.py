@@ -6,11 +6,11 @@ from typing import Any
 
 from carriers.products import PRODUCTS
 from tests.carriers.shipments import DESTINATIONS, POINTS
-from tests.conftest import Caller, Response
+from tests.support.api import Caller, Response
+from tests.support.paths import SHIPMENTS
 
 Json = dict[str, Any]
 
-SHIPMENTS = "/public/v1/tracking/shipments"
 PRODUCT = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_france"}
 PASSWORD = {"alpha": "255562", "beta": "s3cret-Pass"}
 ACCOUNT = {"alpha": "19869502", "beta": "804735"}

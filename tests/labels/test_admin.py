@@ -36,16 +36,16 @@ from shops.admin import base
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.conftest import Caller, Response, client, logged_in
 from tests.labels.conftest import nothing_finished
+from tests.support.api import Caller, Response, client, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory
+from tests.support.paths import SHIPMENTS
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.django_db
 MIB = 1024 * 1024
 LABELS = "/admin/labels/shippinglabel/"
 CONTRACTS = "/admin/shops/carriercontract/"
-SHIPMENTS = "/public/v1/tracking/shipments"
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
 NOON = datetime(2026, 9, 23, 12, tzinfo=UTC)
 ADDRESS = {

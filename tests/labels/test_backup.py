@@ -23,10 +23,11 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
-from tests.conftest import Caller, client, forget
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.real_services
 RESTORED = "restored"

@@ -16,9 +16,10 @@ from pytest_django.fixtures import Settings
 from labels import decisions, purchase, storage
 from labels.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, bulkhead
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, Response
 from tests.labels.conftest import Sandbox, assert_coded, row
-from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller, Response
+from tests.support.paths import SHIPMENTS
 from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]

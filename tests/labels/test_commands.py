@@ -21,9 +21,9 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, bought_label, contract, row
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, Json, order, post
+from tests.support.api import Caller
 from tests.support.factories import ShopFactory
 from tests.support.processes import run_command
 

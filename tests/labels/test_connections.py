@@ -12,9 +12,9 @@ from labels import decisions
 from labels.models import LabelState, ShippingLabel
 from labels.reconciling import reconcile
 from shops.contracts import clients
-from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller
 
 Held = list[bool]
 

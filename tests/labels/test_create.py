@@ -10,9 +10,9 @@ from django.db.models import Model
 
 from carriers.products import PRODUCTS
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, assert_error, client, forget
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, order, post, weighing
+from tests.support.api import Caller, assert_error, client, forget
 
 CARRIERS = sorted(PRODUCT)
 FIELDS = [

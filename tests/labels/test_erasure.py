@@ -19,11 +19,12 @@ from parcels import erasure
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from shops.models import Shop
-from tests.conftest import Caller
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, bought_label
 from tests.labels.orders import RECIPIENT, SENDER, order, post
+from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
+from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
 
 EMAIL = "Canary.Person@example.com"
@@ -109,7 +110,7 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
         "carrierLastStatus": parcel["carrierLastStatus"] | {"description": ""},
     }
     assert own.search(email=EMAIL).json() == []
-    retrieved = own.get(f"/public/v1/tracking/shipments/{label.id}").json()
+    retrieved = own.get(f"{SHIPMENTS}/{label.id}").json()
     assert (retrieved["trackingNumber"], retrieved["weight"]) == ("N1", 1.25)
     assert ShippingLabel.objects.get(id=failed.id).recipient["countryCode"] == "FR"
     assert run("own", EMAIL) == NOTHING

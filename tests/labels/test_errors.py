@@ -14,9 +14,9 @@ from labels.error_codes import CODES
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.conftest import Caller
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, Json, order, personal_in, post, weighing
+from tests.support.api import Caller
 
 BETA = PRODUCT["beta"]
 KEY = "k-1"

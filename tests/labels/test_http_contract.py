@@ -10,10 +10,11 @@ from pytest_django.fixtures import Settings
 from config.api.error_catalogue import PLAIN_ERRORS
 from labels.models import ShippingLabel
 from shops import tokens
-from tests.conftest import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import SHIPMENTS, order, post
+from tests.labels.orders import order, post
+from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
 from tests.support.factories import AccessTokenFactory
+from tests.support.paths import SHIPMENTS, TRACKING, VERSION
 
 LABEL = f"{SHIPMENTS}/0000000000ABCDE"
 MIB = 1024 * 1024
@@ -103,7 +104,7 @@ def test_a_label_is_only_read(method: str, asker: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [f"{SHIPMENTS}/", f"{LABEL}/", f"{LABEL}/pdf", "/public/v1/tracking/Shipments", "/public/v1/shipments"]
+    "path", [f"{SHIPMENTS}/", f"{LABEL}/", f"{LABEL}/pdf", f"{TRACKING}/Shipments", f"{VERSION}/shipments"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_another_path_is_unknown_with_and_without_a_token(

@@ -14,9 +14,10 @@ from pytest_django.fixtures import Settings
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.conftest import Caller, Response, caller, client, forget
 from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
+from tests.support.api import Caller, Response, caller, client, forget
+from tests.support.paths import SHIPMENTS
 from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
@@ -268,7 +269,7 @@ def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_
     label = row()
     assert (label.state, label.tracking_numbers) == (LabelState.INCOMPLETE, [made.tracking_number])
     assert (label.idempotency_key, made.reference) == ("k", label.id)
-    assert buyer.get(f"/public/v1/tracking/shipments/{label.id}").status_code == 404
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
     assert assert_coded(post(buyer, body, key="k"), 400, "BETA_ADDRESS_REJECTED") == said
     assert (sandbox.calls(), len(sandbox.made())) == (2, 1)
 
@@ -310,7 +311,7 @@ def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purcha
         assert row().id in said
         assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
         assert bytes(row().pdf or b"").startswith(b"%PDF-")
-    assert buyer.get(f"/public/v1/tracking/shipments/{row().id}").status_code == 404
+    assert buyer.get(f"{SHIPMENTS}/{row().id}").status_code == 404
     folder.unlink()
     response = post(buyer, order(product_code), key="k")
     assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")

@@ -15,9 +15,10 @@ from config.ops.logs import JsonFormatter, RequestIdFilter
 from config.ops.metrics import OpenLabels, open_labels
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
-from tests.conftest import SEARCH, Caller, Nobody
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
 from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller, Nobody
+from tests.support.paths import SEARCH
 
 
 def value(name: str, **labels: str) -> float:

@@ -15,11 +15,12 @@ from django.core.management import call_command
 from django.db import connection
 
 from labels.models import ShippingLabel
-from tests.conftest import Caller, client, forget
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import PRODUCT, SHIPMENTS, order, post
+from tests.labels.orders import PRODUCT, order, post
 from tests.labels.test_backup import check, postgresql_program
+from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
+from tests.support.paths import SHIPMENTS
 from tests.support.services import data_folder, postgresql
 from tests.support.waiting import until
 

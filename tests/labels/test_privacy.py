@@ -13,10 +13,11 @@ from config.ops.logs import JsonFormatter, TextFormatter
 from labels.models import ShippingLabel
 from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
-from tests.conftest import Caller, Response
 from tests.labels.conftest import Sandbox, row
-from tests.labels.orders import PRODUCT, SENDER, SHIPMENTS, order, personal_in, post
+from tests.labels.orders import PRODUCT, SENDER, order, personal_in, post
 from tests.labels.test_reconciling import pass_time
+from tests.support.api import Caller, Response
+from tests.support.paths import SHIPMENTS
 
 LINK = re.compile(r'"labelUrl":"[^"]*"')  # what is random in it may spell anything
 

@@ -17,10 +17,11 @@ from labels.models import LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.conftest import Caller, client
 from tests.labels.conftest import Sandbox, assert_coded, bought_label, contract, in_threads, nothing_finished, row
-from tests.labels.orders import PRODUCT, SHIPMENTS, order, post, weighing
+from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.test_create import pages
+from tests.support.api import Caller, client
+from tests.support.paths import SHIPMENTS
 
 BETA = PRODUCT["beta"]
 SEARCH, PRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"

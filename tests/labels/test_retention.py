@@ -16,12 +16,13 @@ from pytest_django.fixtures import Settings
 from labels import retention, storage
 from labels.models import LabelState, ShippingLabel
 from shops.models import AccessToken
-from tests.conftest import Caller, assert_error, client
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import PDF, Sandbox, assert_coded, bought_label, in_threads, row
-from tests.labels.orders import SENDER, SHIPMENTS, order, post
+from tests.labels.orders import SENDER, order, post
 from tests.labels.test_storage import fetch
+from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
+from tests.support.paths import SHIPMENTS
 from tests.support.processes import start_command
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED

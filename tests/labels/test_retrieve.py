@@ -5,9 +5,10 @@ from urllib.parse import quote
 import pytest
 
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller, Clock, assert_error, client, without_timestamp
 from tests.labels.conftest import contract, row
-from tests.labels.orders import PRODUCT, SHIPMENTS, order, post, weighing
+from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.support.api import Caller, Clock, assert_error, client, without_timestamp
+from tests.support.paths import SHIPMENTS
 
 ABSENT = "0000000000ABCDE"
 MESSAGE = "There is no label with this id."

@@ -9,10 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.conftest import PARCELS, SEARCH, Caller, forget
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import SHIPMENTS, order, post
+from tests.labels.orders import order, post
+from tests.support.api import Caller, forget
 from tests.support.factories import import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 HOT_TABLES = ("parcels_parcel", "parcels_parcelnumber", "labels_shippinglabel", "shops_carriercontract")
 NAMES_A_HOT_TABLE = re.compile(rf'(?:FROM|JOIN|UPDATE|INTO) "(?:{"|".join(HOT_TABLES)})"')

@@ -19,12 +19,14 @@ from pytest_django.fixtures import Settings
 from labels import storage
 from labels.models import LabelState
 from labels.reconciling import reconcile
+from shops.paths import FILES
 from tests.carriers.servers import LoopbackServer, Play, always, http, serving
-from tests.conftest import Caller, Clock, assert_error, client
 from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
-from tests.labels.orders import SHIPMENTS, order, post
+from tests.labels.orders import order, post
+from tests.support.api import Caller, Clock, assert_error, client
+from tests.support.paths import SHIPMENTS
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
@@ -233,7 +235,7 @@ def test_no_path_leads_out_of_the_folder_or_to_a_failure(path: str, db: None) ->
 
 def test_a_signed_name_out_of_the_folder_is_no_pdf_either(folder: Path) -> None:
     for name in (TRAVERSAL, "/etc/passwd", "labels/../../x"):
-        response = client().get(storage.FILES_PATH + quote(storage.signer.sign(name)))
+        response = client().get(FILES + quote(storage.signer.sign(name)))
         assert response.status_code in {400, 404}
         assert b"root:" not in response.content
 

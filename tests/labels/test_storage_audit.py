@@ -16,10 +16,10 @@ from pytest_django.fixtures import Settings
 from labels import storage, storage_audit
 from labels.ids import id_prefix, new_label_id
 from labels.models import LabelState, ShippingLabel
-from tests.conftest import Caller
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import PDF, Sandbox, bought_label
 from tests.labels.orders import order, post
+from tests.support.api import Caller
 from tests.support.processes import run_command
 
 THIS_MONTH = f"{timezone.now():%Y-%m}"

@@ -10,9 +10,9 @@ from pytest_django.fixtures import Settings
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from tests.carriers.servers import LABEL, MULTIPART, always, http, serving
-from tests.conftest import Caller, logged_in
 from tests.labels.conftest import assert_coded, row
 from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.support.api import Caller, logged_in
 
 NUMBERS = ["6A00000000001", "6A00000000002"]
 PDFS = [b"%PDF-1.4 one", b"%PDF-1.4 two"]

@@ -7,9 +7,9 @@ import pytest
 
 from carriers.products import PRODUCTS
 from labels.models import ShippingLabel
-from tests.conftest import Caller, assert_error
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, Json, order, post, weighing
+from tests.support.api import Caller, assert_error
 
 BETA = PRODUCT["beta"]
 REQUIRED = "is required."

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from parcels.models import Parcel, TrackingStatus
 from shops.admin import base
 from shops.models import Shop
-from tests.conftest import client, logged_in
+from tests.support.api import client, logged_in
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 
 from parcels.importing import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, ParcelNumber
-from tests.conftest import Caller
+from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, ShopFactory, import_parcel
 from tests.support.processes import ROOT, environment, run_command, start_command
 

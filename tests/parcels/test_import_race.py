@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from parcels.importing import NothingImportedError
-from tests.conftest import Caller
+from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 

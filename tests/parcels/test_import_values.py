@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from parcels.models import Parcel
-from tests.conftest import Caller
 from tests.parcels.lines import line, refused, snapshot
+from tests.support.api import Caller
 from tests.support.factories import (
     INTERNAL_FIELDS,
     PUBLIC_FIELDS,

@@ -14,9 +14,10 @@ from pytest_django.fixtures import Settings
 
 from parcels.importing import MAX_LINE_BYTES
 from parcels.models import Parcel, ParcelNumber
-from tests.conftest import PARCELS, Caller
 from tests.parcels.lines import line, refused, skipped, snapshot
+from tests.support.api import Caller
 from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
+from tests.support.paths import PARCELS
 
 DATA = Path(__file__).parent.parent / "data"
 

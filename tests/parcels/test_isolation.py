@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, assert_error, forget
+from tests.support.api import UNKNOWN_PATH, Caller, assert_error, forget
 from tests.support.factories import INTERNAL_FIELDS, PUBLIC_FIELDS, Json, ParcelLineFactory, import_lines
+from tests.support.paths import PARCELS, SEARCH
 
 # Few values, so that parcels share them, within a shop and across; some differ by case, space or accent only.
 NUMBERS = ["N1", "n1", "N 1", "N1 ", "N/1", "N+1", "É1", "E\u03011", "%4E1"]

@@ -6,8 +6,9 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from tests.conftest import PARCELS, UNKNOWN_PATH, Caller, assert_error, without_timestamp
+from tests.support.api import UNKNOWN_PATH, Caller, assert_error, without_timestamp
 from tests.support.factories import INTERNAL_FIELDS, EventFactory, import_parcel
+from tests.support.paths import PARCELS
 
 # Any text a client can put into a path, as the number it stands for. All but the last are numbers a parcel can have.
 NUMBERS = [

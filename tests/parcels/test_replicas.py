@@ -10,8 +10,9 @@ from django.db import InterfaceError, OperationalError, connection, connections
 from shops.db import replicas
 from shops.db.replicas import REPLICA
 from shops.models import AccessToken
-from tests.conftest import Caller, forget
+from tests.support.api import Caller, forget
 from tests.support.factories import import_parcel
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -137,8 +138,8 @@ def test_what_a_replica_says_of_a_token_counts_only_until_the_primary_is_back(
 
 def test_a_label_is_never_bought_or_shown_on_a_replicas_word(replica: Any, own: Caller) -> None:
     with gone(connection), statements(replica) as read:
-        assert own.get("/public/v1/tracking/shipments/NONE").status_code == 500
-        assert own.request("POST", "/public/v1/tracking/shipments").status_code == 500
+        assert own.get(f"{SHIPMENTS}/NONE").status_code == 500
+        assert own.request("POST", SHIPMENTS).status_code == 500
     assert read == []
 
 

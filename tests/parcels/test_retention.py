@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, ParcelNumber
 from parcels.retention import remove_parcels
-from tests.conftest import Caller
+from tests.support.api import Caller
 from tests.support.factories import import_parcel
 from tests.support.waiting import WAIT_TIMEOUT_S
 

@@ -8,7 +8,7 @@ import phonenumbers
 import pytest
 
 from parcels.samples import sample_parcels
-from tests.conftest import Caller
+from tests.support.api import Caller
 from tests.support.factories import import_lines
 
 NOW_MS = 1_795_000_000_000

@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from config.api.error_catalogue import PLAIN_ERRORS
-from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, assert_error
+from tests.support.api import UNKNOWN_PATH, Caller, assert_error
 from tests.support.factories import INTERNAL_FIELDS, import_parcel
+from tests.support.paths import SEARCH
 
 MISSING = "One of the query parameters orderName and email must be provided."
 TEXTS = [

@@ -3,7 +3,8 @@
 import pytest
 from pytest_django.fixtures import Settings
 
-from tests.conftest import SEARCH, Nobody
+from tests.support.api import Nobody
+from tests.support.paths import SEARCH
 
 FORWARDING = ["X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Via"]
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shops import tokens
 from shops.models import AccessToken, Shop
-from tests.conftest import client, logged_in
+from tests.support.api import client, logged_in
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"

@@ -26,8 +26,9 @@ from shops import tokens
 from shops.contracts.models import CarrierContract
 from shops.management.base import Command
 from shops.models import AccessToken, Shop
-from tests.conftest import SEARCH, Caller
+from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopFactory
+from tests.support.paths import SEARCH
 from tests.support.processes import ROOT, environment, run_command
 
 FOUND = SEARCH + "?orderName=1"

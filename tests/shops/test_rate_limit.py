@@ -18,8 +18,9 @@ from django.db import connections
 from pytest_django.fixtures import Settings
 
 from shops import throttling
-from tests.conftest import PARCELS, SEARCH, Caller, Clock, Nobody, Response, assert_error
+from tests.support.api import Caller, Clock, Nobody, Response, assert_error
 from tests.support.factories import AccessTokenFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40

@@ -13,8 +13,9 @@ from django.db import DatabaseError, connection
 
 from shops import authentication, tokens
 from shops.models import AccessToken
-from tests.conftest import SEARCH, Caller, Clock, client, forget
+from tests.support.api import Caller, Clock, client, forget
 from tests.support.factories import AccessTokenFactory
+from tests.support.paths import SEARCH
 
 FOUND = SEARCH + "?orderName=1"
 MAX_REMEMBERED_S = 5  # what the README may state at most

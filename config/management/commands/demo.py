@@ -33,6 +33,7 @@ from parcels.samples import sample_parcels
 from shops.contracts.models import CarrierContract
 from shops.management import base
 from shops.models import AccessToken, Shop
+from shops.paths import TRACKING
 
 HOST = "127.0.0.1"
 SHOP_ID = "demo"
@@ -171,7 +172,7 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
 
 def buy_label(url: str, token: str) -> str:
     """Buy a label that is there to be fetched; return its id. Raise CommandError."""
-    endpoint, headers = f"{url}/public/v1/tracking/shipments", {"Authorization": f"Bearer {token}"}
+    endpoint, headers = f"{url}{TRACKING}/shipments", {"Authorization": f"Bearer {token}"}
     try:
         answer = requests.post(endpoint, json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
         label = answer.json()
@@ -202,25 +203,25 @@ The service is running at {url}. Paste these into another terminal:
 
   # a parcel by its tracking number
   curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}/public/v1/tracking/parcels/{parcel["trackingId"]}'
+    '{url}{TRACKING}/parcels/{parcel["trackingId"]}'
 
   # the parcels of an order
   curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}/public/v1/tracking/search?orderName={order_number}'
+    '{url}{TRACKING}/search?orderName={order_number}'
 
   # the parcels of a customer, newest first, with status, limits and request id
   curl -si -H 'Authorization: Bearer {token}' \\
-    '{url}/public/v1/tracking/search?email={email}'
+    '{url}{TRACKING}/search?email={email}'
 
   # buy a label at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
   curl -s -X POST -H 'Authorization: Bearer {token}' \\
     -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
     -d '{order}' \\
-    '{url}/public/v1/tracking/shipments' | tee label.json
+    '{url}{TRACKING}/shipments' | tee label.json
 
   # fetch it again, with a fresh URL for the PDF
   curl -s -H 'Authorization: Bearer {token}' \\
-    "{url}/public/v1/tracking/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
+    "{url}{TRACKING}/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
 
   # the PDF
   curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""

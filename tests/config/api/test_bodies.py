@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from config.api import bodies
 from config.api.error_catalogue import PLAIN_ERRORS
 from labels.bulkhead import bulkhead
-from tests.conftest import SEARCH, UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
-from tests.labels.orders import SHIPMENTS, order, post
+from tests.labels.orders import order, post
+from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
+from tests.support.paths import SEARCH, SHIPMENTS
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
 TOO_LARGE = PLAIN_ERRORS["body_too_large"].message

@@ -10,7 +10,8 @@ from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from config.api.error_catalogue import PLAIN_ERRORS
-from tests.conftest import PARCELS, SEARCH, UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
+from tests.support.api import UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
+from tests.support.paths import PARCELS, SEARCH, TRACKING, VERSION
 
 UNEXPECTED = PLAIN_ERRORS["unexpected"].message
 
@@ -18,23 +19,23 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIN
 UNKNOWN_PATHS = [
     "/public/",
     "/public//",
-    "/public/v1",
-    "/public/v1/",
-    "/public/v1/tracking",
-    "/public/v1/tracking/",
-    "/public/v1/tracking/parcels",
-    "/public/v1/tracking/parcels/",
-    "/public/v1/tracking/parcels/a/",
-    "/public/v1/tracking/search/",
-    "/public/v1/tracking/Search",
+    VERSION,
+    f"{VERSION}/",
+    TRACKING,
+    f"{TRACKING}/",
+    f"{TRACKING}/parcels",
+    PARCELS,
+    f"{PARCELS}a/",
+    f"{SEARCH}/",
+    f"{TRACKING}/Search",
     "/public/v2/tracking/search",
-    "/public/v1//tracking/search",
+    f"{VERSION}//tracking/search",
     "/public/admin/",
     "/public/../admin/",
     "/public/%00",
     "/public/%FF%FE",
     "/public/" + "x" * 10_000,
-    "/public/v1/tracking/search%0A",
+    f"{SEARCH}%0A",
     "/public/\u00e9",
 ]
 

@@ -12,8 +12,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from config.ops.logs import JsonFormatter, RequestIdFilter, TextFormatter
-from tests.conftest import SEARCH, Caller, Nobody, Response
+from tests.support.api import Caller, Nobody, Response
 from tests.support.factories import import_parcel
+from tests.support.paths import SEARCH
 
 FORMATTERS: dict[str, type[logging.Formatter]] = {"json": JsonFormatter, "text": TextFormatter}
 

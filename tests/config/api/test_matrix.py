@@ -10,13 +10,13 @@ from django.utils import timezone
 from labels.models import LabelState, ShippingLabel
 from shops import tokens
 from shops.models import Shop
-from tests.conftest import PARCELS, SEARCH, Caller, assert_error, client
+from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, VERSION
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
 NUMBER = "6A18523767336"
 ORDER = "#1450"
-LABELS = "/public/v1/tracking/shipments"
 LABEL = "0RCR53LVC41HNO2"
 
 # A path of each route, and what the shop that owns the parcel, another shop, and a caller without a valid token get.
@@ -27,10 +27,10 @@ ROUTES = {
         {"GET": (200, 200, 403), "HEAD": (200, 200, 403)},
         (405, 405, 403),
     ),
-    "labels": (LABELS, {"POST": (400, 400, 401)}, (405, 405, 401)),
-    "label": (LABELS + "/" + LABEL, {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
+    "labels": (SHIPMENTS, {"POST": (400, 400, 401)}, (405, 405, 401)),
+    "label": (f"{SHIPMENTS}/{LABEL}", {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
     "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
-    "unknown-path": ("/public/v1/unknown", {}, (404, 404, 404)),
+    "unknown-path": (f"{VERSION}/unknown", {}, (404, 404, 404)),
 }
 
 

@@ -17,7 +17,7 @@ from carriers.errors import CarrierUnavailable
 from config.ops import health
 from labels import storage
 from shops.contracts.clients import client as carrier_client
-from tests.conftest import Response, client
+from tests.support.api import Response, client
 
 READY = {"database": "ok", "storage": "ok", "alpha": "ok", "beta": "ok"}
 

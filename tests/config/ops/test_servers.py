@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import PARCELS, SEARCH, Caller
+from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.waiting import WAIT_TIMEOUT_S
 from tests.support.windows import id_with_a_fresh_window
@@ -133,7 +134,7 @@ def test_a_body_in_chunks_is_read_like_any_other(
     chunks: list[bytes], kind: bytes, status: int, message: str, ports: list[int]
 ) -> None:
     token = fresh_shop().token.encode()
-    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
     answer = raw(ports[0], head + body)
@@ -144,7 +145,7 @@ def test_a_body_in_chunks_is_read_like_any_other(
 
 def test_less_of_a_body_than_was_announced_is_refused(ports: list[int]) -> None:
     token = fresh_shop().token.encode()
-    head = b"POST /public/v1/tracking/shipments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
     status, body = raw(ports[0], head + b"{}", is_all=True)
     assert status == 400

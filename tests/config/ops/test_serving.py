@@ -24,12 +24,13 @@ from carriers.sandbox.server import SandboxServer
 from config.api.error_catalogue import PLAIN_ERRORS
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
-from tests.conftest import PARCELS, SEARCH, logged_in
 from tests.labels.conftest import Sandbox, bought_label, contract
-from tests.labels.orders import SHIPMENTS, order
+from tests.labels.orders import order
 from tests.labels.test_admin import a_pdf
 from tests.labels.test_bulkhead import Gate
+from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import Server, environment, free_port, run_command, served
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 

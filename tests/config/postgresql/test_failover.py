@@ -14,14 +14,14 @@ from django.db import connection
 
 from shops.models import AccessToken
 from shops.tokens import new_token
-from tests.conftest import PARCELS, SEARCH, Caller, caller
+from tests.support.api import Caller, caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.proxies import Proxy, postgresql_target
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
-LABELS = "/public/v1/tracking/shipments/"
 # A statement's time-out on a replica, a connection's or two (2 s each), and some for a busy machine. Without bounds it
 # would be a minute and more.
 BOUND_S = 40.0
@@ -48,7 +48,7 @@ class World(SimpleNamespace):
 
     def wait_for_primary(self, caller: Caller) -> None:
         """Ask for what only the primary knows, until it does."""
-        until(lambda: self.ask(caller, LABELS + "NONE")[0] == 404)
+        until(lambda: self.ask(caller, f"{SHIPMENTS}/NONE")[0] == 404)
 
     def look_up(self, caller: Caller, number: str) -> tuple[int, Any, float]:
         return self.ask(caller, PARCELS + number)
@@ -123,7 +123,7 @@ def test_without_the_primary_tracking_answers_tokens_never_seen_before(
     found = world.ask(second_caller(own), f"{SEARCH}?orderName={parcel['orderNumber'].replace('#', '%23')}")
     assert found[:2] == (200, [parcel])
     # What needs the primary is refused, without a wait for each, until it is back.
-    answers = [world.ask(caller, LABELS + "NONE") for caller in callers]
+    answers = [world.ask(caller, f"{SHIPMENTS}/NONE") for caller in callers]
     assert {answer[0] for answer in answers} == {500}
     assert_only_the_first_waited(answers)
     world.primary.restore()

@@ -5,7 +5,7 @@ import pytest
 
 from config.postgresql import hosts as hosts_module
 from config.postgresql.hosts import Hosts
-from tests.conftest import Clock
+from tests.support.api import Clock
 
 H1, H2, H3 = ("h1", "5432"), ("h2", "5432"), ("h3", "5432")
 

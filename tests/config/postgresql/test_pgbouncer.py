@@ -13,8 +13,9 @@ from django.db.utils import ConnectionHandler
 
 from config import databases
 from config.postgresql.base import DatabaseWrapper
-from tests.conftest import PARCELS, SEARCH, Caller
+from tests.support.api import Caller
 from tests.support.factories import import_parcel
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.pooler import EXECUTABLE, pgbouncer
 from tests.support.processes import free_port, server
 from tests.support.proxies import Proxy, postgresql_target
@@ -78,7 +79,7 @@ def test_without_the_setting_an_older_pgbouncer_fails(url: str) -> None:
 
 def test_a_server_answers_through_it(url: str, own: Caller, tmp_path: Path) -> None:
     parcel = import_parcel(own.shop)
-    paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", "/public/v1/tracking/shipments/NONE"]
+    paths = [PARCELS + parcel["trackingId"], SEARCH + "?orderName=none", f"{SHIPMENTS}/NONE"]
     with server(tmp_path / "server.log", {"DATABASE_URL": url + "?pgbouncer=true"}) as port:
         clients = [HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S) for _ in range(4)]
         statuses = []

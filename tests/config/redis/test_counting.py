@@ -14,7 +14,8 @@ from pytest_django.fixtures import Settings
 from config.redis.counting import CountingRedisCache
 from config.redis.deadlines import BoundedSocket, Deadline
 from config.redis.sentinel import Pool
-from tests.conftest import SEARCH, Caller, Clock
+from tests.support.api import Caller, Clock
+from tests.support.paths import SEARCH
 
 WAIT_TIMEOUT_S = 30.0
 

@@ -12,8 +12,9 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from tests.drills.environment import Answer, Stage, new_key, order
+from tests.support.paths import PARCELS, SEARCH
 
-PARCELS, SEARCH = "/public/v1/tracking/parcels/", "/public/v1/tracking/search?orderName="
+SEARCH_ORDER = f"{SEARCH}?orderName="
 KINDS = ("look-up", "search", "label")
 CLIENTS, BUYERS = 32, 64
 CLIENT_TIMEOUT_S = 10
@@ -97,7 +98,7 @@ class Load:
 
     def ask(self, kind: str, connection: HTTPConnection | None) -> HTTPConnection | None:
         """Ask once; return the connection if it can be kept."""
-        prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH, self.orders)
+        prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH_ORDER, self.orders)
         path = prefix + quote(random.choice(values))
         connection = connection or HTTPConnection("127.0.0.1", self.port, timeout=CLIENT_TIMEOUT_S)
         started_at = time.monotonic()

@@ -1,0 +1,130 @@
+"""Callers of the API and of the admin, and what every answer has to look like."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.test.client import ClientHandler
+
+from config.api.error_catalogue import PLAIN_ERRORS
+from shops import throttling
+from shops.authentication import find, find_replicated
+from shops.models import Shop
+from tests.support.factories import AccessTokenFactory
+from tests.support.paths import PARCELS, SEARCH
+
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse
+
+    Response: TypeAlias = _MonkeyPatchedWSGIResponse
+else:
+    Response = HttpResponse
+
+UNKNOWN_PATH = PLAIN_ERRORS["path_unknown"].message
+
+
+def forget() -> None:
+    """Forget what the process keeps between requests: tokens, and the pause after a count that failed."""
+    find.cache_clear()
+    find_replicated.cache_clear()
+    throttling.pause.until = 0
+
+
+@cache
+def handler() -> ClientHandler:
+    """Load the middleware once: one of them reads all static files' names."""
+    return ClientHandler(enforce_csrf_checks=False)
+
+
+def client() -> Client:
+    """Make a client that sends no token, and answers what a server would when a view raises."""
+    made = Client(raise_request_exception=False)
+    made.handler = handler()
+    return made
+
+
+def logged_in(*permissions: str, name: str = "ada", **options: Any) -> Client:
+    """Make a client that a member of the staff with these permissions is logged in with."""
+    user = User.objects.create_user(name, is_staff=True, **options)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    made = client()
+    made.force_login(user)
+    return made
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A client of the API."""
+
+    shop: Shop
+    token: str
+
+    def get(self, path: str, **options: Any) -> Response:
+        return self.request("GET", path, **options)
+
+    def request(self, method: str, path: str, **options: Any) -> Response:
+        headers = {"Authorization": f"Bearer {self.token}"} | options.pop("headers", {})
+        return client().generic(method, path, headers=headers, **options)
+
+    def look_up(self, number: str) -> Response:
+        return self.get(PARCELS + number)
+
+    def search(self, **query: str) -> Response:
+        return self.get(SEARCH, query_params=query)
+
+
+def caller(shop: Shop) -> Caller:
+    return Caller(shop=shop, token=AccessTokenFactory(shop=shop).secret)
+
+
+class Nobody:
+    """A client of the API without a token."""
+
+    def request(self, method: str, path: str, **options: Any) -> Response:
+        return client().generic(method, path, **options)
+
+    def get(self, path: str, **options: Any) -> Response:
+        return self.request("GET", path, **options)
+
+
+class Clock:
+    """Stands in for the time of day, of tokens and of the rate limit; it moves only when told to."""
+
+    def __init__(self, start_s: float) -> None:
+        self.now_s = start_s
+
+    def time(self) -> float:
+        return self.now_s
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.now_s, UTC)
+
+    def tick(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def assert_error(response: Response, status: int, message: str | None = None) -> None:
+    """Check that an answer has the API's one error shape, and no other."""
+    assert response.status_code == status
+    assert response["Content-Type"] == "application/json"
+    assert response["Cache-Control"] == "no-store"
+    body = response.json()
+    assert list(body) == ["message", "statusCode", "timestamp"]
+    assert body["statusCode"] == status
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", body["timestamp"])
+    assert isinstance(body["message"], str)
+    assert body["message"]
+    if message is not None:
+        assert body["message"] == message
+
+
+def without_timestamp(response: Response) -> bytes:
+    """Blank out the one part of an error's body that may differ between equal errors."""
+    blanked, found = re.subn(rb'"timestamp":"[^"]*"', b'"timestamp":""', response.content)
+    assert found == 1
+    return blanked
