@@ -13,7 +13,7 @@ import pytest
 import requests
 from django.core.management import CommandError, call_command
 
-from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from tests.config.test_settings import ROOT
 
 TIMEOUT_S = 60

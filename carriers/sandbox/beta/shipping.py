@@ -1,4 +1,4 @@
-"""beta's label service: `generateLabel` and `checkGenerateLabel`."""
+"""beta's label service: buys a label (`generateLabel`) or only validates its request (`checkGenerateLabel`)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox import beta_tables as tables
-from carriers.sandbox.beta_links import Link, check_followers, read_link
-from carriers.sandbox.beta_reading import Json, MalformedError, read_request
-from carriers.sandbox.beta_rules import account_of, check_request, destination_of
-from carriers.sandbox.exchange import Answer, json_answer
-from carriers.sandbox.fault_registry import Operation, Play
-from carriers.sandbox.label import Label, PageFormat, customs_form_pdf, label_pdf
+from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
+from carriers.sandbox.beta.links import Link, read_link, validate_followers
+from carriers.sandbox.beta.validation import account_of, destination_of, validate_request
+from carriers.sandbox.corruption import faulty_pdf
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.label import Label, PageFormat, customs_form_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from carriers.sandbox.exchange import Request
-    from carriers.sandbox.state import Depot
+    from carriers.sandbox.fault_registry import Injection
+    from carriers.sandbox.http import Request
+    from carriers.sandbox.state import State
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
-SHAPE_CODE = "30204"  # what the shapes of an error are shown with
+SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors
 
 Message = dict[str, Any]
 
@@ -37,39 +39,39 @@ class Order:
     link: Link
     page_format: PageFormat
     warnings: Sequence[tuple[str, str]]
-    block: str  # the answer's, which the version names
+    block: str  # the name of the answer's block, which differs by version
 
 
-def answer_beta(depot: Depot, request: Request, version: str, operation: str) -> Answer:
+def answer_beta(state: State, request: Request, *, operation: str, block: str) -> Response:
     if request.method != "POST":
-        return json_answer({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
     try:
         body = read_request(request)
     except MalformedError as error:
-        return json_answer({"error": "Bad Request", "message": str(error)}, 400)
+        return json_response({"error": "Bad Request", "message": str(error)}, 400)
     api_key = request.headers.get("apikey", "")
-    findings = check_request(body, api_key)
-    link = read_link(body, findings)
+    violations = validate_request(body, api_key)
+    link = read_link(body, violations)
     account = account_of(body, api_key)
-    if not findings.errors and link.followers:
-        check_followers(link, depot.ledger, account, findings)
-    if findings.errors:
-        return refused([_message(code, "ERROR", text) for code, text in findings.errors])
+    if not violations.errors and link.followers:
+        validate_followers(link, state.ledger, account, violations)
+    if violations.errors:
+        return _refused([_message(code, "ERROR", text) for code, text in violations.errors])
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
-    order = Order(body["letter"], account, link, page_format, findings.warnings, BLOCKS[version])
-    return _perform(depot, order, operation)
+    order = Order(body["letter"], account, link, page_format, violations.warnings, block)
+    return _perform(state, order, operation)
 
 
-def refused(messages: list[Message], status: int = 400) -> Answer:
-    return json_answer({"messages": messages}, status)
+def _refused(messages: list[Message], status: int = 400) -> Response:
+    return json_response({"messages": messages}, status)
 
 
-def _perform(depot: Depot, order: Order, operation: str) -> Answer:
+def _perform(state: State, order: Order, operation: str) -> Response:
     reference = order.letter["service"].get("orderNumber", "")
     texts = (order.letter["sender"].get("senderParcelRef", ""),)
-    return depot.perform(
+    return state.perform(
         Operation("beta", operation, reference, order.link.rank, texts),
-        lambda play: _make(depot, order, play) if operation == BUY else _checked(order),
+        lambda injection: _make(state, order, injection) if operation == BUY else _checked(order),
         _refusal,
     )
 
@@ -78,25 +80,25 @@ def _message(code: str, kind: str, text: str) -> Message:
     return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
 
 
-def _refusal(name: str) -> Answer:
-    """Return the refusal of a fault's name or an error code."""
+def _refusal(name: str) -> Response:
+    """Return the refusal for a fault's name or an error code."""
     error = [_message(SHAPE_CODE, "ERROR", tables.meaning_of(SHAPE_CODE))]
     shapes = {
         "contract": lambda: _refusal("30009"),
-        "json500": lambda: refused([_message("1", "ERROR", "SANDBOX: internal error")], 500),
-        "flat500": lambda: json_answer(_message("1", "ERROR", "SANDBOX: internal error"), 500),
-        "error200": lambda: refused(error, 200),
+        "json500": lambda: _refused([_message("1", "ERROR", "SANDBOX: internal error")], 500),
+        "flat500": lambda: json_response(_message("1", "ERROR", "SANDBOX: internal error"), 500),
+        "error200": lambda: _refused(error, 200),
         "errorpart": lambda: _multipart({"messages": error}, [], 400),
-        "errorbare": lambda: json_answer({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
-        "errorlist": lambda: json_answer(
+        "errorbare": lambda: json_response({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
+        "errorlist": lambda: json_response(
             {"errors": [{"code": SHAPE_CODE, "message": tables.meaning_of(SHAPE_CODE)}]}, 400
         ),
-        "errorflat": lambda: json_answer({"errorCode": SHAPE_CODE, "errorLabel": tables.meaning_of(SHAPE_CODE)}, 400),
-        "unknown": lambda: refused([_message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
+        "errorflat": lambda: json_response({"errorCode": SHAPE_CODE, "errorLabel": tables.meaning_of(SHAPE_CODE)}, 400),
+        "unknown": lambda: _refused([_message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
     }
     if name in shapes:
         return shapes[name]()
-    return refused([_message(name, "ERROR", tables.meaning_of(name))])
+    return _refused([_message(name, "ERROR", tables.meaning_of(name))])
 
 
 def _messages(order: Order) -> list[Message]:
@@ -104,18 +106,17 @@ def _messages(order: Order) -> list[Message]:
     return [done, *(_message(code, "WARNING", text) for code, text in order.warnings)]
 
 
-def _checked(order: Order) -> Answer:
-    return json_answer({"messages": _messages(order), order.block: None})
+def _checked(order: Order) -> Response:
+    return json_response({"messages": _messages(order), order.block: None})
 
 
-def _make(depot: Depot, order: Order, play: Play | None) -> Answer:
+def _make(state: State, order: Order, injection: Injection) -> Response:
     """Enter the parcel in the ledger, then answer with its label."""
-    fault = play.fault.name if play else ""
-    label = _label(order, depot.numbers("beta", 1, play)[0])
-    depot.sell([label], order.account, play)
-    if fault == "warning":
+    label = _label(order, state.numbers("beta", 1, injection)[0])
+    state.sell([label], order.account, injection)
+    if injection.name == "warning":
         order = replace(order, warnings=[*order.warnings, (SHAPE_CODE, "SANDBOX: line2 is cut")])
-    return _multipart(_infos(order, label), _documents(order, label, fault))
+    return _multipart(_infos(order, label), _documents(order, label, injection.name))
 
 
 def _infos(order: Order, label: Label) -> Message:
@@ -129,9 +130,9 @@ def _infos(order: Order, label: Label) -> Message:
 
 
 def _documents(order: Order, label: Label, fault: str) -> list[tuple[str, bytes]]:
-    if fault == "nolabel":
+    pdf = faulty_pdf(label, fault)
+    if pdf is None:
         return []
-    pdf = b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)
     destination = destination_of(order.letter)
     if destination is None or not destination.is_customs:
         return [("label", pdf)]
@@ -146,8 +147,8 @@ def _articles(letter: Json) -> list[str]:
     ]
 
 
-def _multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Answer:
-    """Return the body as the service writes it: a line break before the first boundary, none at the end."""
+def _multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Response:
+    """Write the body as the service does: a line break before the first boundary, none at the end."""
     boundary = f"uuid:{uuid.uuid4()}"
     parts = [("jsonInfos", "application/json;charset=UTF-8", json.dumps(infos, ensure_ascii=False).encode())]
     parts += [(name, "application/octet-stream", content) for name, content in documents]
@@ -158,7 +159,7 @@ def _multipart(infos: Message, documents: list[tuple[str, bytes]], status: int =
         for name, media_type, content in parts
     ]
     media_type = f'multipart/related; type="application/json"; boundary="{boundary}"; start="<jsonInfos>"'
-    return Answer(status, media_type, b"".join(lines) + f"\r\n--{boundary}--".encode())
+    return Response(status, media_type, b"".join(lines) + f"\r\n--{boundary}--".encode())
 
 
 def _label(order: Order, number: str) -> Label:

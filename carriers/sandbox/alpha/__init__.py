@@ -1,0 +1,1 @@
+"""alpha's services, as the sandbox plays them."""
