@@ -68,16 +68,8 @@ FAULTS = (
     Fault("cutoff", True, "closed after half of the announced body", sent(Transmission.CUT)),
     Fault("driphead", True, "a byte a second, from the headers on", sent(Transmission.DRIP_HEAD), delay_s=DRIP_S),
     Fault("dripbody", True, "a byte a second, from the body on", sent(Transmission.DRIP_BODY), delay_s=DRIP_S),
-    Fault(
-        "late", True, "closed, no answer; the search finds it after the delay", sent(Transmission.CLOSE), delay_s=LATE_S
-    ),
-    Fault(
-        "slow",
-        True,
-        "buys and answers after the delay, even for a client that is gone",
-        kind=Kind.DELAY,
-        delay_s=SLOW_S,
-    ),
+    Fault("late", True, "no answer; the search finds it after the delay", sent(Transmission.CLOSE), delay_s=LATE_S),
+    Fault("slow", True, "buys and answers late, even if the client is gone", kind=Kind.DELAY, delay_s=SLOW_S),
     # Answers of a proxy or another server.
     Fault("empty", True, "HTTP 200 with an empty body", corruption.empty),
     Fault("html200", False, "HTTP 200 with an HTML page", corruption.html(200)),

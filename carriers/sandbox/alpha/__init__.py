@@ -1,1 +1,1 @@
-"""alpha's services, as the sandbox plays them."""
+"""The sandbox's alpha."""

@@ -1,59 +1,21 @@
-"""Reads alpha's shipment and validates it as strictly as alpha's documents say."""
+"""Validates a shipment as strictly as alpha's documents say."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import tables
-from carriers.sandbox.alpha.soap import Message, RefusalError, SoapError, fields_of, leaf_text
+from carriers.sandbox.alpha.soap import RefusalError
 from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from carriers.sandbox.alpha.shipment import Fields, Shipment
+
 PHONE_PRODUCT = "49"
-
-Fields = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Shipment:
-    """The request of `shippingMultiParcelV4`."""
-
-    structures: dict[str, list[Fields]]
-    top: Fields
-
-    def one(self, name: str) -> Fields:
-        return self.structures[name][0]
-
-    @property
-    def refs(self) -> list[Fields]:
-        return self.structures["refValue"]
-
-    @property
-    def skybills(self) -> list[Fields]:
-        return self.structures["skybillValue"]
-
-
-def read_shipment(message: Message) -> Shipment:
-    """Return the shipment; SoapError for a child that is unknown, out of order or wrongly repeated."""
-    names = [name for name, _ in message.children]
-    if not set(names) <= set(tables.CHILDREN) or names != sorted(names, key=tables.CHILDREN.index):
-        raise SoapError(f"Unmarshalling Error: expected, in this order: {', '.join(tables.CHILDREN)}")
-    for name in set(names) - tables.REPEATABLE:
-        if names.count(name) > 1:
-            raise SoapError(f"Unmarshalling Error: {name} is not repeated")
-    structures: dict[str, list[Fields]] = {name: [] for name in tables.STRUCTURES}
-    top: Fields = {}
-    for name, element in message.children:
-        if name in structures:
-            structures[name].append(fields_of(element, [field.name for field in tables.STRUCTURES[name]]))
-        else:
-            top[name] = leaf_text(element)
-    return Shipment(structures, top)
 
 
 def validate_shipment(shipment: Shipment) -> None:

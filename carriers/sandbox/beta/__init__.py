@@ -1,1 +1,1 @@
-"""beta's service, as the sandbox plays it."""
+"""The sandbox's beta."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import uuid
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from carriers.sandbox.beta import tables
+from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
 from carriers.sandbox.beta.validation import account_of, destination_of, validate_request
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
-SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors
-
-Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -56,14 +51,10 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     if not violations.errors and link.followers:
         validate_followers(link, state.ledger, account, violations)
     if violations.errors:
-        return _refused([_message(code, "ERROR", text) for code, text in violations.errors])
+        return answers.refused([answers.message(code, "ERROR", text) for code, text in violations.errors])
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
     order = Order(body["letter"], account, link, page_format, violations.warnings, block)
     return _perform(state, order, operation)
-
-
-def _refused(messages: list[Message], status: int = 400) -> Response:
-    return json_response({"messages": messages}, status)
 
 
 def _perform(state: State, order: Order, operation: str) -> Response:
@@ -72,38 +63,13 @@ def _perform(state: State, order: Order, operation: str) -> Response:
     return state.perform(
         Operation("beta", operation, reference, order.link.rank, texts),
         lambda injection: _make(state, order, injection) if operation == BUY else _checked(order),
-        _refusal,
+        answers.refusal,
     )
 
 
-def _message(code: str, kind: str, text: str) -> Message:
-    return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
-
-
-def _refusal(name: str) -> Response:
-    """Return the refusal for a fault's name or an error code."""
-    error = [_message(SHAPE_CODE, "ERROR", tables.meaning_of(SHAPE_CODE))]
-    shapes = {
-        "contract": lambda: _refusal("30009"),
-        "json500": lambda: _refused([_message("1", "ERROR", "SANDBOX: internal error")], 500),
-        "flat500": lambda: json_response(_message("1", "ERROR", "SANDBOX: internal error"), 500),
-        "error200": lambda: _refused(error, 200),
-        "errorpart": lambda: _multipart({"messages": error}, [], 400),
-        "errorbare": lambda: json_response({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
-        "errorlist": lambda: json_response(
-            {"errors": [{"code": SHAPE_CODE, "message": tables.meaning_of(SHAPE_CODE)}]}, 400
-        ),
-        "errorflat": lambda: json_response({"errorCode": SHAPE_CODE, "errorLabel": tables.meaning_of(SHAPE_CODE)}, 400),
-        "unknown": lambda: _refused([_message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
-    }
-    if name in shapes:
-        return shapes[name]()
-    return _refused([_message(name, "ERROR", tables.meaning_of(name))])
-
-
-def _messages(order: Order) -> list[Message]:
-    done = _message("0", "INFOS", "SANDBOX: done")
-    return [done, *(_message(code, "WARNING", text) for code, text in order.warnings)]
+def _messages(order: Order) -> list[answers.Message]:
+    done = answers.message("0", "INFOS", "SANDBOX: done")
+    return [done, *(answers.message(code, "WARNING", text) for code, text in order.warnings)]
 
 
 def _checked(order: Order) -> Response:
@@ -115,11 +81,11 @@ def _make(state: State, order: Order, injection: Injection) -> Response:
     label = _label(order, state.numbers("beta", 1, injection)[0])
     state.sell([label], order.account, injection)
     if injection.name == "warning":
-        order = replace(order, warnings=[*order.warnings, (SHAPE_CODE, "SANDBOX: line2 is cut")])
-    return _multipart(_infos(order, label), _documents(order, label, injection.name))
+        order = replace(order, warnings=[*order.warnings, (answers.SHAPE_CODE, "SANDBOX: line2 is cut")])
+    return answers.multipart(_infos(order, label), _documents(order, label, injection.name))
 
 
-def _infos(order: Order, label: Label) -> Message:
+def _infos(order: Order, label: Label) -> answers.Message:
     made = {
         "parcelNumber": label.tracking_number,
         "parcelNumberPartner": None,
@@ -145,21 +111,6 @@ def _articles(letter: Json) -> list[str]:
         f"{article['value']} {article['currency']}, HS {article['hsCode']}, {article['originCountry']}"
         for article in letter["customsDeclarations"]["contents"]["article"]
     ]
-
-
-def _multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Response:
-    """Write the body as the service does: a line break before the first boundary, none at the end."""
-    boundary = f"uuid:{uuid.uuid4()}"
-    parts = [("jsonInfos", "application/json;charset=UTF-8", json.dumps(infos, ensure_ascii=False).encode())]
-    parts += [(name, "application/octet-stream", content) for name, content in documents]
-    lines = [
-        f"\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Transfer-Encoding: binary\r\n"
-        f"Content-ID: <{name}>\r\n\r\n".encode()
-        + content
-        for name, media_type, content in parts
-    ]
-    media_type = f'multipart/related; type="application/json"; boundary="{boundary}"; start="<jsonInfos>"'
-    return Response(status, media_type, b"".join(lines) + f"\r\n--{boundary}--".encode())
 
 
 def _label(order: Order, number: str) -> Label:
