@@ -1,1 +1,1 @@
-"""A server that plays both carriers over real HTTP, so that everything above them runs without a contract."""
+"""An HTTP server that stands in for both carriers, so that the service runs without a contract."""

@@ -1,4 +1,4 @@
-"""Runs the sandbox from the command line: `python -m carriers.sandbox --port 8100`."""
+"""The sandbox's command line: `python -m carriers.sandbox --port 8100`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def serve(host: str, port: int, ledger: Path | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; prints the URLs on standard error. Needs the main thread."""
+    """Print the URLs on standard error and serve until SIGINT or SIGTERM, in the main thread."""
     server = SandboxServer(host, port, ledger)
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, lambda *_: server.depot.closing.set())
+        signal.signal(signum, lambda *_: server.state.closing.set())
     lines = (
         f"alpha shipping  {server.alpha_url}",
         f"alpha tracking  {server.alpha_tracking_url}",
@@ -35,10 +35,10 @@ def serve(host: str, port: int, ledger: Path | None = None) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="carriers.sandbox", description="Plays both carriers over HTTP.")
+    parser = argparse.ArgumentParser(prog="carriers.sandbox", description="Stands in for both carriers over HTTP.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8100)
-    parser.add_argument("--ledger", type=Path, help="a file that keeps what was bought")
+    parser.add_argument("--ledger", type=Path, help="a file that keeps the purchases")
     options = parser.parse_args(argv)
     serve(options.host, options.port, options.ledger)
 

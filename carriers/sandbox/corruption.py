@@ -1,4 +1,4 @@
-"""The ways an answer goes bad between the carrier and its client, as functions from answer to answer."""
+"""Corrupts a response between the carrier and its client; each function turns a good response into a bad one."""
 
 from __future__ import annotations
 
@@ -7,65 +7,68 @@ import gzip
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from carriers.sandbox.delivery import HUGE_BYTES
-from carriers.sandbox.exchange import Answer, Delivery
+from carriers.sandbox.http import Response, Transmission
+from carriers.sandbox.label import label_pdf
+from carriers.sandbox.transmission import HUGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Spoiler = Callable[[Answer], Answer]
+    from carriers.sandbox.label import Label
+
+    Corruption = Callable[[Response], Response]
 
 DEPTH = 200_000
 REDIRECTED_PATH = "/redirected"
 
 
-def delivered(way: Delivery) -> Spoiler:
-    """Leave the bytes alone and send them in another way."""
-    return lambda answer: replace(answer, delivery=way)
+def sent(transmission: Transmission) -> Corruption:
+    """Keep the bytes and send them in another way."""
+    return lambda response: replace(response, transmission=transmission)
 
 
-def html(status: int) -> Spoiler:
+def html(status: int) -> Corruption:
     """Answer as the proxy in front of a carrier does."""
     page = f"<html><head><title>{status}</title></head><body><h1>Service message</h1></body></html>"
-    return lambda _: Answer(status, "text/html", page.encode())
+    return lambda _: Response(status, "text/html", page.encode())
 
 
-def empty(answer: Answer) -> Answer:
-    return replace(answer, body=b"")
+def empty(response: Response) -> Response:
+    return replace(response, body=b"")
 
 
-def truncated(answer: Answer) -> Answer:
-    """Half the body, announced as if it were all: no closing tag, no closing boundary."""
-    return replace(answer, body=answer.body[: len(answer.body) // 2])
+def truncated(response: Response) -> Response:
+    """Announce half the body as if it were all: no closing tag, no closing boundary."""
+    return replace(response, body=response.body[: len(response.body) // 2])
 
 
-def garbled(answer: Answer) -> Answer:
-    """Every byte with its high bit turned over: no tag, no boundary, no JSON is left."""
-    return replace(answer, body=bytes(byte ^ 0x80 for byte in answer.body))
+def garbled(response: Response) -> Response:
+    """Flip the high bit of every byte: no tag, no boundary, no JSON is left."""
+    return replace(response, body=bytes(byte ^ 0x80 for byte in response.body))
 
 
-def wrong_charset(answer: Answer) -> Answer:
-    """Latin-1 text in an answer that says UTF-8."""
-    return replace(answer, body=answer.body.replace(b"SANDBOX", "SANDBOX é".encode("latin-1"), 1))
+def wrong_charset(response: Response) -> Response:
+    """Put Latin-1 text into an answer that says UTF-8."""
+    return replace(response, body=response.body.replace(b"SANDBOX", "SANDBOX é".encode("latin-1"), 1))
 
 
-def doctype(answer: Answer) -> Answer:
+def doctype(response: Response) -> Response:
     declaration = b'<!DOCTYPE answer [<!ENTITY sandbox "SANDBOX">]>'
-    return replace(answer, body=answer.body.replace(b"?>", b"?>" + declaration, 1))
+    return replace(response, body=response.body.replace(b"?>", b"?>" + declaration, 1))
 
 
-def deep(answer: Answer) -> Answer:
-    """Nest what the answer's first message holds, in its own language."""
-    if "xml" in answer.content_type:
+def deep(response: Response) -> Response:
+    """Put deeply nested XML or JSON before the first message."""
+    if "xml" in response.content_type:
         nest = b"<a>" * DEPTH + b"</a>" * DEPTH
-        return replace(answer, body=answer.body.replace(b"<errorMessage>", nest + b"<errorMessage>", 1))
+        return replace(response, body=response.body.replace(b"<errorMessage>", nest + b"<errorMessage>", 1))
     nest = b"[" * DEPTH + b"]" * DEPTH
-    return replace(answer, body=answer.body.replace(b'"messages": [', b'"messages": [' + nest + b", ", 1))
+    return replace(response, body=response.body.replace(b'"messages": [', b'"messages": [' + nest + b", ", 1))
 
 
-def gzip_bomb(answer: Answer) -> Answer:
-    """50 MB in 50 kB, whether or not the client said that it takes gzip."""
-    return replace(answer, body=_bomb(), headers={"Content-Encoding": "gzip"})
+def gzip_bomb(response: Response) -> Response:
+    """Send 50 MB in 50 kB, even to a client that does not accept gzip."""
+    return replace(response, body=_bomb(), headers={"Content-Encoding": "gzip"})
 
 
 @functools.cache
@@ -73,12 +76,19 @@ def _bomb() -> bytes:
     return gzip.compress(b" " * HUGE_BYTES, mtime=0)
 
 
-def redirect(_: Answer) -> Answer:
-    """Point to another host name, where the sandbox counts who follows; the server fills in the port."""
-    return Answer(307, "text/plain", b"", headers={"Location": REDIRECTED_PATH})
+def redirect(_: Response) -> Response:
+    """Redirect to a path at which the sandbox counts who follows; `routes` adds another host's name."""
+    return Response(307, "text/plain", b"", headers={"Location": REDIRECTED_PATH})
 
 
-def mixed(answer: Answer) -> Answer:
-    """The older form of a multipart answer: another subtype, a line break behind the last boundary."""
-    media_type = answer.content_type.replace("multipart/related", "multipart/mixed")
-    return replace(answer, content_type=media_type, body=answer.body + b"\r\n")
+def mixed(response: Response) -> Response:
+    """Use the older multipart form: another subtype, a line break after the last boundary."""
+    media_type = response.content_type.replace("multipart/related", "multipart/mixed")
+    return replace(response, content_type=media_type, body=response.body + b"\r\n")
+
+
+def faulty_pdf(label: Label, fault: str) -> bytes | None:
+    """Return a label's PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
+    if fault == "nolabel":
+        return None
+    return b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)

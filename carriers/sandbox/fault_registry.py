@@ -1,21 +1,24 @@
-"""The faults that the control endpoint armed, and which of them an operation meets."""
+"""The armed faults, and the one that an operation meets."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class FaultRequestError(ValueError):
-    """The control endpoint was asked for something that is no fault."""
+    """A request to arm a fault is malformed."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a carrier was asked to do, as far as faults look at it."""
+    """The facts about an operation that select its fault."""
 
     carrier: str
     name: str
@@ -25,15 +28,23 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Play:
-    """A fault to be played now."""
+class Injection:
+    """A fault to inject now."""
 
     fault: Fault
     delay_s: float
 
+    @property
+    def name(self) -> str:
+        return self.fault.name
+
+
+NO_FAULT = Injection(Fault("", is_made=True, does="nothing fails"), 0)
+UNKNOWN = Injection(Fault("unknown", is_made=False, does="the reference names no fault", kind=Kind.REFUSAL), 0)
+
 
 @dataclass
-class Armed:
+class ArmedFault:
     """A fault that waits for its operation; None matches everything, a count of None never ends."""
 
     fault: Fault
@@ -46,29 +57,26 @@ class Armed:
 
     def matches(self, operation: Operation) -> bool:
         return (
-            self.carrier in (None, operation.carrier)
+            self.fault.kind is not Kind.CONTROL_ONLY
+            and self.carrier in (None, operation.carrier)
             and operation.carrier in self.fault.carriers
             and self.operation in (None, operation.name)
             and self.reference in (None, operation.reference)
             and self.rank in (None, operation.rank)
         )
 
-    def as_play(self) -> Play:
-        return Play(self.fault, self.fault.delay_s if self.delay_s is None else self.delay_s)
-
-
-UNKNOWN = Fault("unknown", is_made=False, does="a magic reference that names no fault", kind=Kind.REFUSAL)
-_APART = ("accept", "unfound")  # these are asked for by their names, not met by an operation
+    def injection(self) -> Injection:
+        return Injection(self.fault, self.fault.delay_s if self.delay_s is None else self.delay_s)
 
 
 @dataclass
-class FaultBook:
+class FaultRegistry:
     """The armed faults, safe for threads."""
 
-    _armed: list[Armed] = field(default_factory=list)
+    _armed: list[ArmedFault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def arm(self, armed: Armed) -> None:
+    def arm(self, armed: ArmedFault) -> None:
         with self._lock:
             self._armed.append(armed)
 
@@ -76,39 +84,38 @@ class FaultBook:
         with self._lock:
             self._armed.clear()
 
-    def waiting(self) -> list[dict[str, Any]]:
+    def armed(self) -> list[dict[str, Any]]:
         with self._lock:
             return [{**asdict(armed), "fault": armed.fault.name} for armed in self._armed]
 
-    def pick(self, operation: Operation) -> Play | None:
-        """Return the fault this operation meets: an armed one, oldest first, or its magic reference's."""
-        with self._lock:
-            for armed in self._armed:
-                if armed.fault.name not in _APART and armed.matches(operation):
-                    return self._use(armed)
-        return _magic(operation)
+    def pick(self, operation: Operation) -> Injection:
+        """Return the fault that an operation meets: an armed one, oldest first, or its magic reference's."""
+        return self._use(lambda armed: armed.matches(operation)) or _magic(operation)
 
-    def pick_apart(self, name: str) -> Play | None:
+    def pick_named(self, name: str) -> Injection | None:
         """Return the armed `accept` or `unfound`."""
+        return self._use(lambda armed: armed.fault.name == name)
+
+    def _use(self, is_met: Callable[[ArmedFault], bool]) -> Injection | None:
         with self._lock:
-            armed = next((armed for armed in self._armed if armed.fault.name == name), None)
-            return self._use(armed) if armed else None
+            armed = next(filter(is_met, self._armed), None)
+            if armed is None:
+                return None
+            if armed.count is not None:
+                armed.count -= 1
+                if armed.count <= 0:
+                    self._armed.remove(armed)
+            return armed.injection()
 
-    def _use(self, armed: Armed) -> Play:
-        if armed.count is not None:
-            armed.count -= 1
-            if armed.count <= 0:
-                self._armed.remove(armed)
-        return armed.as_play()
 
-
-def _magic(operation: Operation) -> Play | None:
-    for asked in filter(None, map(magic_in, operation.texts)):
-        rank, name = asked
+def _magic(operation: Operation) -> Injection:
+    for rank, name in filter(None, map(magic_in, operation.texts)):
         if rank in (None, operation.rank):
             fault = fault_named(name, operation.carrier)
-            return Play(fault, fault.delay_s) if fault and fault.name not in _APART else Play(UNKNOWN, 0)
-    return None
+            if fault is None or fault.kind is Kind.CONTROL_ONLY:
+                return UNKNOWN
+            return Injection(fault, fault.delay_s)
+    return NO_FAULT
 
 
 _FIELDS: dict[str, tuple[type, ...]] = {
@@ -117,7 +124,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def armed_from(content: Any) -> Armed:
+def read_armed_fault(content: Any) -> ArmedFault:
     """Read a fault from the control endpoint's JSON; FaultRequestError says what is wrong with it."""
     if not isinstance(content, dict):
         raise FaultRequestError("a JSON object is expected")
@@ -131,4 +138,4 @@ def armed_from(content: Any) -> Armed:
     fault = fault_named(str(given.pop("fault", "")), carrier)
     if fault is None:
         raise FaultRequestError("fault: this carrier has none of that name")
-    return Armed(fault, **given)
+    return ArmedFault(fault, **given)

@@ -1,4 +1,4 @@
-"""Draws the label of one parcel as a person expects it, 10 x 15 cm or on A4, and the customs form beside it."""
+"""Draws a parcel's label, 10 x 15 cm or on A4, and its customs form."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 
 Font = tuple[str, float]  # name and size in points
-Place = tuple[float, float]
+Point = tuple[float, float]
 TITLE: Font = (BOLD, 6)
 
 
 @dataclass(frozen=True)
 class Label:
-    """What is printed on a label."""
+    """The texts and numbers printed on a label."""
 
     carrier: str
     tracking_number: str
@@ -49,7 +49,7 @@ class Label:
 
 
 def printable(text: str) -> str:
-    """Fold letters that PDF's built-in fonts lack (Windows-1252 is what they have) to their nearest."""
+    """Replace letters that PDF's built-in fonts lack (they have Windows-1252) with their nearest."""
     return "".join(char if char.encode("cp1252", "ignore") else anyascii(char) for char in text)
 
 
@@ -82,24 +82,24 @@ def customs_form_pdf(label: Label, articles: Sequence[str]) -> bytes:
 
 
 class _Page:
-    """A PDF page whose places are in mm from the lower left corner of the label."""
+    """A PDF page whose points are in mm from the lower left corner of the label."""
 
     def __init__(self, size: tuple[float, float], title: str) -> None:
         self._content = io.BytesIO()
         self.canvas = Canvas(self._content, pagesize=size, invariant=1, pageCompression=1)
         self.canvas.setTitle(title)
 
-    def text(self, at: Place, text: str, font: Font) -> None:
+    def text(self, at: Point, text: str, font: Font) -> None:
         self.canvas.setFont(*font)
         self.canvas.drawString(at[0] * mm, at[1] * mm, printable(text))
 
-    def fitted(self, at: Place, text: str, font: Font, width: float) -> None:
-        """Draw a text that gets smaller, never shorter, when it is wider than that."""
+    def fitted(self, at: Point, text: str, font: Font, width: float) -> None:
+        """Draw a text, smaller but never cut when it is too wide."""
         name, size = font
         needed = stringWidth(printable(text), name, size) / mm
         self.text(at, text, (name, size * min(1, width / needed) if needed else size))
 
-    def lines(self, top: Place, lines: Sequence[str], font: Font, width: float) -> None:
+    def lines(self, top: Point, lines: Sequence[str], font: Font, width: float) -> None:
         for rank, line in enumerate(filter(None, lines)):
             self.fitted((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
 
@@ -122,7 +122,7 @@ class _Page:
     def band(self, y: float, height: float) -> None:
         self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=1)
 
-    def line(self, start: Place, end: Place) -> None:
+    def line(self, start: Point, end: Point) -> None:
         self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
 
     def finished(self) -> bytes:
@@ -152,7 +152,7 @@ def _draw_addresses(page: _Page, label: Label) -> None:
 
 
 def _draw_facts(page: _Page, label: Label) -> None:
-    """Draw the row of boxes (where to, how heavy, which of how many) and the references."""
+    """Draw the row of boxes (routing, weight, rank among the parcels) and the references."""
     page.box(46, 14.5)
     page.line((46, 46), (46, 60.5))
     page.line((72, 46), (72, 60.5))
@@ -176,7 +176,7 @@ def _draw_barcode(page: _Page, label: Label) -> None:
 
 
 def _draw_a4_surroundings(page: _Page) -> None:
-    """Draw where to cut, and move the label's corner into the sheet."""
+    """Draw the cutting lines and hints, and move the label's corner into the sheet."""
     page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)
     page.canvas.setDash(3, 3)
     page.line((-10, -10), (200, -10))

@@ -1,4 +1,4 @@
-"""The ledger of what was bought: append-only, in memory, and in a file when one is given."""
+"""The append-only ledger of purchases, in memory and, when a path is given, in a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# What a label shows is kept for reprints of the latest parcels only: it is most of a purchase's size.
+# Labels are most of a purchase's size; they are kept for reprints of the latest parcels only.
 LABELS_KEPT = 20_000
 
 
@@ -33,7 +33,7 @@ class Purchase:
     parcel_rank: int
     parcel_count: int
     made_at_s: float
-    findable_at_s: float  # the tracking service does not know the parcel before
+    findable_at_s: float  # until then the tracking service does not know the parcel
 
     def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
         facts = asdict(self)
@@ -42,7 +42,7 @@ class Purchase:
         return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "is_cancelled": is_cancelled}
 
 
-def purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+def _purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
     return Purchase(
         carrier=label.carrier,
         tracking_number=label.tracking_number,
@@ -58,7 +58,7 @@ def purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: flo
 
 
 class Ledger:
-    """What was bought, safe for threads; with a file, every line is written before the call returns."""
+    """The purchases, safe for threads; with a file, every line is written before the call returns."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.Lock()
@@ -76,11 +76,14 @@ class Ledger:
         self._labels: OrderedDict[tuple[str, str], Label] = OrderedDict()
         self._cancelled: set[tuple[str, str]] = set()
 
-    def record(self, made: Sequence[tuple[Purchase, Label]]) -> None:
+    def record(self, labels: Sequence[Label], account: str, findable_after_s: float = 0) -> None:
         """Enter the parcels of one call, all or none."""
+        now = time.time()
+        purchases = [_purchase_of(label, account, now, now + findable_after_s) for label in labels]
+        parcels = list(zip(purchases, labels, strict=True))
         with self._lock:
-            self._write([{"event": "made", **asdict(p), "label": asdict(label)} for p, label in made])
-            for purchase, label in made:
+            self._write([{"event": "made", **asdict(p), "label": asdict(label)} for p, label in parcels])
+            for purchase, label in parcels:
                 self._enter(purchase, label)
 
     def cancel(self, carrier: str, number: str) -> None:
@@ -89,7 +92,7 @@ class Ledger:
             self._cancelled.add((carrier, number))
 
     def clear(self) -> None:
-        """Start an empty ledger; the file keeps what came before."""
+        """Start an empty ledger; the file keeps the earlier entries."""
         with self._lock:
             self._write([{"event": "reset"}])
             self._forget()
@@ -100,7 +103,7 @@ class Ledger:
             return [row for row in rows if carrier in (None, row.carrier)]
 
     def find_visible(self, *, carrier: str, reference: str, account: str, age_s: float = 0) -> list[Purchase]:
-        """Return an account's parcels as the tracking service knows them: not the cancelled or too young."""
+        """Return an account's parcels that the tracking service knows: neither cancelled nor too young."""
         now = time.time()
         return [
             row
@@ -111,7 +114,7 @@ class Ledger:
         ]
 
     def highest_number(self, carrier: str) -> str | None:
-        """Return the highest tracking number ever entered, before a reset too: none is handed out again."""
+        """Return the highest tracking number ever entered, even before a reset: none is handed out again."""
         with self._lock:
             return self._highest.get(carrier)
 
@@ -147,7 +150,7 @@ class Ledger:
             self._file.flush()
 
     def _read(self, path: Path) -> None:
-        """Replay the file; a last line that a kill cut short was never answered for and is cut off."""
+        """Replay the file and drop a last line that a kill cut short: its purchase was never answered."""
         if not path.exists():
             return
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""The sandbox's HTTP server: sockets, threads, connections, and which path goes where."""
+"""The sandbox's HTTP server: sockets, threads and connections."""
 
 from __future__ import annotations
 
@@ -8,42 +8,33 @@ import socketserver
 import sys
 import threading
 import time
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from carriers.sandbox.alpha import answer_shipping
-from carriers.sandbox.alpha_tracking import answer_tracking
-from carriers.sandbox.beta import BLOCKS, BUY, CHECK, answer_beta
-from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
-from carriers.sandbox.corruption import REDIRECTED_PATH
-from carriers.sandbox.delivery import Sender
-from carriers.sandbox.exchange import Answer, Request, json_answer, text_answer
+from carriers.sandbox.http import Request, Response, text_response
 from carriers.sandbox.ledger import Ledger
-from carriers.sandbox.state import Depot
+from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, known, route
+from carriers.sandbox.state import State
+from carriers.sandbox.transmission import Transmitter
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 logger = logging.getLogger("carriers.sandbox")
 
-ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH = "/alpha/shipping", "/alpha/tracking", "/beta/2.0"
-BETA_PATHS = {f"/beta/{version}/{name}": (version, name) for version in BLOCKS for name in (BUY, CHECK)}
-KNOWN_PATHS = {ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, *BETA_PATHS, REDIRECTED_PATH, "/", *CONTROL_PATHS}
 LARGEST_REQUEST_BYTES = 1_048_576
 IDLE_TIMEOUT_S = 300.0
-CLOSING_S = 2.0
-WAKE_S = 0.1
+CLOSING_TIMEOUT_S = 2.0
+WAKE_INTERVAL_S = 0.1
 
 
 class SandboxServer:
-    """Both carriers on one port; as a context manager it runs in a thread of its own."""
+    """Both carriers on one port; a context manager that serves in a thread."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, ledger_path: Path | None = None) -> None:
-        self._ledger = Ledger(ledger_path)
-        self.depot = Depot(self._ledger)
-        self._listener = _Listener((host, port), self.depot)
+        self.state = State(Ledger(ledger_path))
+        self._listener = _Listener((host, port), self.state)
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -79,22 +70,22 @@ class SandboxServer:
         self._thread.start()
 
     def serve_forever(self) -> None:
-        """Serve until `close` is called, from another thread or a signal's handler."""
+        """Serve until `state.closing` is set, from another thread or a signal handler."""
         self.start()
-        # Not the event's own wait: a handler would set it under the wait's lock, and a signal that comes just before
-        # the wait begins would not interrupt it.
-        while not self.depot.closing.is_set():
-            time.sleep(WAKE_S)
+        # Polled, not `closing.wait()`: a signal handler that sets the event would need the lock that the wait holds,
+        # and a signal just before the wait begins would not interrupt it.
+        while not self.state.closing.is_set():
+            time.sleep(WAKE_INTERVAL_S)
 
     def close(self) -> None:
-        """Stop serving and break off what is still going on; does not wait for hung requests."""
-        self.depot.close()
+        """Stop serving and break off open requests, hung ones too."""
+        self.state.close()
         if self._thread is not None:
             self._listener.shutdown()
             self._thread.join()
         self._listener.server_close()
         self._listener.disconnect()
-        self._ledger.close()
+        self.state.ledger.close()
 
 
 class _Listener(ThreadingHTTPServer):
@@ -102,9 +93,9 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, address: tuple[str, int], depot: Depot) -> None:
+    def __init__(self, address: tuple[str, int], state: State) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self.depot = depot
+        self.state = state
         self._open: set[Any] = set()
         self._changed = threading.Condition()
         super().__init__(address, _Handler)
@@ -115,7 +106,7 @@ class _Listener(ThreadingHTTPServer):
         return f"http://[{host!s}]:{port}" if self.address_family == socket.AF_INET6 else f"http://{host!s}:{port}"
 
     def server_bind(self) -> None:
-        # HTTPServer's own asks the name service for this host's name, which can take seconds.
+        # HTTPServer's own looks up this host's name, which can take seconds.
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -134,7 +125,7 @@ class _Listener(ThreadingHTTPServer):
         with self._changed:
             for connection in self._open:
                 _break(connection)
-            self._changed.wait_for(lambda: not self._open, CLOSING_S)
+            self._changed.wait_for(lambda: not self._open, CLOSING_TIMEOUT_S)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         logger.error("connection failed: %s", type(sys.exception()).__name__)
@@ -153,9 +144,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Listener
 
     def handle(self) -> None:
-        slow = self.server.depot.faults.pick_apart("accept")
-        # What waited here when the sandbox was reset must not be bought in the ledger that starts then.
-        if slow is not None and self.server.depot.wait(slow.delay_s):
+        injection = self.server.state.faults.pick_named("accept")
+        # A purchase that waits here during a reset must not show up in the ledger that starts then.
+        if injection is not None and self.server.state.wait(injection.delay_s):
             return
         try:
             super().handle()
@@ -172,60 +163,30 @@ class _Handler(BaseHTTPRequestHandler):
         self._exchange()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the parent's name
-        """Stay silent: the parent's lines hold query strings."""
+        """Log nothing here: the parent's lines hold query strings."""
 
     def _exchange(self) -> None:
         url = urlsplit(self.path)
-        answer = self._answer(url.path, dict(parse_qsl(url.query)))
-        logger.info("%s %s %d %s", self.command, _known(url.path), answer.status, answer.delivery.name.lower())
-        depot = self.server.depot
-        is_kept = Sender(answer, self.connection, depot.wait).send()
-        self.close_connection = self.close_connection or not is_kept or depot.closing.is_set()
+        response = self._respond(url.path, dict(parse_qsl(url.query)))
+        how = response.transmission.name.lower()
+        logger.info("%s %s %d %s", self.command, known(url.path), response.status, how)
+        state = self.server.state
+        is_kept = Transmitter(response, self.connection, state.wait).send()
+        self.close_connection = self.close_connection or not is_kept or state.closing.is_set()
 
-    def _answer(self, path: str, query: dict[str, str]) -> Answer:
+    def _respond(self, path: str, query: dict[str, str]) -> Response:
         length = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             self.close_connection = True
-            return text_answer("a Content-Length is expected", 411)
+            return text_response("a Content-Length is expected", 411)
         if int(length) > LARGEST_REQUEST_BYTES:
             self.close_connection = True
-            return text_answer("the request is too large", 413)
+            return text_response("the request is too large", 413)
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(int(length))
-        request = Request(self.command, path, query, headers, body)
+        request = Request(self.server.url, self.command, path, query, headers, body)
         try:
-            return _route(self.server, request)
+            return route(self.server.state, request)
         except Exception:
             logger.exception("request failed")
-            return text_answer("the sandbox failed; its log says why", 500)
-
-
-def _route(listener: _Listener, request: Request) -> Answer:
-    depot = listener.depot
-    depot.count(_known(request.path))
-    if request.path == ALPHA_SHIPPING_PATH:
-        answer = answer_shipping(depot, request)
-    elif request.path == ALPHA_TRACKING_PATH:
-        answer = answer_tracking(depot, request)
-    elif request.path in BETA_PATHS:
-        answer = answer_beta(depot, request, *BETA_PATHS[request.path])
-    elif request.path == "/":
-        answer = answer_page(listener.url)
-    elif request.path == REDIRECTED_PATH:
-        answer = json_answer({"message": "this redirect was not to be followed"})
-    else:
-        answer = answer_control(depot, request)
-    return _with_full_location(answer, listener)
-
-
-def _with_full_location(answer: Answer, listener: _Listener) -> Answer:
-    """Complete a redirect with another host name than the client's."""
-    if "Location" not in answer.headers:
-        return answer
-    location = f"http://localhost:{listener.server_address[1]}{answer.headers['Location']}"
-    return replace(answer, headers={"Location": location})
-
-
-def _known(path: str) -> str:
-    """Return a path for logs and counts: a stranger's can hold anything."""
-    return path if path in KNOWN_PATHS else "other"
+            return text_response("the sandbox failed; its log says why", 500)

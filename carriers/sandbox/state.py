@@ -1,102 +1,98 @@
-"""What both carriers share: the ledger, the number ranges, the faults, and the order in which these act."""
+"""The state that both carriers share: ledger, number ranges and faults; `perform` injects the faults."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from carriers.sandbox.exchange import Answer, Delivery
-from carriers.sandbox.fault_registry import FaultBook
+from carriers.sandbox.fault_registry import FaultRegistry
 from carriers.sandbox.faults import BOTH, Kind
-from carriers.sandbox.ledger import purchase_of
-from carriers.sandbox.numbers import NumberRange
+from carriers.sandbox.http import Response, Transmission
+from carriers.sandbox.tracking_numbers import NumberRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from carriers.sandbox.fault_registry import Operation, Play
+    from carriers.sandbox.fault_registry import Injection, Operation
     from carriers.sandbox.label import Label
     from carriers.sandbox.ledger import Ledger
 
+    Handler = Callable[[Injection], Response]
 
-# What a fault that buys nothing starts from; it keeps none of it.
-_NOTHING = Answer(200, "text/plain", b"")
+# A fault that buys nothing corrupts this; nothing of it is left.
+_NOTHING = Response(200, "text/plain", b"")
 
 
-class Depot:
+class State:
     """One sandbox's state, safe for threads."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.faults = FaultBook()
+        self.faults = FaultRegistry()
         self.closing = threading.Event()
-        self._epoch_over = threading.Event()
+        self._interrupted = threading.Event()
         self._requests: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._ranges = {carrier: NumberRange(carrier, ledger.highest_number(carrier)) for carrier in BOTH}
 
     def reset(self) -> None:
-        """Forget purchases, faults and counts and break off what waits; numbers go on."""
+        """Forget purchases, faults and counts and interrupt what waits; tracking numbers go on."""
         with self._lock:
             self._requests.clear()
-            ended, self._epoch_over = self._epoch_over, threading.Event()
-        # A slow purchase from before must not show up in the ledger that starts now.
-        ended.set()
+        # First: a slow purchase from before must not show up in the ledger that starts now.
+        self.interrupt()
         self.faults.clear()
         self.ledger.clear()
 
+    def interrupt(self) -> None:
+        """Break off the operations that wait now."""
+        with self._lock:
+            interrupted, self._interrupted = self._interrupted, threading.Event()
+        interrupted.set()
+
     def close(self) -> None:
+        """Break off the operations that wait, now and later."""
         self.closing.set()
-        self._epoch_over.set()
+        self._interrupted.set()
 
     def wait(self, delay_s: float) -> bool:
-        """Wait so long; true at once when the sandbox is reset or closed meanwhile."""
-        return self._epoch_over.wait(delay_s)
+        """Wait; return true at once when the sandbox is reset or closed meanwhile."""
+        return self._interrupted.wait(delay_s)
 
     def count(self, path: str) -> None:
         with self._lock:
             self._requests[path] += 1
 
     def counts(self) -> dict[str, int]:
-        """Return how many requests each path has received."""
+        """Return the number of requests that each path has received."""
         with self._lock:
             return dict(self._requests)
 
-    def perform(
-        self,
-        operation: Operation,
-        do: Callable[[Play | None], Answer],
-        refuse: Callable[[str], Answer],
-    ) -> Answer:
-        """Do a valid operation, or fail it the way an armed fault or its magic reference says.
+    def perform(self, operation: Operation, do: Handler, refuse: Callable[[str], Response]) -> Response:
+        """Perform a valid operation, or fail it as an armed fault or its magic reference asks.
 
-        `do` performs it and is told of the fault, which may concern what it writes; `refuse` makes the
-        carrier's own refusal of a fault's name or an error code.
+        `do` performs it and gets the fault, which may change what it writes; `refuse` returns the carrier's own
+        refusal for a fault's name or an error code.
         """
-        epoch_over = self._epoch_over
-        play = self.faults.pick(operation)
-        if play is None:
-            return do(None)
-        if play.fault.kind is Kind.REFUSAL:
-            return refuse(play.fault.name)
-        if play.fault.kind is Kind.TIMING:
-            is_over = epoch_over.wait(play.delay_s)
-            return replace(_NOTHING, delivery=Delivery.CLOSE) if is_over else do(None)
-        answer = do(play) if play.fault.is_made else _NOTHING
-        return replace(play.fault.spoil(answer), delay_s=play.delay_s) if play.fault.spoil else answer
+        interrupted = self._interrupted  # before the pick: a reset after it must interrupt this wait
+        injection = self.faults.pick(operation)
+        fault = injection.fault
+        if fault.kind is Kind.REFUSAL:
+            return refuse(fault.name)
+        if fault.kind is Kind.DELAY and interrupted.wait(injection.delay_s):
+            return replace(_NOTHING, transmission=Transmission.CLOSE)
+        response = do(injection) if fault.is_made else _NOTHING
+        return replace(fault.corrupt(response), delay_s=injection.delay_s) if fault.corrupt else response
 
-    def sell(self, labels: Sequence[Label], account: str, play: Play | None) -> None:
+    def sell(self, labels: Sequence[Label], account: str, injection: Injection) -> None:
         """Enter one call's parcels in the ledger."""
-        made_at_s = time.time()
-        is_late = play is not None and play.fault.name == "late"
-        findable_at_s = made_at_s + (play.delay_s if play and is_late else 0)
-        self.ledger.record([(purchase_of(label, account, made_at_s, findable_at_s), label) for label in labels])
+        is_late = injection.name == "late"
+        self.ledger.record(labels, account, findable_after_s=injection.delay_s if is_late else 0)
 
-    def numbers(self, carrier: str, count: int, play: Play | None) -> list[str]:
-        """Hand out tracking numbers, each a new one unless the fault `twin` is played."""
-        if play is not None and play.fault.name == "twin":
+    def numbers(self, carrier: str, count: int, injection: Injection) -> list[str]:
+        """Hand out tracking numbers, each a new one except under the fault `twin`."""
+        if injection.name == "twin":
             return [self._ranges[carrier].last()] * count
         return [self._ranges[carrier].take() for _ in range(count)]

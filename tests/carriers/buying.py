@@ -10,7 +10,7 @@ from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint, Shipment
 from carriers.circuit_breaker import Limits
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.orders import TIMEOUT_S, ledger, post
+from tests.carriers.sandbox.control import TIMEOUT_S, ledger, post
 from tests.carriers.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {

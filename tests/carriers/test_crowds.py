@@ -12,7 +12,7 @@ from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import bought, creates, order, sandbox_clients
-from tests.carriers.sandbox.orders import arm, post
+from tests.carriers.sandbox.control import arm, post
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT
 from tests.carriers.test_circuit_breaker import end_rest, guard_of
 from tests.support.waiting import until

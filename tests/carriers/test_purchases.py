@@ -15,7 +15,7 @@ from carriers.errors import RequestRejected
 from carriers.products import OVERSEAS, PARIS, PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import bought, creates, order, received
-from tests.carriers.sandbox.orders import ledger
+from tests.carriers.sandbox.control import ledger
 from tests.carriers.shipments import CREDENTIALS, client
 from tests.carriers.test_labels_bought import WIRE_CODES
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED

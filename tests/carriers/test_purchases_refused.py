@@ -7,7 +7,7 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import creates, faulty, order, received
-from tests.carriers.sandbox.orders import ledger
+from tests.carriers.sandbox.control import ledger
 from tests.carriers.shipments import CREDENTIALS
 from tests.carriers.test_purchases import Clients
 from tests.carriers.test_refusals import ALPHA_ROWS, BETA_ROWS

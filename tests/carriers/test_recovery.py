@@ -11,7 +11,7 @@ from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import bought, order, received, sandbox_clients
-from tests.carriers.sandbox.orders import arm
+from tests.carriers.sandbox.control import arm
 from tests.carriers.shipments import CREDENTIALS
 from tests.carriers.test_purchases import text_of
 from tests.support.waiting import until

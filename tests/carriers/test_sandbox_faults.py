@@ -18,7 +18,7 @@ from carriers.errors import (
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.buying import CREATE_PATHS, bought, order, received, sandbox_clients
-from tests.carriers.sandbox.orders import arm
+from tests.carriers.sandbox.control import arm
 from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client
 from tests.support.waiting import until
 

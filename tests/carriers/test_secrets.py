@@ -19,7 +19,7 @@ from carriers.sandbox.server import SandboxServer
 from tests.carriers import shipments
 from tests.carriers.buying import order, sandbox_clients
 from tests.carriers.logged import said
-from tests.carriers.sandbox.orders import arm
+from tests.carriers.sandbox.control import arm
 from tests.carriers.shipments import BOTH, PRODUCT
 
 HASTY = Limits(timeout_s=0.5, failures_before_rest=10**9)

@@ -13,7 +13,7 @@ import pytest
 import requests
 from django.core.management import CommandError, call_command
 
-from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from tests.config.test_settings import ROOT
 
 TIMEOUT_S = 60
@@ -21,7 +21,7 @@ TIMEOUT_S = 60
 
 @contextmanager
 def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
-    """The command as an operator runs it."""
+    """Run the command as an operator does."""
     arguments = [sys.executable, "-W", "error", "manage.py", "carrier_sandbox", *options]
     with subprocess.Popen(
         arguments, cwd=ROOT, env=os.environ | {"DEBUG": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -33,7 +33,7 @@ def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_both_carriers_until_it_is_told_to_end(signum: signal.Signals) -> None:
+def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
     with command("--port", "0") as process:
         assert process.stderr is not None
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in range(5)]
@@ -56,12 +56,12 @@ def test_a_port_in_use_is_one_clear_line() -> None:
 
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--port", "-1"), ("--host", "a..b"), ("--port", "x")])
-def test_an_address_that_is_none_is_one_clear_line(options: tuple[str, str]) -> None:
+def test_an_unusable_address_is_one_clear_line(options: tuple[str, str]) -> None:
     with pytest.raises(CommandError, match=options[0]):
         call_command("carrier_sandbox", *options)
 
 
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_requirement_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ["reportlab", *sys.modules]:
         if name.startswith("reportlab"):
             monkeypatch.setitem(sys.modules, name, None)

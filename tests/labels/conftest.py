@@ -16,10 +16,11 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.products import PRODUCTS
-from carriers.sandbox.fault_registry import armed_from
+from carriers.sandbox.fault_registry import read_armed_fault
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
-from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
+from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from carriers.sandbox.server import SandboxServer
 from labels import db_retry, storage
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.contracts import clients
@@ -43,27 +44,27 @@ class Sandbox:
 
     def arm(self, fault: str, **facts: Any) -> None:
         """Let operations fail, as the sandbox's control endpoint does."""
-        self.server.depot.faults.arm(armed_from({"fault": fault, **facts}))
+        self.server.state.faults.arm(read_armed_fault({"fault": fault, **facts}))
 
     def disarm(self) -> None:
-        self.server.depot.faults.clear()
+        self.server.state.faults.clear()
 
     def calls(self) -> int:
         """How many requests to buy or to print have come."""
-        counts = self.server.depot.counts()
+        counts = self.server.state.counts()
         return sum(counts.get(path, 0) for path in BUYING_PATHS)
 
     def questions(self) -> int:
         """How often the tracking service was asked."""
-        return self.server.depot.counts().get(ALPHA_TRACKING_PATH, 0)
+        return self.server.state.counts().get(ALPHA_TRACKING_PATH, 0)
 
     def made(self, reference: str | None = None) -> list[Purchase]:
         """The parcels that were bought, with this label's id if one is given."""
-        return self.server.depot.ledger.find(reference=reference)
+        return self.server.state.ledger.find(reference=reference)
 
     def printed(self, parcel: Purchase) -> Label:
         """What a parcel's label shows."""
-        label = self.server.depot.ledger.label(parcel.carrier, parcel.tracking_number)
+        label = self.server.state.ledger.label(parcel.carrier, parcel.tracking_number)
         assert label is not None
         return label
 
@@ -77,14 +78,14 @@ def sandbox_server() -> Iterator[SandboxServer]:
 @pytest.fixture
 def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
     """The carriers, with clients that know nothing of earlier failures."""
-    sandbox_server.depot.reset()
+    sandbox_server.state.reset()
     settings.CARRIER_ENDPOINTS = {
         "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
         "beta": {"url": sandbox_server.beta_url},
     }
     clients.client.cache_clear()
     yield Sandbox(sandbox_server)
-    sandbox_server.depot.reset()  # ends what hangs
+    sandbox_server.state.reset()  # ends what hangs
     clients.client.cache_clear()
 
 

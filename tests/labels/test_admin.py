@@ -187,7 +187,7 @@ def bought_unknown(caller: Caller, carrier_code: str, fault: str = "FAULT RESETM
 
 def made(server: SandboxServer, label: ShippingLabel) -> list[str]:
     """The numbers that the carrier gave out for a label."""
-    return [parcel.tracking_number for parcel in server.depot.ledger.find(reference=label.id)]
+    return [parcel.tracking_number for parcel in server.state.ledger.find(reference=label.id)]
 
 
 # --- The list ---

@@ -1,4 +1,4 @@
-"""Runs a server that plays both carriers, so that labels can be bought without a contract."""
+"""Runs the carriers' sandbox, which sells labels without a contract."""
 
 import importlib
 from typing import Any
@@ -11,7 +11,7 @@ from shops.management import base
 class Command(base.Command):
     """``carrier_sandbox [--host H] [--port P]``."""
 
-    help = "Serve both carriers' protocols and make real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."
+    help = "Serve a sandbox of both carriers: real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -20,7 +20,7 @@ class Command(base.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
         try:
-            # Only the demonstration's requirements bring what draws the labels.
+            # Labels are drawn with reportlab, which only the demo's requirements install.
             sandbox = importlib.import_module("carriers.sandbox.__main__")
         except ModuleNotFoundError as error:
             raise CommandError(f"the sandbox needs {error.name}, which requirements-demo.txt installs") from None

@@ -1,4 +1,4 @@
-"""Purchases whose answers may be anything, with a client and over a bare socket."""
+"""Valid purchases whose answers may be anything, sent by a client and over a bare socket."""
 
 from __future__ import annotations
 
@@ -8,38 +8,44 @@ from urllib.parse import urlsplit
 
 import requests
 
-from tests.carriers.sandbox.orders import (
-    SOAP_HEADERS,
-    alpha_order,
-    beta_order,
-    envelope,
-    post,
-)
+from tests.carriers.sandbox.alpha.orders import BUY, SOAP_HEADERS, alpha_order, envelope
+from tests.carriers.sandbox.beta.orders import beta_order
+from tests.carriers.sandbox.control import TIMEOUT_S, post
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
+CARRIERS = ("alpha", "beta")
+
+
+def connect(sandbox: SandboxServer, timeout_s: float = TIMEOUT_S) -> socket.socket:
+    url = urlsplit(sandbox.url)
+    assert url.hostname
+    assert url.port
+    return socket.create_connection((url.hostname, url.port), timeout=timeout_s)
+
+
+def purchase(sandbox: SandboxServer, carrier: str) -> requests.PreparedRequest:
+    if carrier == "beta":
+        return requests.Request("POST", f"{sandbox.beta_url}/generateLabel", json=beta_order()).prepare()
+    body = envelope(BUY, alpha_order())
+    return requests.Request("POST", sandbox.alpha_url, data=body, headers=SOAP_HEADERS).prepare()
+
 
 def buy(sandbox: SandboxServer, carrier: str, **kwargs: Any) -> requests.Response:
-    """Send a valid purchase whose answer may be anything."""
-    if carrier == "alpha":
-        body = envelope("shippingMultiParcelV4", alpha_order())
-        return post(sandbox.alpha_url, data=body, headers=SOAP_HEADERS, **kwargs)
-    return post(f"{sandbox.beta_url}/generateLabel", json=beta_order(), **kwargs)
+    request = purchase(sandbox, carrier)
+    assert request.url
+    return post(request.url, data=request.body, headers=request.headers, **kwargs)
 
 
 def raw_answer(sandbox: SandboxServer, carrier: str, limit: int = 1_000_000, silence_s: float = 0.5) -> bytes:
-    """Buy over a bare socket; return what came until the limit or the end, b"RESET", or a silence."""
-    host, port = urlsplit(sandbox.url).netloc.split(":")
-    request = requests.Request("POST", f"{sandbox.beta_url}/generateLabel", json=beta_order()).prepare()
-    if carrier == "alpha":
-        body = envelope("shippingMultiParcelV4", alpha_order())
-        request = requests.Request("POST", sandbox.alpha_url, data=body, headers=SOAP_HEADERS).prepare()
+    """Buy over a bare socket; return the bytes up to the limit or the end, b"RESET", or b"...SILENCE"."""
+    request = purchase(sandbox, carrier)
     head = f"POST {request.path_url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
     assert isinstance(request.body, bytes)
     received = b""
-    with socket.create_connection((host, int(port)), timeout=silence_s) as connection:
+    with connect(sandbox, silence_s) as connection:
         connection.sendall(head.encode() + b"\r\n" + request.body)
         try:
             while len(received) < limit and (piece := connection.recv(65_536)):

@@ -1,4 +1,4 @@
-"""Every fault over real sockets: what the client gets, and whether the parcel is in the ledger."""
+"""Faults: asking for them by reference or control endpoint, and their effect on the ledger."""
 
 from __future__ import annotations
 
@@ -6,32 +6,23 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from carriers.sandbox.faults import FAULTS
-from tests.carriers.sandbox.orders import (
-    TIMEOUT_S,
-    arm,
-    ledger,
-    post,
-)
-from tests.carriers.sandbox.raw import buy, raw_answer
+from carriers.sandbox.faults import FAULTS, Kind, fault_named, fault_table, magic_in
+from tests.carriers.sandbox.alpha.orders import Reply, alpha_buy
+from tests.carriers.sandbox.beta.orders import beta_buy, linked
+from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
+from tests.carriers.sandbox.raw import CARRIERS, buy, raw_answer
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
 
-CARRIERS = ("alpha", "beta")
-CONTROL_ONLY = ("unfound", "accept")
-MOST_DRIPPED = 2000  # bytes of an answer, of which a drop comes every 10 ms, until a busy machine has read the first
-
-
 @pytest.mark.parametrize(
     ("carrier", "name", "is_made"),
-    [(c, fault.name, fault.is_made) for fault in FAULTS for c in fault.carriers if fault.name not in CONTROL_ONLY],
+    [(c, fault.name, fault.is_made) for fault in FAULTS for c in fault.carriers if fault.kind is not Kind.CONTROL_ONLY],
 )
 def test_each_fault_leaves_a_purchase_as_its_row_says(
     sandbox: SandboxServer,
@@ -48,35 +39,6 @@ def test_each_fault_leaves_a_purchase_as_its_row_says(
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize(
-    ("fault", "received"),
-    [
-        ("hang", b"SILENCE"),
-        ("hangmade", b"SILENCE"),
-        ("reset", b"RESET"),
-        ("resetmade", b"RESET"),
-        ("close", b""),
-        ("closemade", b""),
-        ("late", b""),
-        ("slow", b"SILENCE"),
-        ("accept", b"SILENCE"),
-    ],
-)
-def test_a_connection_fails(sandbox: SandboxServer, carrier: str, fault: str, received: bytes) -> None:
-    arm(sandbox, fault, count=1, delay_s=30)
-
-    silence_s = 0.5 if received == b"SILENCE" else TIMEOUT_S
-    assert raw_answer(sandbox, carrier, silence_s=silence_s) == received
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_a_hung_answer_ends_with_the_connection(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "hang", delay_s=0.05)
-
-    assert raw_answer(sandbox, carrier, silence_s=TIMEOUT_S) == b""
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
 def test_a_slow_carrier_answers_in_the_end(sandbox: SandboxServer, carrier: str) -> None:
     arm(sandbox, "slow", delay_s=0.1)
     started_at_s = time.monotonic()
@@ -90,57 +52,75 @@ def test_a_reset_breaks_off_what_waits_and_nothing_is_bought_afterwards(sandbox:
     arm(sandbox, "slow", delay_s=30, count=1)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(raw_answer, sandbox, carrier, silence_s=TIMEOUT_S)
-        while requests.get(f"{sandbox.control_url}/faults", timeout=TIMEOUT_S).json():
+        while get(f"{sandbox.control_url}/faults"):
             threading.Event().wait(0.01)
         post(f"{sandbox.control_url}/reset")
         assert waiting.result() == b""
     assert ledger(sandbox) == []
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_headers_and_bodies_drip(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "driphead", delay_s=0.01, count=1)
-    received = raw_answer(sandbox, carrier, limit=25, silence_s=TIMEOUT_S)
-    assert received.startswith(b"HTTP/1.1 200 OK\r\nContent")
-    assert len(received) < MOST_DRIPPED
-
-    arm(sandbox, "dripbody", delay_s=0.01, count=1)
-    head, body = raw_answer(sandbox, carrier, limit=1, silence_s=TIMEOUT_S).split(b"\r\n\r\n")
-    assert b"Content-Length: " in head
-    assert len(body) < MOST_DRIPPED
+@pytest.mark.parametrize("reference", ["FAULT CLOSEMADE", "fault closemade", " Fault  CloseMade "])
+def test_a_magic_reference_is_read_in_any_case(sandbox: SandboxServer, reference: str) -> None:
+    with pytest.raises(requests.ConnectionError):
+        alpha_buy(sandbox, {"refValue.0.recipientRef": reference})
+    assert len(ledger(sandbox)) == 1
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_an_answer_breaks_off(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "cutoff", count=1)
+def test_every_name_fits_a_magic_reference() -> None:
+    for fault in FAULTS:
+        reference = f"FAULT {fault.name.upper()}"
+        assert len(reference) <= 15
+        assert magic_in(reference) == (None, fault.name.upper())
+        assert fault_named(fault.name, None) == fault
+        assert f"| {fault.name} |" in fault_table()
+        assert fault.kind is not Kind.REFUSAL or not fault.is_made
 
-    with pytest.raises(requests.exceptions.ChunkedEncodingError):
-        buy(sandbox, carrier)
+
+def test_an_armed_fault_waits_for_what_it_names(sandbox: SandboxServer) -> None:
+    arm(sandbox, "30204", carrier="beta", reference="OTHER")
+    arm(sandbox, "html503", carrier="beta", operation="checkGenerateLabel")
+    arm(sandbox, "40015", carrier="beta", rank=2)
+
+    assert alpha_buy(sandbox).code == "0"
+    assert beta_buy(sandbox).response.status_code == 200
+    assert beta_buy(sandbox, {"letter.service.orderNumber": "OTHER"}).codes == ["30204"]
+    assert beta_buy(sandbox, operation="checkGenerateLabel").response.status_code == 503
+    assert beta_buy(sandbox, linked(2, 3)).codes == ["40015"]
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
+def test_faults_are_disarmed(sandbox: SandboxServer) -> None:
+    arm(sandbox, "html502", count=2)
+    (armed,) = get(f"{sandbox.control_url}/faults")
+    assert (armed["fault"], armed["count"], armed["carrier"]) == ("html502", 2, None)
+    assert requests.delete(f"{sandbox.control_url}/faults", timeout=TIMEOUT_S).status_code == 200
+
+    assert Reply(buy(sandbox, "alpha")).code == "0"
+
+
+def test_an_invalid_request_is_refused_before_any_fault(sandbox: SandboxServer) -> None:
+    arm(sandbox, "closemade")
+
+    assert alpha_buy(sandbox, {"skybillValue.0.weight": "31"}).code == "33"
+    assert ledger(sandbox) == []
+
+
 @pytest.mark.parametrize(
-    ("fault", "status"), [("empty", 200), ("html200", 200), ("html502", 502), ("html503", 503), ("made502", 502)]
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"fault": "nothing"}',
+        b"{}",
+        b'{"fault": "hang", "carrier": "gamma"}',
+        b'{"fault": "soapfault", "carrier": "beta"}',
+        b'{"fault": "hang", "count": "1"}',
+        b'{"fault": "hang", "count": true}',
+        b'{"fault": "hang", "extra": 1}',
+    ],
 )
-def test_somebody_else_answers(sandbox: SandboxServer, carrier: str, fault: str, status: int) -> None:
-    arm(sandbox, fault, count=1)
+def test_a_malformed_fault_is_not_armed(sandbox: SandboxServer, content: bytes) -> None:
+    response = post(f"{sandbox.control_url}/faults", data=content)
 
-    response = buy(sandbox, carrier)
-
-    assert response.status_code == status
-    assert (response.content == b"") == (fault == "empty")
-    assert fault == "empty" or response.headers["Content-Type"] == "text/html"
-
-
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_a_redirect_goes_to_another_host_and_is_counted_when_followed(sandbox: SandboxServer, carrier: str) -> None:
-    arm(sandbox, "redirect")
-
-    response = buy(sandbox, carrier, allow_redirects=False)
-
-    assert response.status_code == 307
-    assert urlsplit(response.headers["Location"]).hostname == "localhost"
-    counts = f"{sandbox.control_url}/requests"
-    assert "/redirected" not in requests.get(counts, timeout=TIMEOUT_S).json()
-    assert buy(sandbox, carrier).status_code == 200
-    assert requests.get(counts, timeout=TIMEOUT_S).json()["/redirected"] == 1
+    assert response.status_code == 400
+    assert response.json()["error"]
+    assert Reply(buy(sandbox, "alpha")).code == "0"

@@ -1,4 +1,4 @@
-"""A label as a person and a scanner see it."""
+"""Labels as people and scanners read them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 import zxingcpp
 
 from carriers.sandbox.label import Label, label_pdf, printable
-from tests.carriers.sandbox.orders import RELAY, alpha_buy, beta_buy, linked, product
+from tests.carriers.sandbox.alpha.orders import RELAY, alpha_buy, product
+from tests.carriers.sandbox.beta.orders import beta_buy, linked
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
@@ -44,7 +45,7 @@ def text_of(pdf: bytes) -> str:
 
 
 def scanned(pdf: bytes) -> list[tuple[Any, str]]:
-    # 203 dpi is what a label printer has.
+    # Label printers have 203 dpi.
     with pypdfium2.PdfDocument(pdf) as document:
         image = document[0].render(scale=203 / 72).to_pil()
     return [(code.format, code.text) for code in zxingcpp.read_barcodes(image)]
@@ -60,7 +61,7 @@ def test_a_label_has_its_size_and_a_barcode_that_scans(page_format: Any, size_mm
     assert scanned(pdf) == [(zxingcpp.BarcodeFormat.Code128, "XU473124829FR")]
 
 
-def test_a_label_says_what_a_label_says() -> None:
+def test_a_label_shows_every_fact() -> None:
     text = text_of(label_pdf(LABEL))
 
     for words in (
@@ -71,7 +72,7 @@ def test_a_label_says_what_a_label_says() -> None:
         assert words in text
 
 
-def test_letters_that_the_fonts_lack_are_folded_and_the_others_kept() -> None:
+def test_letters_that_the_fonts_lack_are_replaced_and_the_others_kept() -> None:
     assert printable("Łukasz Świętokrzyska Œuvre Straße Ørsted Žižek İzmir €") == (
         "Lukasz Swietokrzyska Œuvre Straße Ørsted Žižek Izmir €"
     )

@@ -1,4 +1,4 @@
-"""The ledger: readable, filtered, right under concurrency, and still there after a restart."""
+"""The ledger: filters, concurrency, and the file that keeps it over a restart."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ from typing import TYPE_CHECKING
 
 import requests
 
-from carriers.sandbox.numbers import NumberRange, alpha_number
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.orders import (
-    ACCOUNT,
-    PASSWORD,
-    TIMEOUT_S,
-    alpha_buy,
-    alpha_call,
-    arm,
-    beta_buy,
-    ledger,
-    post,
-)
+from carriers.sandbox.tracking_numbers import NumberRange, alpha_number
+from tests.carriers.sandbox.alpha.orders import PASSWORD, REFERENCE, alpha_buy, cancel, reprint
+from tests.carriers.sandbox.beta.orders import beta_buy
+from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def count(sandbox: SandboxServer, **filters: str) -> int:
-    answer = requests.get(f"{sandbox.url}/ledger/count", params=filters, timeout=TIMEOUT_S).json()
+    answer = get(f"{sandbox.url}/ledger/count", **filters)
     assert list(answer) == ["count"]
     return int(answer["count"])
 
@@ -38,13 +30,13 @@ def test_purchases_are_filtered_by_carrier_and_reference(sandbox: SandboxServer)
 
     assert count(sandbox) == 4
     assert count(sandbox, carrier="alpha") == 2
-    assert count(sandbox, reference="LABEL0000000001") == 3
+    assert count(sandbox, reference=REFERENCE) == 3
     assert count(sandbox, carrier="beta", reference="OTHER") == 1
     assert count(sandbox, reference="NOBODY") == 0
-    assert [row["reference"] for row in ledger(sandbox, carrier="beta")] == ["LABEL0000000001", "OTHER"]
+    assert [row["reference"] for row in ledger(sandbox, carrier="beta")] == [REFERENCE, "OTHER"]
 
 
-def test_parallel_purchases_are_all_entered_under_numbers_of_their_own(sandbox: SandboxServer) -> None:
+def test_parallel_purchases_are_all_entered_each_with_its_own_number(sandbox: SandboxServer) -> None:
     with ThreadPoolExecutor(50) as pool:
         alpha = list(pool.map(lambda _: alpha_buy(sandbox).texts("skybillNumber")[0], range(50)))
         beta = list(pool.map(lambda _: beta_buy(sandbox).number, range(50)))
@@ -62,27 +54,17 @@ def test_no_address_is_in_the_ledgers_answer(sandbox: SandboxServer) -> None:
     assert not [word for word in ("Durand", "Paix", "Lyon", "secret", PASSWORD, "0601020304") if word in text]
 
 
-def test_the_file_brings_everything_back(tmp_path: Path) -> None:
+def test_the_file_restores_everything(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     with SandboxServer(ledger_path=path) as first:
         kept, cancelled = alpha_buy(first, count=2).texts("skybillNumber")
         beta_number = beta_buy(first).number
-        alpha_call(
-            first, "cancelSkybill", accountNumber=ACCOUNT, password=PASSWORD, language="fr", skybillNumber=cancelled
-        )
+        cancel(first, cancelled)
         before = ledger(first)
     with SandboxServer(ledger_path=path) as second:
         assert ledger(second) == before
         assert [row["is_cancelled"] for row in before] == [False, True, False]
-        reprint = alpha_call(
-            second,
-            "getReservedSkybillWithTypeAndModeAuth",
-            numberSearch=kept,
-            mode="THE",
-            accountNumber=ACCOUNT,
-            password=PASSWORD,
-        )
-        assert reprint.code == "0"
+        assert reprint(second, kept).code == "0"
         assert alpha_buy(second).texts("skybillNumber")[0] > cancelled
         assert beta_buy(second).number > beta_number
 
@@ -90,15 +72,10 @@ def test_the_file_brings_everything_back(tmp_path: Path) -> None:
 def test_an_unanswered_purchase_is_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     with SandboxServer(ledger_path=path) as first:
-        arm(first, "html502", count=1)
-        alpha_buy_ignoring_the_answer(first)
-        arm(first, "made502", count=1)
-        alpha_buy_ignoring_the_answer(first)
+        for fault in ("html502", "made502"):
+            arm(first, fault, count=1)
+            assert alpha_buy(first).response.status_code == 502
         assert path.read_bytes().count(b"\n") == 1
-
-
-def alpha_buy_ignoring_the_answer(sandbox: SandboxServer) -> None:
-    assert alpha_buy(sandbox).response.status_code == 502
 
 
 def test_a_line_cut_short_by_a_kill_is_dropped(tmp_path: Path) -> None:

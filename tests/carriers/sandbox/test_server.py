@@ -1,11 +1,10 @@
-"""The server itself: its pages, its limits, its manners under load and at the end."""
+"""The server: its page, limits, concurrency, logs and shutdown."""
 
 from __future__ import annotations
 
 import logging
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,7 +18,10 @@ import requests
 
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.sandbox.orders import TIMEOUT_S, alpha_buy, arm, beta_buy, ledger, post
+from tests.carriers.sandbox.alpha.orders import alpha_buy
+from tests.carriers.sandbox.beta.orders import beta_buy
+from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
+from tests.carriers.sandbox.raw import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,32 +56,30 @@ def test_other_paths_and_methods_are_refused(sandbox: SandboxServer, method: str
 
 
 def test_a_request_too_large_or_of_no_length_is_not_read(sandbox: SandboxServer) -> None:
-    host, port = urlsplit(sandbox.url).netloc.split(":")
     for head, status in (
         (b"Content-Length: 1048577", b"413"),
         (b"Transfer-Encoding: chunked", b"411"),
         (b"Content-Length: -1", b"411"),
     ):
-        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+        with connect(sandbox) as connection:
             connection.sendall(b"POST /alpha/shipping HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n")
             assert connection.recv(1024).split()[1] == status
 
 
 def test_a_connection_carries_many_exchanges(sandbox: SandboxServer) -> None:
-    host, port = urlsplit(sandbox.url).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+    with connect(sandbox) as connection:
         for _ in range(3):
             connection.sendall(b"GET /ledger/count HTTP/1.1\r\nHost: x\r\n\r\n")
             assert connection.recv(4096).endswith(b'{"count": 0}')
 
 
-def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
+def test_hung_requests_delay_neither_others_nor_the_shutdown() -> None:
     with SandboxServer() as server, ThreadPoolExecutor(64) as pool:
         arm(server, "hang", carrier="alpha", delay_s=600)
         arm(server, "slow", carrier="beta", reference="SLOW", delay_s=600)
         hung: list[Future[Any]] = [pool.submit(alpha_buy, server) for _ in range(32)]
         hung += [pool.submit(beta_buy, server, {"letter.service.orderNumber": "SLOW"}) for _ in range(32)]
-        while requests.get(f"{server.control_url}/requests", timeout=TIMEOUT_S).json().get(BETA_PATH, 0) < 32:
+        while get(f"{server.control_url}/requests").get(BETA_PATH, 0) < 32:
             threading.Event().wait(0.01)
         assert beta_buy(server).number
         assert len(ledger(server)) == 1
@@ -91,8 +91,7 @@ def test_hung_requests_hold_up_nobody_and_not_the_end() -> None:
 
 
 def test_two_hundred_connections_at_once_are_served(sandbox: SandboxServer) -> None:
-    host, port = urlsplit(sandbox.url).netloc.split(":")
-    connections = [socket.create_connection((host, int(port)), timeout=TIMEOUT_S) for _ in range(200)]
+    connections = [connect(sandbox) for _ in range(200)]
     for connection in connections:
         connection.sendall(b"GET /ledger/count HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert all(connection.recv(1024).startswith(b"HTTP/1.1 200") for connection in connections)
@@ -121,14 +120,8 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in range(5)]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]
-        assert [urlsplit(url).path for url in urls] == [
-            "/alpha/shipping",
-            "/alpha/tracking",
-            "/beta/2.0",
-            "/ledger",
-            "/",
-        ]
-        assert requests.get(urls[3], timeout=TIMEOUT_S).json() == []
+        assert [urlsplit(url).path for url in urls] == URL_PATHS
+        assert get(urls[3]) == []
         process.send_signal(signum)
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out, err) == (0, "", "")

@@ -103,7 +103,7 @@ def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_b
     with (
         served(tmp_path / "log", {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)) as server,
         ThreadPoolExecutor(1) as pool,
-        Gate(monkeypatch, sandbox.server.depot, "sell") as gate,
+        Gate(monkeypatch, sandbox.server.state, "sell") as gate,
     ):
         purchase = pool.submit(ask, server.port, "POST", SHIPMENTS, headers, json.dumps(order()).encode())
         assert gate.reached.wait(WAIT_TIMEOUT_S)

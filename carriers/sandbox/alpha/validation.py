@@ -1,95 +1,54 @@
-"""What alpha asks of a shipment, checked as strictly as its specification says."""
+"""Validates a shipment as strictly as alpha's documents say."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
-from carriers.sandbox import alpha_tables as tables
-from carriers.sandbox.places import EU_TERRITORY, FRANCE, is_postal_code_of
-from carriers.sandbox.soap import Message, RefusalError, SoapError, fields_of, leaf_text
+from carriers.sandbox.alpha import tables
+from carriers.sandbox.alpha.soap import RefusalError
+from carriers.sandbox.countries import EU_TERRITORY, FRANCE, PARIS, is_postal_code_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PARIS = ZoneInfo("Europe/Paris")
-CONTRACT_REFUSAL = "invalid data: this contract may not make labels for this product"
+    from carriers.sandbox.alpha.shipment import Fields, Shipment
+
 PHONE_PRODUCT = "49"
 
-Fields = dict[str, str]
 
-
-@dataclass(frozen=True)
-class Shipment:
-    """The request of `shippingMultiParcelV4`."""
-
-    structures: dict[str, list[Fields]]
-    top: Fields
-
-    def one(self, name: str) -> Fields:
-        return self.structures[name][0]
-
-    @property
-    def refs(self) -> list[Fields]:
-        return self.structures["refValue"]
-
-    @property
-    def skybills(self) -> list[Fields]:
-        return self.structures["skybillValue"]
-
-
-def read_shipment(message: Message) -> Shipment:
-    """Return the shipment; SoapError for a child that is unknown, out of order or wrongly repeated."""
-    names = [name for name, _ in message.children]
-    if not set(names) <= set(tables.CHILDREN) or names != sorted(names, key=tables.CHILDREN.index):
-        raise SoapError(f"Unmarshalling Error: expected, in this order: {', '.join(tables.CHILDREN)}")
-    for name in set(names) - tables.REPEATABLE:
-        if names.count(name) > 1:
-            raise SoapError(f"Unmarshalling Error: {name} is not repeated")
-    structures: dict[str, list[Fields]] = {name: [] for name in tables.STRUCTURES}
-    top: Fields = {}
-    for name, element in message.children:
-        if name in structures:
-            structures[name].append(fields_of(element, [field.name for field in tables.STRUCTURES[name]]))
-        else:
-            top[name] = leaf_text(element)
-    return Shipment(structures, top)
-
-
-def check_shipment(shipment: Shipment) -> None:
-    """Raise the RefusalError of the first rule that the shipment breaks."""
+def validate_shipment(shipment: Shipment) -> None:
+    """Raise RefusalError for the first rule that the shipment breaks."""
     for name, blocks in shipment.structures.items():
         if not blocks:
             raise RefusalError(31, f"empty value: {name}")
-    check_credentials(shipment.one("headerValue").get("accountNumber", ""), shipment.top.get("password", ""))
+    validate_credentials(shipment.one("headerValue").get("accountNumber", ""), shipment.top.get("password", ""))
     for name, blocks in shipment.structures.items():
         for block in blocks:
-            _check_fields(block, tables.STRUCTURES[name])
-    _check_fields(shipment.top, tables.TOP_LEVEL)
-    _check_counts(shipment)
-    _check_money(shipment.skybills)
+            _validate_fields(block, tables.STRUCTURES[name])
+    _validate_fields(shipment.top, tables.TOP_LEVEL)
+    _validate_counts(shipment)
+    _validate_money(shipment.skybills)
     for prefix in ("shipper", "customer", "recipient"):
-        _check_place(shipment, prefix)
+        _validate_address(shipment, prefix)
     for ref, skybill in zip(shipment.refs, shipment.skybills, strict=True):
-        _check_parcel(shipment, ref, skybill)
+        _validate_parcel(shipment, ref, skybill)
 
 
-def check_credentials(account: str, password: str) -> None:
-    """Take any account of 8 and password of 6 digits, but for those documented to be refused."""
+def validate_credentials(account: str, password: str) -> None:
+    """Accept any account of 8 and password of 6 digits, except those that `GET /` lists as refused."""
     for name, value, length in (("accountNumber", account, 8), ("password", password, 6)):
-        _check_fields({name: value}, [tables.Field(name, tables.INTEGER, is_required=True)])
+        _validate_fields({name: value}, [tables.Field(name, tables.INTEGER, is_required=True)])
         if len(value) != length:
             raise RefusalError(32, f"incorrect length: {name}")
     if password == "000000" or account.endswith("000030"):  # noqa: S105 a documented magic value
         raise RefusalError(30, tables.MESSAGES[30])
     if account.endswith("000033"):
-        raise RefusalError(33, CONTRACT_REFUSAL)
+        raise RefusalError(33, tables.CONTRACT_REFUSAL)
 
 
-def _check_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
+def _validate_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
     for row in rows:
         value = block.get(row.name, "")
         if not value and row.is_required:
@@ -100,7 +59,7 @@ def _check_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
             raise RefusalError(row.form.code, f"{tables.MESSAGES[row.form.code]}: {row.name}")
 
 
-def _check_counts(shipment: Shipment) -> None:
+def _validate_counts(shipment: Shipment) -> None:
     count = int(shipment.top["numberOfParcel"])
     if not 1 <= count <= tables.MOST_PARCELS:
         raise _invalid("numberOfParcel")
@@ -115,10 +74,10 @@ def _check_counts(shipment: Shipment) -> None:
         if len(shipment.structures[name]) not in allowed:
             raise _invalid(f"{name}, does not fit numberOfParcel")
     for rank, skybill in enumerate(shipment.skybills, start=1):
-        _check_rank(skybill, rank, count)
+        _validate_rank(skybill, rank, count)
 
 
-def _check_rank(skybill: Fields, rank: int, count: int) -> None:
+def _validate_rank(skybill: Fields, rank: int, count: int) -> None:
     for name, expected in (("bulkNumber", count), ("skybillRank", rank)):
         value = skybill.get(name, "")
         if not value and count > 1:
@@ -127,31 +86,31 @@ def _check_rank(skybill: Fields, rank: int, count: int) -> None:
             raise _invalid(name)
 
 
-def _check_money(skybills: list[Fields]) -> None:
+def _validate_money(skybills: list[Fields]) -> None:
     for skybill in skybills:
         for name in ("cod", "customs", "insured"):
             if int(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
                 raise RefusalError(31, f"empty value: {name}Currency")
 
 
-def _check_place(shipment: Shipment, prefix: str) -> None:
+def _validate_address(shipment: Shipment, prefix: str) -> None:
     for block in shipment.structures[f"{prefix}Value"]:
         if not is_postal_code_of(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
             raise RefusalError(38, f"Routing not found: {prefix}Country and {prefix}ZipCode do not fit")
 
 
-def _check_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
+def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
     recipient = shipment.one("recipientValue")
     product = tables.PRODUCTS.get(skybill["productCode"])
     if product is None:
-        raise RefusalError(33, CONTRACT_REFUSAL)
+        raise RefusalError(33, tables.CONTRACT_REFUSAL)
     weight_kg = float(skybill["weight"])
-    _check_weight(weight_kg, product)
+    _validate_weight(weight_kg, product)
     is_served = recipient["recipientCountry"] in product.countries
     if not is_served or not product.has_service(int(skybill["service"]), weight_kg):
         raise RefusalError(35, tables.MESSAGES[35])
-    _check_relay(ref, product)
-    _check_day(skybill)
+    _validate_relay(ref, product)
+    _validate_day(skybill)
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
         raise RefusalError(31, "empty value: content1")
     has_phone = recipient.get("recipientPhone") or recipient.get("recipientMobilePhone")
@@ -160,13 +119,13 @@ def _check_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
         raise RefusalError(31, "empty value: recipientPhone")
 
 
-def _check_weight(weight_kg: float, product: tables.Product) -> None:
+def _validate_weight(weight_kg: float, product: tables.Product) -> None:
     heaviest_kg = tables.HEAVIEST_RELAY_KG if product.is_relay else tables.HEAVIEST_KG
     if not 0 < weight_kg <= heaviest_kg:
         raise RefusalError(33, f"invalid data: weight, above 0 and at most {heaviest_kg} kg")
 
 
-def _check_relay(ref: Fields, product: tables.Product) -> None:
+def _validate_relay(ref: Fields, product: tables.Product) -> None:
     relay = ref.get("idRelais", "")
     if not product.is_relay:
         if relay:
@@ -179,17 +138,17 @@ def _check_relay(ref: Fields, product: tables.Product) -> None:
         raise _invalid("recipientRef, the relay's code is expected")
 
 
-def _check_day(skybill: Fields) -> None:
+def _validate_day(skybill: Fields) -> None:
     try:
         ship_date = datetime.fromisoformat(skybill["shipDate"]).replace(tzinfo=PARIS)
     except ValueError:
         raise _invalid("shipDate") from None
-    # "Now" with room for clocks that differ.
+    # A day of tolerance, for clocks that differ.
     if ship_date < datetime.now(PARIS) - timedelta(days=1):
         raise _invalid("shipDate, in the past")
     if int(skybill["shipHour"]) > 23:  # noqa: PLR2004 the last hour of a day
         raise _invalid("shipHour")
 
 
-def _invalid(what: str) -> RefusalError:
-    return RefusalError(33, f"invalid data: {what}")
+def _invalid(detail: str) -> RefusalError:
+    return RefusalError(33, f"invalid data: {detail}")

@@ -1,4 +1,4 @@
-"""Tracking numbers in the formats the carriers print, each handed out once."""
+"""Tracking numbers in the carriers' formats, each handed out once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SERIAL = {"alpha": slice(2, 10), "beta": slice(2, None)}
 
 
 def alpha_number(serial: int) -> str:
-    """XU, eight digits, their check digit as the postal union's S10 has it, FR."""
+    """Return XU, eight digits, their check digit of the postal union's standard S10, FR."""
     digits = f"{serial % 10**8:08d}"
     remainder = 11 - sum(int(d) * w for d, w in zip(digits, _S10_WEIGHTS, strict=True)) % 11
     check = {10: 0, 11: 5}.get(remainder, remainder)
@@ -18,12 +18,12 @@ def alpha_number(serial: int) -> str:
 
 
 def beta_number(serial: int) -> str:
-    """6A and eleven digits."""
+    """Return 6A and eleven digits."""
     return f"6A{serial % 10**11:011d}"
 
 
 class NumberRange:
-    """Hands out one carrier's numbers in sequence, from behind the highest already used."""
+    """One carrier's numbers, handed out in sequence after the highest already used."""
 
     def __init__(self, carrier: str, highest: str | None) -> None:
         self._format = alpha_number if carrier == "alpha" else beta_number
@@ -37,6 +37,6 @@ class NumberRange:
             return self._format(self._last)
 
     def last(self) -> str:
-        """Give the number handed out last (or the one before the first) a second time."""
+        """Return the number handed out last (or the one before the first) again."""
         with self._lock:
             return self._format(self._last)

@@ -1,16 +1,16 @@
-"""The messages that beta's rules collect about one request."""
+"""The rules of beta that one request breaks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from carriers.sandbox.beta_tables import meaning_of
+from carriers.sandbox.beta.tables import meaning_of
 
 
 @dataclass
-class Findings:
-    """Errors and warnings as code and text, in the order in which they were found."""
+class Violations:
+    """Errors and warnings as code and text, in the order found."""
 
     errors: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[tuple[str, str]] = field(default_factory=list)

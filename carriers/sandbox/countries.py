@@ -1,8 +1,11 @@
-"""Countries, the groups the carriers' tables speak of, and which postal codes belong to which."""
+"""Countries, the groups of them in the carriers' tables, and their postal codes."""
 
 from __future__ import annotations
 
 import re
+from zoneinfo import ZoneInfo
+
+PARIS = ZoneInfo("Europe/Paris")  # both carriers' clock
 
 
 def codes(text: str) -> frozenset[str]:
@@ -26,11 +29,11 @@ FRANCE = codes("FR MC")
 OVERSEAS = codes("BL GF GP MF MQ NC PF PM RE TF WF YT")
 EU = codes("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK")
 EUROPE = EU | FRANCE | codes("AD AL BA CH GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA")
-# No customs description is asked for here by alpha: the Union, Monaco and the Union's outermost regions.
+# alpha asks for no customs description here: the EU, Monaco and the EU's outermost regions.
 EU_TERRITORY = EU | FRANCE | codes("GF GP MF MQ RE YT")
 
 _FOUR, _FIVE, _THREE_TWO = r"\d{4}", r"\d{5}", r"\d{3} ?\d{2}"
-_POSTAL_CODES = {  # a country without a line takes any postal code
+_POSTAL_CODES = {  # a country that is not listed takes any postal code
     "AD": r"AD\d{3}", "AT": _FOUR, "AU": _FOUR, "BE": _FOUR, "BG": _FOUR, "BL": r"97(133|7\d\d)",
     "CA": r"[A-Z]\d[A-Z] ?\d[A-Z]\d", "CH": _FOUR, "CY": _FOUR, "CZ": _THREE_TWO, "DE": _FIVE, "DK": _FOUR,
     "EE": _FIVE, "ES": _FIVE, "FI": _FIVE, "FR": r"(?!9[78])\d{5}", "GB": r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",

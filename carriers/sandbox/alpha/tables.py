@@ -1,10 +1,10 @@
-"""alpha's published tables, as this server reads them: fields, products, error codes."""
+"""alpha's published tables, as the sandbox reads them: fields, products, error codes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from carriers.sandbox.places import COUNTRIES, EUROPE, FRANCE, OVERSEAS
+from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
@@ -21,11 +21,12 @@ MESSAGES = {
     32: "incorrect length", 33: "invalid data", 34: "not a number", 35: "Code Service GeoPost not found",
     36: "file allocation", 37: "number allocation", 38: "Routing not found",
 }  # fmt: skip
+CONTRACT_REFUSAL = "invalid data: this contract may not make labels for this product"
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a field's text is written, and the error when it is not."""
+    """The pattern of a field's text, and the error code for any other text."""
 
     pattern: str
     code: int = 33
@@ -54,7 +55,7 @@ class Field:
     is_required: bool = False
 
 
-def _needs(name: str, form: Form, longest: int | None = None) -> Field:
+def _required(name: str, form: Form, longest: int | None = None) -> Field:
     return Field(name, form, longest, is_required=True)
 
 
@@ -65,13 +66,13 @@ def _one_of(*values: str) -> Form:
 def _place(prefix: str) -> tuple[Field, ...]:
     """Return the rows that sender, payer and recipient share."""
     return (
-        _needs(f"{prefix}Name", TEXT, 100),
+        _required(f"{prefix}Name", TEXT, 100),
         Field(f"{prefix}Name2", TEXT, 100),
-        _needs(f"{prefix}Adress1", TEXT, 38),
+        _required(f"{prefix}Adress1", TEXT, 38),
         Field(f"{prefix}Adress2", TEXT, 38),
-        _needs(f"{prefix}ZipCode", POSTAL_CODE, 9),
-        _needs(f"{prefix}City", TEXT, 50),
-        _needs(f"{prefix}Country", COUNTRY),
+        _required(f"{prefix}ZipCode", POSTAL_CODE, 9),
+        _required(f"{prefix}City", TEXT, 50),
+        _required(f"{prefix}Country", COUNTRY),
         Field(f"{prefix}CountryName", TEXT),
         Field(f"{prefix}ContactName", TEXT, 100),
         Field(f"{prefix}Email", EMAIL, 80),
@@ -86,20 +87,20 @@ def _money(prefix: str) -> tuple[Field, ...]:
 
 
 def _payer(prefix: str) -> tuple[Field, ...]:
-    civility = _needs(f"{prefix}Civility", _one_of("E", "L", "M"))
-    return (civility, *_place(prefix), _needs(f"{prefix}PreAlert", INTEGER))
+    civility = _required(f"{prefix}Civility", _one_of("E", "L", "M"))
+    return (civility, *_place(prefix), _required(f"{prefix}PreAlert", INTEGER))
 
 
 STRUCTURES: dict[str, tuple[Field, ...]] = {
     "headerValue": (
-        _needs("accountNumber", INTEGER),
-        _needs("idEmit", _one_of("CHRFR")),
+        _required("accountNumber", INTEGER),
+        _required("idEmit", _one_of("CHRFR")),
         Field("identWebPro", EMPTY),
         Field("subAccount", EMPTY),
     ),
     "shipperValue": _payer("shipper"),
     "customerValue": (*_payer("customer"), Field("printAsSender", _one_of("Y", "N"))),
-    "recipientValue": (*_place("recipient"), _needs("recipientPreAlert", _one_of("0", "22"))),
+    "recipientValue": (*_place("recipient"), _required("recipientPreAlert", _one_of("0", "22"))),
     "refValue": (
         Field("shipperRef", TEXT, 35),
         Field("recipientRef", TEXT, 35),
@@ -107,17 +108,17 @@ STRUCTURES: dict[str, tuple[Field, ...]] = {
         Field("customerSkybillNumber", TEXT, 15),
     ),
     "skybillValue": (
-        _needs("productCode", Form(r"[0-9A-Z]{2}")),
-        _needs("service", SERVICE),
-        _needs("evtCode", _one_of("DC")),
-        _needs("objectType", _one_of("MAR")),
-        _needs("shipDate", SHIP_DATE),
-        _needs("shipHour", INTEGER),
-        _needs("weight", DECIMAL),
-        _needs("weightUnit", _one_of("KGM")),
-        _needs("height", DECIMAL),
-        _needs("length", DECIMAL),
-        _needs("width", DECIMAL),
+        _required("productCode", Form(r"[0-9A-Z]{2}")),
+        _required("service", SERVICE),
+        _required("evtCode", _one_of("DC")),
+        _required("objectType", _one_of("MAR")),
+        _required("shipDate", SHIP_DATE),
+        _required("shipHour", INTEGER),
+        _required("weight", DECIMAL),
+        _required("weightUnit", _one_of("KGM")),
+        _required("height", DECIMAL),
+        _required("length", DECIMAL),
+        _required("width", DECIMAL),
         Field("bulkNumber", INTEGER),
         Field("skybillRank", INTEGER),
         *_money("cod"),
@@ -126,23 +127,23 @@ STRUCTURES: dict[str, tuple[Field, ...]] = {
         Field("content1", TEXT, 45),
     ),
     "skybillParamsValue": (
-        _needs("duplicata", _one_of("N")),
-        _needs("mode", _one_of("PDF", "SPD", "THE")),
-        _needs("withReservation", _one_of("2")),
+        _required("duplicata", _one_of("N")),
+        _required("mode", _one_of("PDF", "SPD", "THE")),
+        _required("withReservation", _one_of("2")),
     ),
 }
 TOP_LEVEL = (
-    _needs("password", INTEGER),
-    _needs("modeRetour", _one_of("2")),
-    _needs("numberOfParcel", INTEGER),
-    _needs("version", _one_of("2.0")),
-    _needs("multiParcel", _one_of("Y", "N")),
+    _required("password", INTEGER),
+    _required("modeRetour", _one_of("2")),
+    _required("numberOfParcel", INTEGER),
+    _required("version", _one_of("2.0")),
+    _required("multiParcel", _one_of("Y", "N")),
 )
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product: where it goes, and its services with the weights (above, up to, in kg) each is for."""
+    """A product, the countries it serves, and its services with their weights (above, up to, in kg)."""
 
     name: str
     countries: frozenset[str]
@@ -159,7 +160,7 @@ def _services(*numbers: int) -> dict[int, tuple[float, float]]:
 
 
 _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
-# Where the published table says nothing a name is read widely: France is in Europe and in the world.
+# The published table does not define its areas: France counts as Europe, and as the world.
 PRODUCTS = {
     "01": Product("Next day, 1 p.m.", FRANCE, _services(0, 6)),
     "16": Product("Next day, 6 p.m.", FRANCE, _services(0, 6)),

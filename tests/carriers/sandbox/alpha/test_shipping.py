@@ -1,4 +1,4 @@
-"""alpha's shipping service: what it sells, what fails on demand, and reprints."""
+"""alpha's shipping service: purchases, faults and reprints."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from carriers.sandbox.alpha_tables import MESSAGES
-from tests.carriers.sandbox.orders import (
+from carriers.sandbox.alpha.tables import MESSAGES
+from carriers.sandbox.countries import PARIS
+from tests.carriers.sandbox.alpha.orders import (
     ACCOUNT,
-    GONE,
-    PARIS,
-    PASSWORD,
+    EUROPE_RELAY,
+    RECIPIENT,
+    REF,
+    REFERENCE,
     RELAY,
-    Changes,
-    Reply,
+    REPRINT,
+    SKYBILL,
     alpha_buy,
-    alpha_call,
-    arm,
-    ledger,
     product,
+    reprint,
     to,
 )
+from tests.carriers.sandbox.changes import GONE, Changes
+from tests.carriers.sandbox.control import arm, ledger
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
-
-SKYBILL, REF, RECIPIENT, SHIPPER = "skybillValue.0", "refValue.0", "recipientValue.0", "shipperValue.0"
 
 
 def is_s10(number: str) -> bool:
@@ -36,7 +36,7 @@ def is_s10(number: str) -> bool:
     return int(number[10]) == {10: 0, 11: 5}.get(11 - total % 11, 11 - total % 11)
 
 
-def test_a_purchase_is_answered_with_a_label_and_stands_in_the_ledger(sandbox: SandboxServer) -> None:
+def test_a_purchase_returns_a_label_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
     reply = alpha_buy(sandbox)
 
     assert reply.response.status_code == 200
@@ -53,7 +53,7 @@ def test_a_purchase_is_answered_with_a_label_and_stands_in_the_ledger(sandbox: S
     assert row == {
         "carrier": "alpha",
         "tracking_number": number,
-        "reference": "LABEL0000000001",
+        "reference": REFERENCE,
         "account": ACCOUNT,
         "product_code": "01 0",
         "weight_kg": 1.25,
@@ -79,7 +79,6 @@ def test_several_parcels_are_one_call(sandbox: SandboxServer) -> None:
 
 
 OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
-EUROPE_RELAY = {**RELAY, **to("DE", "10115")}
 
 
 @pytest.mark.parametrize(
@@ -108,14 +107,14 @@ EUROPE_RELAY = {**RELAY, **to("DE", "10115")}
         {f"{SKYBILL}.insuredValue": "0", f"{SKYBILL}.insuredCurrency": "EUR"},
     ],
 )
-def test_what_the_page_describes_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
+def test_every_documented_order_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
     reply = alpha_buy(sandbox, changes)
 
     assert reply.code == "0", reply.texts("errorMessage")
 
 
 @pytest.mark.parametrize("code", [*MESSAGES, 99])
-def test_every_error_code_is_had_by_the_magic_reference(sandbox: SandboxServer, code: int) -> None:
+def test_a_magic_reference_provokes_every_error_code(sandbox: SandboxServer, code: int) -> None:
     reply = alpha_buy(sandbox, {f"{REF}.recipientRef": f"FAULT {code}"})
 
     assert (reply.response.status_code, reply.code) == (200, str(code))
@@ -128,14 +127,14 @@ def test_a_relay_products_magic_reference_is_in_content1(sandbox: SandboxServer)
     assert alpha_buy(sandbox, changes).code == "38"
 
 
-def test_product_not_on_the_contract_is_had_by_name(sandbox: SandboxServer) -> None:
+def test_a_magic_reference_provokes_a_product_not_on_the_contract(sandbox: SandboxServer) -> None:
     reply = alpha_buy(sandbox, {f"{REF}.recipientRef": "FAULT CONTRACT"})
 
     assert reply.code == "33"
     assert "contract" in reply.texts("errorMessage")[0]
 
 
-def test_a_soap_fault_is_had_by_name(sandbox: SandboxServer) -> None:
+def test_a_magic_reference_provokes_a_soap_fault(sandbox: SandboxServer) -> None:
     reply = alpha_buy(sandbox, {f"{REF}.recipientRef": "FAULT SOAPFAULT"})
 
     assert reply.response.status_code == 500
@@ -151,18 +150,7 @@ def test_a_magic_reference_that_names_no_fault_of_alpha_is_refused(sandbox: Sand
     assert "no such fault" in reply.texts("errorMessage")[0]
 
 
-def reprint(sandbox: SandboxServer, number: str, account: str = ACCOUNT, mode: str = "THE") -> Reply:
-    return alpha_call(
-        sandbox,
-        "getReservedSkybillWithTypeAndModeAuth",
-        numberSearch=number,
-        mode=mode,
-        accountNumber=account,
-        password=PASSWORD,
-    )
-
-
-def test_the_label_of_a_parcel_is_had_again(sandbox: SandboxServer) -> None:
+def test_a_parcels_label_can_be_reprinted(sandbox: SandboxServer) -> None:
     bought = alpha_buy(sandbox)
 
     reply = reprint(sandbox, bought.texts("skybillNumber")[0])
@@ -173,7 +161,7 @@ def test_the_label_of_a_parcel_is_had_again(sandbox: SandboxServer) -> None:
     assert len(ledger(sandbox)) == 1
 
 
-def test_the_label_of_another_account_or_of_no_parcel_is_not_had(sandbox: SandboxServer) -> None:
+def test_the_label_of_another_account_or_of_no_parcel_is_not_reprinted(sandbox: SandboxServer) -> None:
     number = alpha_buy(sandbox).texts("skybillNumber")[0]
 
     assert reprint(sandbox, number, account="11111111").code == "33"
@@ -184,7 +172,7 @@ def test_the_label_of_another_account_or_of_no_parcel_is_not_had(sandbox: Sandbo
 
 def test_a_reprint_can_fail_on_its_own(sandbox: SandboxServer) -> None:
     number = alpha_buy(sandbox).texts("skybillNumber")[0]
-    arm(sandbox, "nolabel", operation="getReservedSkybillWithTypeAndModeAuth", count=1)
+    arm(sandbox, "nolabel", operation=REPRINT, count=1)
 
     assert reprint(sandbox, number).texts("skybill") == []
     assert reprint(sandbox, number).texts("skybill")

@@ -1,4 +1,4 @@
-"""SOAP 1.1 as the carrier's services speak it: reads a request strictly, writes answers and faults."""
+"""Reads SOAP 1.1 requests strictly, and writes responses and faults, as alpha does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET  # for building only
 import defusedxml
 from defusedxml.ElementTree import fromstring
 
-from carriers.sandbox.exchange import Answer, Request
+from carriers.sandbox.http import Request, Response
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    # What an answer's element holds: text, or further elements. A list, because elements repeat.
+    # The content of a response's element: text, or further elements. A list, because elements repeat.
     Tree = str | list[tuple[str, "Tree"]]
 
 ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
@@ -22,7 +22,7 @@ CONTENT_TYPE = "text/xml; charset=utf-8"
 
 
 class SoapError(Exception):
-    """The request is no message of this service; answered with a SOAP fault."""
+    """The request is not a message of this service; answered with a SOAP fault."""
 
 
 class RefusalError(Exception):
@@ -36,7 +36,7 @@ class RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Message:
-    """One operation and its children in the order they came."""
+    """One operation and its children, in the request's order."""
 
     operation: str
     children: tuple[tuple[str, ET.Element], ...]
@@ -50,10 +50,10 @@ class Message:
 
 
 def read_message(request: Request, namespace: str, operations: Container[str]) -> Message:
-    """Read a SOAP request; SoapError when anything about its form is not as the service publishes it."""
+    """Read a SOAP request; SoapError when its form differs from the published one in anything."""
     if request.method != "POST":
         raise SoapError("POST is expected")
-    _check_headers(request)
+    _validate_headers(request)
     try:
         root = fromstring(request.body, forbid_dtd=True)
     except (ET.ParseError, defusedxml.DefusedXmlException, ValueError):
@@ -72,7 +72,7 @@ def leaf_text(element: ET.Element) -> str:
 
 
 def fields_of(element: ET.Element, allowed: Iterable[str]) -> dict[str, str]:
-    """Return a structure's leaves by name; SoapError for a repeated one or one that it does not have."""
+    """Return a structure's leaves by name; SoapError for a repeated or unknown one."""
     fields: dict[str, str] = {}
     for child in element:
         name = _local(child)
@@ -82,21 +82,21 @@ def fields_of(element: ET.Element, allowed: Iterable[str]) -> dict[str, str]:
     return fields
 
 
-def response(namespace: str, operation: str, result: Tree) -> Answer:
+def response(namespace: str, operation: str, result: Tree) -> Response:
     root, body = _envelope()
     wrapper = ET.SubElement(body, f"{{{namespace}}}{operation}Response")
     _fill(ET.SubElement(wrapper, "return"), result)
-    return _answer(root, 200)
+    return _response(root, 200)
 
 
-def fault(text: str, code: str = "soap:Client") -> Answer:
+def fault(text: str, code: str = "soap:Client") -> Response:
     root, body = _envelope()
     element = ET.SubElement(body, f"{{{ENVELOPE}}}Fault")
     _fill(element, [("faultcode", code), ("faultstring", text)])
-    return _answer(root, 500)
+    return _response(root, 500)
 
 
-def _check_headers(request: Request) -> None:
+def _validate_headers(request: Request) -> None:
     media_type, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = parameters.strip().lower().replace('"', "")
     if media_type.strip().lower() != "text/xml" or charset not in ("", "charset=utf-8"):
@@ -140,6 +140,6 @@ def _fill(element: ET.Element, content: Tree) -> None:
         _fill(ET.SubElement(element, name), inner)
 
 
-def _answer(root: ET.Element, status: int) -> Answer:
+def _response(root: ET.Element, status: int) -> Response:
     ET.register_namespace("soap", ENVELOPE)
-    return Answer(status, CONTENT_TYPE, ET.tostring(root, encoding="UTF-8", xml_declaration=True))
+    return Response(status, CONTENT_TYPE, ET.tostring(root, encoding="UTF-8", xml_declaration=True))

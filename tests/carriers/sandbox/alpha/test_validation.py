@@ -1,4 +1,4 @@
-"""What alpha's shipping service refuses: by a rule's code, or as no message of its own."""
+"""alpha's refusals: broken rules by their code, malformed messages by a SOAP fault."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.carriers.sandbox.orders import (
-    GONE,
-    PARIS,
+from carriers.sandbox.countries import PARIS
+from tests.carriers.sandbox.alpha.orders import (
+    BUY,
+    EUROPE_RELAY,
+    RECIPIENT,
+    REF,
     RELAY,
+    SHIPPER,
     SHIPPING,
+    SKYBILL,
     SOAP_HEADERS,
-    Changes,
     Reply,
     alpha_buy,
     alpha_order,
-    changed,
     envelope,
-    ledger,
-    post,
     product,
     to,
 )
-from tests.carriers.sandbox.test_alpha import EUROPE_RELAY, RECIPIENT, REF, SHIPPER, SKYBILL
+from tests.carriers.sandbox.changes import GONE, Changes, changed
+from tests.carriers.sandbox.control import ledger, post
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
 
-YESTERDAY = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
+TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ YESTERDAY = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%
         ("33", "weightUnit", {f"{SKYBILL}.weightUnit": "GRM"}),
         ("33", "shipDate", {f"{SKYBILL}.shipDate": "2026-02-30T10:00:00"}),
         ("33", "shipDate", {f"{SKYBILL}.shipDate": "2026-02-03"}),
-        ("33", "shipDate", {f"{SKYBILL}.shipDate": YESTERDAY}),
+        ("33", "shipDate", {f"{SKYBILL}.shipDate": TWO_DAYS_AGO}),
         ("33", "shipHour", {f"{SKYBILL}.shipHour": "24"}),
         ("33", "customsCurrency", {f"{SKYBILL}.customsValue": "1", f"{SKYBILL}.customsCurrency": "USD"}),
         ("33", "duplicata", {"skybillParamsValue.duplicata": "Y"}),
@@ -150,7 +152,7 @@ YESTERDAY = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%
         ("33", "contract", {"headerValue.accountNumber": "12000033"}),
     ],
 )  # fmt: skip
-def test_what_breaks_a_rule_is_refused_by_code(sandbox: SandboxServer, code: str, field: str, changes: Changes) -> None:
+def test_a_broken_rule_is_refused_by_code(sandbox: SandboxServer, code: str, field: str, changes: Changes) -> None:
     reply = alpha_buy(sandbox, changes)
 
     assert reply.response.status_code == 200
@@ -170,7 +172,7 @@ def reordered() -> dict[str, Any]:
     return {"password": order.pop("password"), **order}
 
 
-GOOD = envelope("shippingMultiParcelV4", alpha_order())
+GOOD = envelope(BUY, alpha_order())
 
 
 @pytest.mark.parametrize(
@@ -185,18 +187,18 @@ GOOD = envelope("shippingMultiParcelV4", alpha_order())
         (GOOD, {"Content-Type": "text/xml; charset=iso-8859-1"}),
         (GOOD, {"SOAPAction": None}),
         (GOOD, {"SOAPAction": '"shippingMultiParcelV4"'}),
-        (envelope("shippingMultiParcelV4", alpha_order(), "urn:other"), {}),
+        (envelope(BUY, alpha_order(), "urn:other"), {}),
         (envelope("shippingV1", alpha_order()), {}),
-        (envelope("shippingMultiParcelV4", reordered()), {}),
-        (envelope("shippingMultiParcelV4", {**alpha_order(), "extra": "1"}), {}),
-        (envelope("shippingMultiParcelV4", {f"{{{SHIPPING}}}headerValue": {}}), {}),
-        (envelope("shippingMultiParcelV4", changed(alpha_order(), {"headerValue.extra": "1"})), {}),
-        (envelope("shippingMultiParcelV4", changed(alpha_order(), {"headerValue.idEmit": {"a": "b"}})), {}),
-        (envelope("shippingMultiParcelV4", changed(alpha_order(), {"headerValue.idEmit": ["a", "b"]})), {}),
-        (envelope("shippingMultiParcelV4", changed(alpha_order(), {"customerValue": [{}, {}]})), {}),
+        (envelope(BUY, reordered()), {}),
+        (envelope(BUY, {**alpha_order(), "extra": "1"}), {}),
+        (envelope(BUY, {f"{{{SHIPPING}}}headerValue": {}}), {}),
+        (envelope(BUY, changed(alpha_order(), {"headerValue.extra": "1"})), {}),
+        (envelope(BUY, changed(alpha_order(), {"headerValue.idEmit": {"a": "b"}})), {}),
+        (envelope(BUY, changed(alpha_order(), {"headerValue.idEmit": ["a", "b"]})), {}),
+        (envelope(BUY, changed(alpha_order(), {"customerValue": [{}, {}]})), {}),
     ],
 )  # fmt: skip
-def test_what_is_no_message_of_the_service_is_a_soap_fault(
+def test_a_malformed_message_is_a_soap_fault(
     sandbox: SandboxServer, body: bytes, headers: dict[str, str | None]
 ) -> None:
     reply = Reply(post(sandbox.alpha_url, data=body, headers={**SOAP_HEADERS, **headers}))

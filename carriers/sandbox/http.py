@@ -1,4 +1,4 @@
-"""What comes in and what goes out: one HTTP request and its answer, as plain data."""
+"""One HTTP request and its response, as plain data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Delivery(enum.Enum):
-    """How an answer's bytes go onto the socket."""
+class Transmission(enum.Enum):
+    """The ways of sending a response's bytes."""
 
     WHOLE = enum.auto()
     HANG = enum.auto()  # nothing for `delay_s`, then the connection is closed
@@ -26,8 +26,9 @@ class Delivery(enum.Enum):
 
 @dataclass(frozen=True)
 class Request:
-    """One request as read from the socket."""
+    """A request as read from the socket."""
 
+    server_url: str  # scheme, host and port of the sandbox
     method: str
     path: str
     query: Mapping[str, str]
@@ -36,20 +37,20 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer and the way it is sent."""
+class Response:
+    """A response and the way it is sent."""
 
     status: int
     content_type: str
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    delivery: Delivery = Delivery.WHOLE
+    transmission: Transmission = Transmission.WHOLE
     delay_s: float = 0.0
 
 
-def json_answer(content: Any, status: int = 200) -> Answer:
-    return Answer(status, "application/json", json.dumps(content, ensure_ascii=False).encode())
+def json_response(content: Any, status: int = 200) -> Response:
+    return Response(status, "application/json", json.dumps(content, ensure_ascii=False).encode())
 
 
-def text_answer(content: str, status: int = 200) -> Answer:
-    return Answer(status, "text/plain; charset=utf-8", content.encode())
+def text_response(content: str, status: int = 200) -> Response:
+    return Response(status, "text/plain; charset=utf-8", content.encode())

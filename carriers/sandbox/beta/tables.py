@@ -1,4 +1,4 @@
-"""beta's published tables, as this server reads them: the request's shape, destinations, error codes."""
+"""beta's published tables, as the sandbox reads them: the request's shape, destinations, error codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox.places import COUNTRIES, codes
+from carriers.sandbox.countries import COUNTRIES, codes
 
 if TYPE_CHECKING:
     from carriers.sandbox.label import PageFormat
@@ -40,7 +40,7 @@ REQUEST: dict[str, Any] = {
     "fields": {"field": [{"key": str, "value": str}]},
 }  # fmt: skip
 
-# Text that the carrier cuts, with a warning, and what it is cut to.
+# The lengths to which the carrier cuts text, with a warning.
 LONGEST_SERVICE = {"orderNumber": 30, "commercialName": 35}
 LONGEST_REFERENCE = 15
 LONGEST_ADDRESS = {
@@ -57,7 +57,7 @@ FORMATS: dict[str, PageFormat] = {"PDF_A4_300dpi": "A4", "PDF_10x15_300dpi": "10
 
 @dataclass(frozen=True)
 class Destination:
-    """What is served to a group of countries, by the carrier's codes."""
+    """The product codes served to a group of countries, and their need of customs declarations."""
 
     home: frozenset[str]
     home_signed: frozenset[str]
@@ -118,7 +118,7 @@ _MEANINGS = (
 
 
 def meaning_of(code: str) -> str:
-    """Return the text of an error code; the carrier's own failures and undocumented codes share one."""
+    """Return an error code's text; the carrier's own failures and undocumented codes share one."""
     if code.isdigit():
         for first, last, text in _MEANINGS:
             if first <= int(code) <= last:

@@ -1,4 +1,4 @@
-"""What beta's label service refuses, cuts with a warning, or cannot read."""
+"""beta's validation: refusals by code, cuts with a warning, bodies that can't be read."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.carriers.sandbox.orders import (
+from carriers.sandbox.countries import PARIS
+from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
+    ARTICLE,
     CUSTOMS,
-    GONE,
-    PARIS,
     PICKUP,
     SENDER,
     SERVICE,
+    SWISS,
     BetaReply,
-    Changes,
     beta_buy,
     beta_to,
-    ledger,
     linked,
-    post,
 )
-from tests.carriers.sandbox.test_beta import ARTICLE, SWISS
+from tests.carriers.sandbox.changes import GONE, Changes
+from tests.carriers.sandbox.control import ledger, post
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
 
 YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
-
-
 NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
 
 
@@ -112,7 +109,7 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30318", {"fields": {"field": [{"key": "OTHER", "value": "1"}]}}),
     ],
 )
-def test_what_breaks_a_rule_is_refused_by_code(sandbox: SandboxServer, code: str, changes: Changes) -> None:
+def test_a_broken_rule_is_refused_by_code(sandbox: SandboxServer, code: str, changes: Changes) -> None:
     reply = beta_buy(sandbox, changes)
 
     assert reply.response.status_code == 400
@@ -189,7 +186,7 @@ def test_a_body_of_another_shape_is_refused(sandbox: SandboxServer, changes: Cha
         (b"{}", "application/json; charset=iso-8859-1"),
     ],
 )
-def test_what_is_not_json_is_refused(sandbox: SandboxServer, body: bytes, content_type: str) -> None:
+def test_a_body_that_is_not_json_is_refused(sandbox: SandboxServer, body: bytes, content_type: str) -> None:
     headers = {"Content-Type": content_type}
     response = post(f"{sandbox.beta_url}/generateLabel", data=body, headers=headers)
 

@@ -1,4 +1,4 @@
-"""beta's label service: what it sells, links, checks, and what fails on demand."""
+"""beta's label service: purchases, linked parcels, checks and faults."""
 
 from __future__ import annotations
 
@@ -6,31 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from carriers.sandbox.beta_tables import DESTINATIONS
-from tests.carriers.sandbox.orders import (
+from carriers.sandbox.beta.tables import DESTINATIONS
+from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     CUSTOMS,
-    GONE,
     PICKUP,
     SERVICE,
+    SWISS,
     BetaReply,
-    Changes,
     beta_buy,
     beta_order,
     beta_to,
-    ledger,
     linked,
-    post,
 )
+from tests.carriers.sandbox.changes import GONE, Changes
+from tests.carriers.sandbox.control import ledger, post
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
-ARTICLE = "letter.customsDeclarations.contents.article.0"
-SWISS = {**CUSTOMS, **beta_to("CH", "3005")}
 
-
-def test_a_purchase_is_answered_in_parts_and_stands_in_the_ledger(sandbox: SandboxServer) -> None:
+def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: SandboxServer) -> None:
     reply = beta_buy(sandbox)
 
     assert reply.response.status_code == 200
@@ -99,7 +95,7 @@ def test_an_api_key_replaces_contract_and_password(sandbox: SandboxServer) -> No
 @pytest.mark.parametrize(
     ("countries", "codes", "is_customs"),
     [
-        # The page's table, once more.
+        # The documented table, written a second time.
         ("FR MC", "DOM DOS HD BPR A2P", False),
         ("AD", "DOM DOS", True),
         ("BE", "DOM DOS HD CMT BDP PCS", False),
@@ -110,7 +106,7 @@ def test_an_api_key_replaces_contract_and_password(sandbox: SandboxServer) -> No
         ("BL GF GP MQ PM RE YT NC PF TF WF", "COM CDS", True),
     ],
 )
-def test_each_destination_is_served_as_the_page_says(
+def test_each_destination_is_served_as_documented(
     countries: str,
     codes: str,
     is_customs: bool,
@@ -144,7 +140,7 @@ def test_each_destination_is_served_as_the_page_says(
         {"outputFormat.outputPrintingType": "PDF_A4_300dpi"},
     ],
 )
-def test_what_the_page_describes_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
+def test_every_documented_order_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
     reply = beta_buy(sandbox, changes)
 
     assert reply.response.status_code == 200, reply.infos
@@ -176,14 +172,14 @@ CODES = (
 
 
 @pytest.mark.parametrize("code", CODES.split())
-def test_every_error_code_is_had_by_the_magic_reference(sandbox: SandboxServer, code: str) -> None:
+def test_a_magic_reference_provokes_every_error_code(sandbox: SandboxServer, code: str) -> None:
     reply = beta_buy(sandbox, {"letter.sender.senderParcelRef": f"FAULT {code}"})
 
     assert (reply.response.status_code, reply.codes) == (400, [code])
     assert ledger(sandbox) == []
 
 
-def test_a_fault_of_the_second_linked_parcel_leaves_the_first(sandbox: SandboxServer) -> None:
+def test_a_fault_of_the_second_linked_parcel_keeps_the_first(sandbox: SandboxServer) -> None:
     magic = {"letter.sender.senderParcelRef": "FAULT 2 40015"}
 
     assert beta_buy(sandbox, {**magic, **linked(1, 3)}).number

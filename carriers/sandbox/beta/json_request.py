@@ -1,4 +1,4 @@
-"""Reads beta's JSON request strictly: its encoding, its types, no field that the service does not have."""
+"""Reads beta's JSON request strictly: encoding, types, no unknown fields."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from decimal import Decimal
 from email.message import Message as MimeHeaders
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox import beta_tables as tables
+from carriers.sandbox.beta import tables
 
 if TYPE_CHECKING:
-    from carriers.sandbox.exchange import Request
+    from carriers.sandbox.http import Request
 
 Json = dict[str, Any]
 
 
 class MalformedError(Exception):
-    """The body is not the JSON that this service takes; the text names the place."""
+    """The body is not the JSON that this service takes; the message names the path at fault."""
 
 
 def read_request(request: Request) -> Json:
     """Return the body with every block present and every null left out."""
-    _check_content_type(request.headers.get("content-type", ""))
+    _validate_content_type(request.headers.get("content-type", ""))
     try:
         body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -30,7 +30,7 @@ def read_request(request: Request) -> Json:
     return read
 
 
-def _check_content_type(value: str) -> None:
+def _validate_content_type(value: str) -> None:
     headers = MimeHeaders()
     headers["content-type"] = value
     charset = headers.get_content_charset("utf-8")

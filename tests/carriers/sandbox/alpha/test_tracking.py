@@ -1,4 +1,4 @@
-"""alpha's tracking service: found by reference, cancelled, followed."""
+"""alpha's tracking service: search by reference, cancellation, events."""
 
 from __future__ import annotations
 
@@ -6,46 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.carriers.sandbox.orders import (
-    ACCOUNT,
-    PASSWORD,
+from tests.carriers.sandbox.alpha.orders import (
+    BUY,
     SOAP_HEADERS,
     TRACKING,
-    Reply,
     alpha_buy,
     alpha_call,
-    arm,
+    cancel,
     envelope,
-    ledger,
-    post,
+    search,
 )
+from tests.carriers.sandbox.control import arm, ledger, post
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
-
-REFERENCE = "LABEL0000000001"
-
-
-def search(sandbox: SandboxServer, reference: str = REFERENCE, account: str = ACCOUNT) -> Reply:
-    return alpha_call(
-        sandbox,
-        "trackWithSenderRef",
-        accountNumber=account,
-        password=PASSWORD,
-        language="fr_FR",
-        sendersRef=reference,
-    )
-
-
-def cancel(sandbox: SandboxServer, number: str, account: str = ACCOUNT) -> Reply:
-    return alpha_call(
-        sandbox,
-        "cancelSkybill",
-        accountNumber=account,
-        password=PASSWORD,
-        language="fr_FR",
-        skybillNumber=number,
-    )
 
 
 def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:
@@ -86,7 +60,7 @@ def test_the_search_may_need_time_to_find_a_parcel(sandbox: SandboxServer) -> No
     assert len(search(sandbox).texts("skybillNumber")) == 1
 
 
-def test_an_unwanted_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
+def test_a_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
     (number,) = alpha_buy(sandbox).texts("skybillNumber")
 
     assert cancel(sandbox, number).code == "0"
@@ -95,7 +69,7 @@ def test_an_unwanted_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
     assert cancel(sandbox, number).code == "2"
 
 
-def test_what_is_not_this_accounts_is_not_cancelled(sandbox: SandboxServer) -> None:
+def test_another_accounts_parcel_is_not_cancelled(sandbox: SandboxServer) -> None:
     (number,) = alpha_buy(sandbox).texts("skybillNumber")
 
     assert cancel(sandbox, number, account="11111111").code == "2"
@@ -143,11 +117,11 @@ def test_a_parcels_events_need_no_account(sandbox: SandboxServer) -> None:
         {"language": "fr_FR", "skybillNumber": "1", "extra": "1"},
     ],
 )
-def test_children_are_exactly_those_of_the_page(sandbox: SandboxServer, children: dict[str, str]) -> None:
+def test_children_are_exactly_the_documented_ones(sandbox: SandboxServer, children: dict[str, str]) -> None:
     assert alpha_call(sandbox, "trackSkybillV2", **children).response.status_code == 500
 
 
-def test_the_shipping_operation_is_not_spoken_here(sandbox: SandboxServer) -> None:
-    body = envelope("shippingMultiParcelV4", {}, TRACKING)
+def test_the_shipping_operation_is_unknown_here(sandbox: SandboxServer) -> None:
+    body = envelope(BUY, {}, TRACKING)
 
     assert post(sandbox.alpha_tracking_url, data=body, headers=SOAP_HEADERS).status_code == 500

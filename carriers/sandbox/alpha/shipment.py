@@ -1,0 +1,51 @@
+"""The shipment in a request of `shippingMultiParcelV4`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.alpha import tables
+from carriers.sandbox.alpha.soap import SoapError, fields_of, leaf_text
+
+if TYPE_CHECKING:
+    from carriers.sandbox.alpha.soap import Message
+
+Fields = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Structures by name, each possibly repeated, and the top-level fields."""
+
+    structures: dict[str, list[Fields]]
+    top: Fields
+
+    def one(self, name: str) -> Fields:
+        return self.structures[name][0]
+
+    @property
+    def refs(self) -> list[Fields]:
+        return self.structures["refValue"]
+
+    @property
+    def skybills(self) -> list[Fields]:
+        return self.structures["skybillValue"]
+
+
+def read_shipment(message: Message) -> Shipment:
+    """Return the shipment; SoapError for a child that is unknown, out of order or wrongly repeated."""
+    names = [name for name, _ in message.children]
+    if not set(names) <= set(tables.CHILDREN) or names != sorted(names, key=tables.CHILDREN.index):
+        raise SoapError(f"Unmarshalling Error: expected, in this order: {', '.join(tables.CHILDREN)}")
+    for name in set(names) - tables.REPEATABLE:
+        if names.count(name) > 1:
+            raise SoapError(f"Unmarshalling Error: {name} is not repeated")
+    structures: dict[str, list[Fields]] = {name: [] for name in tables.STRUCTURES}
+    top: Fields = {}
+    for name, element in message.children:
+        if name in structures:
+            structures[name].append(fields_of(element, [field.name for field in tables.STRUCTURES[name]]))
+        else:
+            top[name] = leaf_text(element)
+    return Shipment(structures, top)

@@ -1,0 +1,103 @@
+"""alpha's shipping service: buys labels (`shippingMultiParcelV4`) and prints them again."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.alpha import service, soap, tables
+from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
+from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
+from carriers.sandbox.corruption import faulty_pdf
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.label import Label, PageFormat
+
+if TYPE_CHECKING:
+    from carriers.sandbox.http import Request, Response
+    from carriers.sandbox.state import State
+
+BUY = "shippingMultiParcelV4"
+REPRINT = "getReservedSkybillWithTypeAndModeAuth"
+FORMATS: dict[str, PageFormat] = {"PDF": "A4", "SPD": "A4", "THE": "10x15"}
+
+
+def answer_shipping(state: State, request: Request) -> Response:
+    return service.dispatch(state, request, tables.SHIPPING, {BUY: _buy, REPRINT: _reprint})
+
+
+def _buy(state: State, message: soap.Message) -> Response:
+    shipment = read_shipment(message)
+    validate_shipment(shipment)
+    ref, skybill = shipment.refs[0], shipment.skybills[0]
+    texts = (ref.get("recipientRef", ""), skybill.get("content1", ""))
+    operation = Operation("alpha", BUY, ref.get("shipperRef", ""), texts=texts)
+    return service.perform(state, tables.SHIPPING, operation, lambda injection: _make(state, shipment, injection))
+
+
+def _make(state: State, shipment: Shipment, injection: Injection) -> Response:
+    """Enter the parcels in the ledger, then answer with their labels."""
+    numbers = state.numbers("alpha", len(shipment.skybills), injection)
+    labels = [_label(shipment, index, number) for index, number in enumerate(numbers)]
+    state.sell(labels, shipment.one("headerValue")["accountNumber"], injection)
+    results: list[tuple[str, soap.Tree]] = [("resultMultiParcelValue", _result(label, injection)) for label in labels]
+    return service.succeeded(tables.SHIPPING, BUY, [("reservationNumber", numbers[0]), *results])
+
+
+def _result(label: Label, injection: Injection) -> list[tuple[str, soap.Tree]]:
+    number = ("skybillNumber", label.tracking_number)
+    pdf = faulty_pdf(label, injection.name)
+    if pdf is None:
+        return [number]
+    text = base64.b64encode(pdf).decode()
+    if injection.name == "base64":
+        text = text[: len(text) // 2 // 4 * 4 + 1]  # one character alone encodes nothing
+    # `codeService` stands for the children that the page says may be present and are ignored.
+    return [("codeService", label.product_code[-3:]), ("pdfEtiquette", text), number]
+
+
+def _label(shipment: Shipment, index: int, number: str) -> Label:
+    recipient, skybill, ref = shipment.one("recipientValue"), shipment.skybills[index], shipment.refs[index]
+    relay = ref.get("idRelais", "")
+    return Label(
+        carrier="alpha",
+        tracking_number=number,
+        product_name=tables.PRODUCTS[skybill["productCode"]].name,
+        product_code=f"{skybill['productCode']} {skybill['service']}",
+        sender=_lines(shipment.one("shipperValue"), "shipper"),
+        recipient=_lines(recipient, "recipient"),
+        phone=recipient.get("recipientMobilePhone") or recipient.get("recipientPhone", ""),
+        postal_code=recipient["recipientZipCode"],
+        pickup_point=relay,
+        order_reference=ref.get("shipperRef", ""),
+        reference=skybill.get("content1", "") if relay else ref.get("recipientRef", ""),
+        weight_kg=float(skybill["weight"]),
+        rank=index + 1,
+        count=len(shipment.skybills),
+        ship_date=skybill["shipDate"][:10],
+        page_format=FORMATS[shipment.one("skybillParamsValue")["mode"]],
+    )
+
+
+def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
+    names = ("Name", "Name2", "Adress1", "Adress2")
+    town = f"{block[f'{prefix}ZipCode']} {block[f'{prefix}City']}"
+    return (*(block.get(prefix + name, "") for name in names), town, block[f"{prefix}Country"])
+
+
+def _reprint(state: State, message: soap.Message) -> Response:
+    number, mode, account, password = message.texts("numberSearch", "mode", "accountNumber", "password")
+    validate_credentials(account, password)
+    if mode not in FORMATS:
+        raise soap.RefusalError(33, "invalid data: mode")
+    purchase, label = state.ledger.purchase("alpha", number), state.ledger.label("alpha", number)
+    if purchase is None or label is None or purchase.account != account:
+        raise soap.RefusalError(33, "invalid data: numberSearch, no parcel of yours")
+
+    def reprint(injection: Injection) -> Response:
+        pdf = faulty_pdf(label, injection.name)
+        if pdf is None:
+            return service.succeeded(tables.SHIPPING, REPRINT, [])
+        printed: list[tuple[str, soap.Tree]] = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
+        return service.succeeded(tables.SHIPPING, REPRINT, printed)
+
+    return service.perform(state, tables.SHIPPING, Operation("alpha", REPRINT, purchase.reference), reprint)

@@ -1,0 +1,57 @@
+"""The shapes of beta's answers: messages, refusals, multipart."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from carriers.sandbox.beta.tables import meaning_of
+from carriers.sandbox.http import Response, json_response
+
+SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors
+
+Message = dict[str, Any]
+
+
+def message(code: str, kind: str, text: str) -> Message:
+    return {"id": code, "type": kind, "messageContent": text, "replacementValues": []}
+
+
+def refused(messages: list[Message], status: int = 400) -> Response:
+    return json_response({"messages": messages}, status)
+
+
+def refusal(name: str) -> Response:
+    """Return the refusal for a fault's name or an error code."""
+    text = meaning_of(SHAPE_CODE)
+    error, failure = message(SHAPE_CODE, "ERROR", text), message("1", "ERROR", "SANDBOX: internal error")
+    shapes = {
+        "contract": lambda: refusal("30009"),
+        "json500": lambda: refused([failure], 500),
+        "flat500": lambda: json_response(failure, 500),
+        "error200": lambda: refused([error], 200),
+        "errorpart": lambda: multipart({"messages": [error]}, [], 400),
+        "errorbare": lambda: json_response({"error": "Bad Request", "message": "SANDBOX: refused"}, 400),
+        "errorlist": lambda: json_response({"errors": [{"code": SHAPE_CODE, "message": text}]}, 400),
+        "errorflat": lambda: json_response({"errorCode": SHAPE_CODE, "errorLabel": text}, 400),
+        "unknown": lambda: refused([message("30600", "ERROR", "SANDBOX has no such fault for beta")]),
+    }
+    if name in shapes:
+        return shapes[name]()
+    return refused([message(name, "ERROR", meaning_of(name))])
+
+
+def multipart(infos: Message, documents: list[tuple[str, bytes]], status: int = 200) -> Response:
+    """Write the body as the service does: a line break before the first boundary, none at the end."""
+    boundary = f"uuid:{uuid.uuid4()}"
+    parts = [("jsonInfos", "application/json;charset=UTF-8", json.dumps(infos, ensure_ascii=False).encode())]
+    parts += [(name, "application/octet-stream", content) for name, content in documents]
+    lines = [
+        f"\r\n--{boundary}\r\nContent-Type: {media_type}\r\nContent-Transfer-Encoding: binary\r\n"
+        f"Content-ID: <{name}>\r\n\r\n".encode()
+        + content
+        for name, media_type, content in parts
+    ]
+    media_type = f'multipart/related; type="application/json"; boundary="{boundary}"; start="<jsonInfos>"'
+    return Response(status, media_type, b"".join(lines) + f"\r\n--{boundary}--".encode())

@@ -1,0 +1,143 @@
+"""beta's label service: buys a label (`generateLabel`) or only validates its request (`checkGenerateLabel`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.beta import answers, tables
+from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
+from carriers.sandbox.beta.links import Link, read_link, validate_followers
+from carriers.sandbox.beta.validation import account_of, destination_of, validate_request
+from carriers.sandbox.corruption import faulty_pdf
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.label import Label, PageFormat, customs_form_pdf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from carriers.sandbox.fault_registry import Injection
+    from carriers.sandbox.http import Request
+    from carriers.sandbox.state import State
+
+BUY, CHECK = "generateLabel", "checkGenerateLabel"
+BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
+
+
+@dataclass(frozen=True)
+class Order:
+    """A valid request for one parcel."""
+
+    letter: Json
+    account: str
+    link: Link
+    page_format: PageFormat
+    warnings: Sequence[tuple[str, str]]
+    block: str  # the name of the answer's block, which differs by version
+
+
+def answer_beta(state: State, request: Request, *, operation: str, block: str) -> Response:
+    if request.method != "POST":
+        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+    try:
+        body = read_request(request)
+    except MalformedError as error:
+        return json_response({"error": "Bad Request", "message": str(error)}, 400)
+    api_key = request.headers.get("apikey", "")
+    violations = validate_request(body, api_key)
+    link = read_link(body, violations)
+    account = account_of(body, api_key)
+    if not violations.errors and link.followers:
+        validate_followers(link, state.ledger, account, violations)
+    if violations.errors:
+        return answers.refused([answers.message(code, "ERROR", text) for code, text in violations.errors])
+    page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
+    order = Order(body["letter"], account, link, page_format, violations.warnings, block)
+    return _perform(state, order, operation)
+
+
+def _perform(state: State, order: Order, operation: str) -> Response:
+    reference = order.letter["service"].get("orderNumber", "")
+    texts = (order.letter["sender"].get("senderParcelRef", ""),)
+    return state.perform(
+        Operation("beta", operation, reference, order.link.rank, texts),
+        lambda injection: _make(state, order, injection) if operation == BUY else _checked(order),
+        answers.refusal,
+    )
+
+
+def _messages(order: Order) -> list[answers.Message]:
+    done = answers.message("0", "INFOS", "SANDBOX: done")
+    return [done, *(answers.message(code, "WARNING", text) for code, text in order.warnings)]
+
+
+def _checked(order: Order) -> Response:
+    return json_response({"messages": _messages(order), order.block: None})
+
+
+def _make(state: State, order: Order, injection: Injection) -> Response:
+    """Enter the parcel in the ledger, then answer with its label."""
+    label = _label(order, state.numbers("beta", 1, injection)[0])
+    state.sell([label], order.account, injection)
+    if injection.name == "warning":
+        order = replace(order, warnings=[*order.warnings, (answers.SHAPE_CODE, "SANDBOX: line2 is cut")])
+    return answers.multipart(_infos(order, label), _documents(order, label, injection.name))
+
+
+def _infos(order: Order, label: Label) -> answers.Message:
+    made = {
+        "parcelNumber": label.tracking_number,
+        "parcelNumberPartner": None,
+        "pdfUrl": None,
+        "fields": None,
+    }
+    return {"messages": _messages(order), order.block: made}
+
+
+def _documents(order: Order, label: Label, fault: str) -> list[tuple[str, bytes]]:
+    pdf = faulty_pdf(label, fault)
+    if pdf is None:
+        return []
+    destination = destination_of(order.letter)
+    if destination is None or not destination.is_customs:
+        return [("label", pdf)]
+    return [("label", pdf), ("cn23", customs_form_pdf(label, _articles(order.letter)))]
+
+
+def _articles(letter: Json) -> list[str]:
+    return [
+        f"{article['quantity']} x {article['description']}, {article['weight']} kg, "
+        f"{article['value']} {article['currency']}, HS {article['hsCode']}, {article['originCountry']}"
+        for article in letter["customsDeclarations"]["contents"]["article"]
+    ]
+
+
+def _label(order: Order, number: str) -> Label:
+    service, addressee = order.letter["service"], order.letter["addressee"]
+    address = addressee["address"]
+    return Label(
+        carrier="beta",
+        tracking_number=number,
+        product_name=tables.PRODUCTS[service["productCode"]],
+        product_code=service["productCode"],
+        sender=_lines(order.letter["sender"]["address"]),
+        recipient=_lines(address),
+        phone=address.get("mobileNumber") or address.get("phoneNumber", ""),
+        postal_code=address["zipCode"],
+        pickup_point=order.letter["parcel"].get("pickupLocationId", ""),
+        order_reference=service.get("orderNumber", ""),
+        reference=order.letter["sender"].get("senderParcelRef", ""),
+        weight_kg=float(order.letter["parcel"]["weight"]),
+        rank=order.link.rank,
+        count=order.link.count,
+        ship_date=service["depositDate"],
+        page_format=order.page_format,
+    )
+
+
+def _lines(address: Json) -> tuple[str, ...]:
+    person = f"{address.get('firstName', '')} {address.get('lastName', '')}".strip()
+    lines = (address.get(name, "") for name in ("line0", "line1", "line2", "line3"))
+    town = f"{address['zipCode']} {address['city']}"
+    return (address.get("companyName", ""), person, *lines, town, address["countryCode"])

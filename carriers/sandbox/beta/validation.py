@@ -1,0 +1,219 @@
+"""Validates the values of a label request as strictly as beta's documents say."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.violations import Violations
+from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from carriers.sandbox.beta.json_request import Json
+
+MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
+FRENCH_MOBILE = r"(0|\+33)[67]\d{8}"
+FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
+MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
+# Printed too, though neither Latin-1 nor Latin letters.
+MARKS = frozenset("\u2018\u2019“”\u2013—…€")
+LAST_LATIN_1 = "\xff"
+
+
+def validate_request(body: Json, api_key: str) -> Violations:
+    """Return every error and warning; wrong credentials end the validation."""
+    violations = Violations()
+    _validate_credentials(violations, body, api_key)
+    if violations.errors:
+        return violations
+    letter = body["letter"]
+    _validate_characters(violations, letter)
+    _validate_service(violations, letter["service"], body["outputFormat"])
+    _validate_sender(violations, letter["sender"])
+    _validate_addressee(violations, letter["addressee"])
+    _validate_product(violations, letter)
+    _validate_weight(violations, letter["parcel"])
+    _validate_pickup(violations, letter)
+    _validate_abroad(violations, letter)
+    return violations
+
+
+def account_of(body: Json, api_key: str) -> str:
+    """Return the contract's name in the ledger; of an API key, a secret, only the end is shown."""
+    contract: str = body.get("contractNumber", "")
+    return contract or f"api key ...{api_key[-4:]}"
+
+
+def destination_of(letter: Json) -> tables.Destination | None:
+    return tables.DESTINATIONS.get(letter["addressee"]["address"].get("countryCode", ""))
+
+
+def _validate_credentials(violations: Violations, body: Json, api_key: str) -> None:
+    contract, password = body.get("contractNumber", ""), body.get("password", "")
+    is_one_way = not (contract or password) if api_key else (contract and password)
+    violations.require(is_one_way, 30000, "contractNumber and password, or the header apiKey")
+    for code in MAGIC_CREDENTIALS:
+        if (api_key or contract).endswith(code):
+            violations.error(int(code))
+
+
+def _validate_characters(violations: Violations, letter: Json) -> None:
+    for path, text in _texts(letter, "letter"):
+        if any(not _is_latin(char) for char in text):
+            violations.error(30600, path)
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, path)
+
+
+def _is_latin(char: str) -> bool:
+    if char <= LAST_LATIN_1:
+        return char.isprintable() or char == "\xa0"
+    return char in MARKS or (char.isalpha() and "LATIN" in unicodedata.name(char, "").split())
+
+
+def _validate_service(violations: Violations, service: Json, output: Json) -> None:
+    violations.require(output.get("outputPrintingType") in tables.FORMATS, 30318, "outputPrintingType")
+    violations.cut(service, tables.LONGEST_SERVICE, 30018)
+    try:
+        is_past = date.fromisoformat(_plain_date(service)) < datetime.now(PARIS).date()
+    except ValueError:
+        violations.error(30010, "depositDate")
+    else:
+        violations.require(not is_past, 30002, "depositDate")
+
+
+def _plain_date(service: Json) -> str:
+    """Return the date if written yyyy-MM-dd, else nothing: Python would read other ISO forms too."""
+    text: str = service.get("depositDate", "")
+    return text if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) else ""
+
+
+def _validate_sender(violations: Violations, sender: Json) -> None:
+    address = sender["address"]
+    violations.cut(sender, {"senderParcelRef": tables.LONGEST_REFERENCE}, 30100)
+    violations.cut(address, tables.LONGEST_ADDRESS, 30100)
+    violations.require(address.get("companyName") or address.get("lastName"), 30100, "companyName or lastName")
+    violations.require(address.get("line2"), 30100, "line2")
+    violations.require(address.get("city"), 30104)
+    _validate_zip(violations, address, {"country": 30102, "unknown": 30103, "zip": 30106, "wrong": 30107, "fit": 30108})
+    violations.require(address.get("countryCode") in {None, *FRANCE}, 30109, "not served from this country")
+    _validate_contact(violations, address)
+
+
+def _validate_addressee(violations: Violations, addressee: Json) -> None:
+    address = addressee["address"]
+    violations.cut(addressee, {"addresseeParcelRef": tables.LONGEST_REFERENCE}, 30204)
+    violations.cut(address, tables.LONGEST_ADDRESS, 30204)
+    if not address.get("companyName"):
+        violations.require(address.get("lastName"), 30200, "lastName")
+        violations.require(address.get("firstName"), 30202, "firstName")
+    violations.require(address.get("line2"), 30204, "line2")
+    violations.require(address.get("city"), 30208)
+    _validate_zip(violations, address, {"country": 30206, "unknown": 30207, "zip": 30210, "wrong": 30211, "fit": 30212})
+    _validate_contact(violations, address)
+
+
+def _validate_zip(violations: Violations, address: Json, codes: dict[str, int]) -> None:
+    country, postal_code = address.get("countryCode", ""), address.get("zipCode", "")
+    violations.require(country, codes["country"], "countryCode")
+    violations.require(not country or country in COUNTRIES, codes["unknown"], "countryCode")
+    violations.require(postal_code, codes["zip"], "zipCode")
+    if country == "FR" and postal_code and not re.fullmatch(r"\d{5}", postal_code, re.ASCII):
+        violations.error(codes["wrong"], "zipCode")
+    elif country and postal_code and not is_postal_code_of(country, postal_code):
+        violations.error(codes["fit"], "zipCode and countryCode")
+
+
+def _validate_contact(violations: Violations, address: Json) -> None:
+    if email := address.get("email"):
+        is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004 the documented limits
+        violations.require(is_email, 30223, "email")
+    if phone := address.get("phoneNumber"):
+        violations.require(re.fullmatch(r"\+?\d{1,14}", phone, re.ASCII), 30221, "phoneNumber")
+    if mobile := address.get("mobileNumber"):
+        forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
+        is_mobile = any(re.fullmatch(form, mobile, re.ASCII) for form in forms)
+        violations.require(is_mobile, 30221, "mobileNumber")
+
+
+def _validate_product(violations: Violations, letter: Json) -> None:
+    code, destination = letter["service"].get("productCode", ""), destination_of(letter)
+    violations.require(code, 30014)
+    violations.require(not code or code in tables.PRODUCTS, 30015)
+    if destination is None or code not in tables.PRODUCTS:
+        return
+    served = destination.home | destination.home_signed | destination.pickup
+    violations.require(code in served, 30213)
+
+
+def _validate_weight(violations: Violations, parcel: Json) -> None:
+    weight = parcel.get("weight")
+    if weight is None:
+        violations.error(30300)
+        return
+    is_in_range = tables.LIGHTEST_KG <= weight <= tables.HEAVIEST_KG
+    violations.require(is_in_range and weight == round(weight, 2), 30301)
+
+
+def _validate_pickup(violations: Violations, letter: Json) -> None:
+    service, point = letter["service"], letter["parcel"].get("pickupLocationId", "")
+    if service.get("productCode") not in tables.PICKUP_CODES:
+        violations.require(not point, 30402, "pickupLocationId is for pickup products only")
+        return
+    violations.require(point, 30400)
+    violations.require(not point or re.fullmatch(r"\d{6}", point, re.ASCII), 30401)
+    violations.require(service.get("commercialName"), 30018)
+    violations.require(letter["addressee"]["address"].get("mobileNumber"), 30220)
+
+
+def _validate_abroad(violations: Violations, letter: Json) -> None:
+    service, declarations = letter["service"], letter["customsDeclarations"]
+    country = letter["addressee"]["address"].get("countryCode", "")
+    choice = service.get("returnTypeChoice")
+    is_international = country in COUNTRIES - FRANCE - OVERSEAS
+    violations.require(choice is not None or not is_international, 30550, "returnTypeChoice")
+    violations.require(choice in (None, *tables.RETURN_CHOICES), 30550, "returnTypeChoice")
+    destination = destination_of(letter)
+    if destination is not None and destination.is_customs:
+        violations.require(declarations.get("includeCustomsDeclarations"), 30500, "it is needed here")
+    if declarations.get("includeCustomsDeclarations"):
+        _validate_customs(violations, letter)
+    else:
+        violations.require("totalAmount" not in service, 30501, "totalAmount is for customs only")
+
+
+def _validate_customs(violations: Violations, letter: Json) -> None:
+    contents = letter["customsDeclarations"]["contents"]
+    articles = contents.get("article", [])
+    violations.require(letter["service"].get("totalAmount", 0) > 0, 30501, "totalAmount")
+    violations.require(articles, 30502, "article")
+    violations.require(contents["category"].get("value") in tables.CATEGORIES, 30503, "category")
+    for article in articles:
+        _validate_article(violations, article)
+    weight = sum(article.get("weight", 0) for article in articles)
+    violations.require(weight <= letter["parcel"].get("weight", 0), 30515, "heavier than the parcel")
+
+
+def _validate_article(violations: Violations, article: Json) -> None:
+    violations.cut(article, {"description": tables.LONGEST_DESCRIPTION}, 30510)
+    violations.require(article.get("description"), 30510, "description")
+    violations.require(article.get("quantity", 0) > 0, 30511, "quantity")
+    violations.require(article.get("weight", 0) > 0, 30512, "weight")
+    violations.require(article.get("value", 0) > 0, 30513, "value")
+    violations.require(re.fullmatch(r"\d[\d.]{3,12}", article.get("hsCode", ""), re.ASCII), 30514, "hsCode")
+    violations.require(article.get("originCountry") in COUNTRIES, 30516, "originCountry")
+    violations.require(re.fullmatch(r"[A-Z]{3}", article.get("currency", "")), 30517, "currency")

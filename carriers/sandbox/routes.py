@@ -1,0 +1,60 @@
+"""The sandbox's paths and their handlers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from carriers.sandbox.alpha.shipping import answer_shipping
+from carriers.sandbox.alpha.tracking import answer_tracking
+from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
+from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
+from carriers.sandbox.corruption import REDIRECTED_PATH
+from carriers.sandbox.http import json_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from carriers.sandbox.http import Request, Response
+    from carriers.sandbox.state import State
+
+ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH = "/alpha/shipping", "/alpha/tracking", "/beta/2.0"
+
+
+def _answer_redirected(_: State, __: Request) -> Response:
+    return json_response({"message": "this redirect was not to be followed"})
+
+
+HANDLERS: dict[str, Callable[[State, Request], Response]] = {
+    "/": answer_page,
+    ALPHA_SHIPPING_PATH: answer_shipping,
+    ALPHA_TRACKING_PATH: answer_tracking,
+    **{
+        f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)
+        for version, block in BLOCKS.items()
+        for operation in (BUY, CHECK)
+    },
+    **dict.fromkeys(CONTROL_PATHS, answer_control),
+    REDIRECTED_PATH: _answer_redirected,
+}
+
+
+def route(state: State, request: Request) -> Response:
+    state.count(known(request.path))
+    handler = HANDLERS.get(request.path, answer_control)
+    return _with_full_location(handler(state, request), request)
+
+
+def known(path: str) -> str:
+    """Return a path for logs and counts: an unknown one can hold anything, secrets included."""
+    return path if path in HANDLERS else "other"
+
+
+def _with_full_location(response: Response, request: Request) -> Response:
+    """Complete a redirect with another host name than the client's."""
+    if "Location" not in response.headers:
+        return response
+    location = f"http://localhost:{urlsplit(request.server_url).port}{response.headers['Location']}"
+    return replace(response, headers={"Location": location})

@@ -1,0 +1,31 @@
+"""Requests to the sandbox: the ledger read, faults armed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import requests
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+TIMEOUT_S = 60
+
+
+def get(url: str, **params: str) -> Any:
+    """Return the JSON at a URL."""
+    return requests.get(url, params=params, timeout=TIMEOUT_S).json()
+
+
+def post(url: str, **kwargs: Any) -> requests.Response:
+    return requests.post(url, timeout=TIMEOUT_S, **kwargs)
+
+
+def ledger(sandbox: SandboxServer, **filters: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = get(f"{sandbox.url}/ledger", **filters)
+    return rows
+
+
+def arm(sandbox: SandboxServer, fault: str, **more: Any) -> None:
+    response = post(f"{sandbox.control_url}/faults", json={"fault": fault, **more})
+    assert response.status_code == 201, response.text
