@@ -55,7 +55,7 @@ def test_after_a_failure_others_are_told_at_once_until_it_is_time_to_try_again(c
     fail(hosts, clock)
     with pytest.raises(psycopg.OperationalError, match="a moment ago"), hosts.attempt():
         pytest.fail("nobody should try")
-    clock.tick(hosts_module.MIN_PAUSE_S)
+    clock.tick(hosts_module.MIN_BACK_OFF_S)
     reach(hosts, H1)
     reach(hosts, H1)  # and then as ever
 
