@@ -15,7 +15,9 @@ COUNT = """
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
 return redis.call('INCR', KEYS[1])
 """
-COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()  # the name that Redis knows the script by
+COUNT_DIGEST = hashlib.sha1(
+    COUNT.encode(), usedforsecurity=False
+).hexdigest()  # the name that Redis knows the script by
 
 Answer = TypeVar("Answer", int, bytes)
 

@@ -27,7 +27,7 @@ class Sentinels:
         self.service = service
 
     def master(self, connection_class: type[redis.Connection], **options: Any) -> Address:
-        """Return the master's address; raise redis.RedisError. A timeout ends the search: there is time for one only."""
+        """Return the master's address; raise redis.RedisError. After one timeout no other sentinel is asked."""
         for _ in self.addresses[1:]:
             try:
                 return self.ask_first(connection_class, **options)

@@ -31,6 +31,4 @@ def test_each_command_of_ours_has_a_line_and_the_others_follow(
 
 def test_the_help_of_a_command_and_the_list_of_names_are_djangos(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "help", "--commands").split() == sorted(get_commands())
-    with pytest.raises(SystemExit):
-        ServiceManagementUtility(["manage.py", "help", "create_shop"]).execute()
-    assert "usage: manage.py create_shop" in capsys.readouterr().out
+    assert printed(capsys, "help", "create_shop").startswith("usage: manage.py create_shop")

@@ -222,7 +222,7 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
             connections.close_all()
 
     own.get(FOUND)
-    throttling.pause.until = 0
+    throttling.back_off.until = 0
     with ThreadPoolExecutor(CROWD) as pool:
         answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}

@@ -18,7 +18,7 @@ from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SEARCH
 
 FOUND = SEARCH + "?orderName=1"
-MAX_REMEMBERED_S = 5  # what the README may state at most
+MAX_TTL_S = 5  # what the README may state at most
 
 
 def remembered_for(seconds: float) -> None:
@@ -97,10 +97,10 @@ def test_a_token_ends_at_the_moment_it_expires(own: Caller, clock: Clock) -> Non
 
 
 def test_a_revocation_takes_effect_within_the_seconds_stated(own: Caller) -> None:
-    assert authentication.REMEMBERED_S <= MAX_REMEMBERED_S
+    assert authentication.TOKEN_CACHE_TTL_S <= MAX_TTL_S
     assert own.get(FOUND).status_code == 200
     assert AccessToken.objects.filter(shop=own.shop).revoke() == 1
-    remembered_for(authentication.REMEMBERED_S)
+    remembered_for(authentication.TOKEN_CACHE_TTL_S)
     assert own.get(FOUND).status_code == 403
 
 
@@ -113,7 +113,7 @@ def test_a_shop_made_inactive_is_refused_within_the_seconds_stated(own: Caller) 
     assert own.get(FOUND).status_code == 200
     own.shop.is_active = False
     own.shop.save()
-    remembered_for(authentication.REMEMBERED_S)
+    remembered_for(authentication.TOKEN_CACHE_TTL_S)
     assert own.get(FOUND).status_code == 403
 
 

@@ -29,10 +29,10 @@ UNKNOWN_PATH = PLAIN_ERRORS["path_unknown"].message
 
 
 def forget() -> None:
-    """Forget what the process keeps between requests: tokens, and the pause after a count that failed."""
+    """Clear the state that the process keeps between requests: cached tokens, and the counter's back-off."""
     find.cache_clear()
     find_replicated.cache_clear()
-    throttling.pause.until = 0
+    throttling.back_off.until = 0
 
 
 @cache
