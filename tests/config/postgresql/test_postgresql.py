@@ -141,9 +141,7 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     with psycopg.connect(servers[0].url, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
     assert connection.connection is not None
-    assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[
-        0
-    ]  # the server's last message has come
+    assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[0]  # its last message has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
 
