@@ -135,7 +135,7 @@ class CarrierStatusSerializer(ObjectSerializer):
     """The carrier's own latest status of the parcel."""
 
     code = StringField(help_text="The carrier's own code.")
-    description = StringField(help_text="The carrier's own words.")
+    description = StringField(help_text="The carrier's own text for it.")
     date = TimeField(help_text="When the carrier reported it: Unix time in milliseconds.")
 
 
@@ -185,7 +185,7 @@ class ParcelSerializer(ObjectSerializer):
         TimeField, source="last_status_updated_at", help_text="When lastStatus last changed: Unix time in milliseconds."
     )
     carrierLastStatus = nullable(
-        CarrierStatusSerializer, source="carrier_last_status", help_text="The carrier's own last word on the parcel."
+        CarrierStatusSerializer, source="carrier_last_status", help_text="The carrier's own latest status of the parcel."
     )
     estimatedDeliveryDateWindow = nullable(
         DeliveryWindowSerializer, source="estimated_delivery_date_window", help_text="When the parcel is expected."

@@ -115,7 +115,7 @@ def e164(text: str, country_code: str) -> str:
 
 
 def is_separator(char: str) -> bool:
-    """Tell spaces, dashes and invisible characters of any kind from the rest of a number."""
+    """Return True for any kind of space, dash or invisible character."""
     return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES
 
 

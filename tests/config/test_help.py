@@ -24,7 +24,7 @@ def test_each_command_of_ours_has_a_line_and_the_others_follow(
     assert set(described) == {name for name, command in commands.items() if isinstance(command, Command)}
     assert set(others.split()) == set(commands) - set(described)
     assert described["create_shop"] == "Create a shop and print its id"
-    assert described["serve"] == "Serve until SIGTERM; what is in flight is answered first"
+    assert described["create_token"] == "Create an access token of a shop and print it"
     for name, text in described.items():
         assert commands[name].help.startswith(text)
 

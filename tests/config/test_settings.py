@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ PRODUCTION = {
 }
 PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with DEBUG
 # Values without blanks stand in one string.
-BAD: dict[str, list[str | None]] = {
+BAD: dict[str, Sequence[str | None]] = {
     "SECRET_KEY": [
         *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5),
     ],
