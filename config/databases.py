@@ -77,10 +77,12 @@ def postgresql(config: dict[str, Any], options: dict[str, Any]) -> dict[str, Any
     """
     given = config.get("OPTIONS", {})
     is_pooled = given.get("pgbouncer") is True
-    options = (
-        LIBPQ_TIMEOUTS | options | {"server_side_binding": True, "prepare_threshold": None if is_pooled else 1} | given
-    )
-    return config | {"ENGINE": "config.postgresql", "DISABLE_SERVER_SIDE_CURSORS": is_pooled, "OPTIONS": options}
+    statements = {"server_side_binding": True, "prepare_threshold": None if is_pooled else 1}
+    return config | {
+        "ENGINE": "config.postgresql",
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
+        "OPTIONS": LIBPQ_TIMEOUTS | options | statements | given,
+    }
 
 
 def database_url(value: str) -> None:

@@ -132,7 +132,7 @@ class EventSerializer(ObjectSerializer):
 
 
 class CarrierStatusSerializer(ObjectSerializer):
-    """The carrier's own latest status of the parcel."""
+    """The carrier's latest status of the parcel."""
 
     code = StringField(help_text="The carrier's own code.")
     description = StringField(help_text="The carrier's own text for it.")
@@ -185,7 +185,9 @@ class ParcelSerializer(ObjectSerializer):
         TimeField, source="last_status_updated_at", help_text="When lastStatus last changed: Unix time in milliseconds."
     )
     carrierLastStatus = nullable(
-        CarrierStatusSerializer, source="carrier_last_status", help_text="The carrier's own latest status of the parcel."
+        CarrierStatusSerializer,
+        source="carrier_last_status",
+        help_text="The carrier's latest status of the parcel.",
     )
     estimatedDeliveryDateWindow = nullable(
         DeliveryWindowSerializer, source="estimated_delivery_date_window", help_text="When the parcel is expected."

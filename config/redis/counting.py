@@ -15,9 +15,8 @@ COUNT = """
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
 return redis.call('INCR', KEYS[1])
 """
-COUNT_DIGEST = hashlib.sha1(
-    COUNT.encode(), usedforsecurity=False
-).hexdigest()  # the name that Redis knows the script by
+# Redis identifies a script that it has cached by this digest.
+COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
 Answer = TypeVar("Answer", int, bytes)
 
