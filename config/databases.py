@@ -1,4 +1,4 @@
-"""Django's settings for a database URL: one host or several, a primary or its replicas, a pooler between or none."""
+"""Builds DATABASES from URLs: a primary or replicas, on one host or several, direct or through PgBouncer."""
 
 import re
 from collections.abc import Callable
@@ -12,23 +12,23 @@ from environs import ValidationError
 from config.hosts import split_host
 
 POSTGRESQL = re.compile(r"(?P<scheme>postgres(?:ql)?)://(?:(?P<user>[^/?#]*)@)?(?P<hosts>[^@/?#]*)(?P<rest>[/?#].*)")
-# When a connection is given up because the other side is silent, in libpq's parameters: seconds, but for the last.
-BOUNDED: dict[str, Any] = {
+# libpq's own timeouts for a connection whose other side is silent, in seconds unless noted.
+LIBPQ_TIMEOUTS: dict[str, Any] = {
     "connect_timeout": 2,  # for each host
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
-    "tcp_user_timeout": 15_000,  # milliseconds: how long what was sent may stay unacknowledged
+    "tcp_user_timeout": 15_000,  # milliseconds that sent data may stay unacknowledged
 }
-# A statement of a request: seconds. A replica is given less time, as the primary is asked next.
+# For a statement of a request. A replica's is shorter, because the primary is asked next.
 PRIMARY_TIMEOUT_S = 10
 REPLICA_TIMEOUT_S = 1
-# After so long a connection to a replica is replaced by one to any of them: one that was away is read from again.
+# A connection to a replica is replaced after this time, so that a replica that was down gets its share again.
 REPLICA_MAX_AGE_S = 300
 
 
 def parse(url: str) -> dict[str, Any]:
-    """Read a URL as dj_database_url does, and all of PostgreSQL's hosts, ``h1:5432,h2:5433``; raise ValueError."""
+    """Parse a URL as dj_database_url does, with several PostgreSQL hosts (``h1:5432,h2:5433``); raise ValueError."""
     parts = POSTGRESQL.fullmatch(url)
     if not parts or "," not in parts["hosts"]:
         return dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
@@ -42,17 +42,17 @@ def parse(url: str) -> dict[str, Any]:
 
 
 def primary(url: str) -> dict[str, Any]:
-    """Connections stay open, and a dead one is noticed before use."""
+    """Build the settings of the primary: connections stay open, and are checked before use."""
     config = parse(url)
     if config["ENGINE"] == "django.db.backends.sqlite3":
         return sqlite(config)
-    # Of several hosts the primary is the one that can be written to.
+    # The primary is the one of several hosts that accepts writes.
     choice = {"target_session_attrs": "read-write"} if "," in config["HOST"] else {}
     return postgresql(config, choice | {"timeout": PRIMARY_TIMEOUT_S})
 
 
 def replica(url: str) -> dict[str, Any]:
-    """Connects to any standby, or to the primary when none is left; in tests it is the database itself."""
+    """Build the settings of the replicas: any standby, else the primary; in tests, the test database itself."""
     choice = {"target_session_attrs": "prefer-standby", "load_balance_hosts": "random"}
     config = postgresql(parse(url), choice | {"timeout": REPLICA_TIMEOUT_S})
     return config | {"CONN_MAX_AGE": REPLICA_MAX_AGE_S, "TEST": {"MIRROR": "default"}}
@@ -61,7 +61,7 @@ def replica(url: str) -> dict[str, Any]:
 def sqlite(config: dict[str, Any]) -> dict[str, Any]:
     make_folder(Path(config["NAME"]))
     options = {
-        "transaction_mode": "IMMEDIATE",  # a writer waits its turn instead of failing half-way
+        "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing half-way
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
     }
@@ -69,26 +69,30 @@ def sqlite(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def postgresql(config: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Complete what the URL leaves open. Its query takes libpq's parameters, and ``timeout``, ``pgbouncer``.
+    """Add the defaults to a URL's settings. Its query takes libpq's parameters, ``timeout`` and ``pgbouncer``.
 
-    Statements are prepared once a connection: a look-up costs PostgreSQL a third of what it costs unprepared. With
-    ``pgbouncer=true``, in its transaction mode, the next statement may reach another connection, so nothing is
-    prepared, no cursor is kept on the server, and nothing is asked for when connecting that PgBouncer would refuse.
+    Statements are prepared once per connection: a look-up costs PostgreSQL a third of what it costs unprepared. With
+    ``pgbouncer=true`` (transaction mode) the next statement may reach another server connection: statements are not
+    prepared, cursors are not kept on the server, and connecting sets no parameter that PgBouncer would refuse.
     """
     given = config.get("OPTIONS", {})
     is_pooled = given.get("pgbouncer") is True
-    options = BOUNDED | options | {"server_side_binding": True, "prepare_threshold": None if is_pooled else 1} | given
-    return config | {"ENGINE": "config.postgresql", "DISABLE_SERVER_SIDE_CURSORS": is_pooled, "OPTIONS": options}
+    statements = {"server_side_binding": True, "prepare_threshold": None if is_pooled else 1}
+    return config | {
+        "ENGINE": "config.postgresql",
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
+        "OPTIONS": LIBPQ_TIMEOUTS | options | statements | given,
+    }
 
 
 def database_url(value: str) -> None:
-    check(value, r"(sqlite|postgres(ql)?)://", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
+    check_url(value, r"(sqlite|postgres(ql)?)://", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/NAME")
     if value.startswith("sqlite:"):
         make_folder(Path(parse(value)["NAME"]))
 
 
 def make_folder(file: Path) -> None:
-    """Make the folder of a file; raise ValidationError."""
+    """Create the folder of a file; raise ValidationError."""
     try:
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -96,30 +100,30 @@ def make_folder(file: Path) -> None:
 
 
 def replica_url(primary_url: str) -> Callable[[str], None]:
-    """Make the check of a replica's URL, given its primary's."""
+    """Return the validator of a replica's URL, given its primary's."""
 
     def check_replica(value: str) -> None:
         if value and primary_url.startswith("sqlite:"):
             raise ValidationError("needs a DATABASE_URL of PostgreSQL, as SQLite has no replicas")
         if value:
-            check(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
+            check_url(value, r"postgres(ql)?://", "postgresql://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME")
 
     return check_replica
 
 
-def check(value: str, scheme: str, form: str) -> None:
-    """Raise ValidationError unless the URL is of the scheme and names a database, with options that are known."""
+def check_url(value: str, scheme: str, form: str) -> None:
+    """Raise ValidationError unless the URL has the scheme, names a database and has valid options."""
     try:
         config = parse(value)
-        is_known = bool(re.match(scheme, value) and urlsplit(value).path.strip("/")) and are_options_known(config)
+        is_valid = bool(re.match(scheme, value) and urlsplit(value).path.strip("/")) and are_options_valid(config)
     except ValueError:
-        is_known = False
-    if not is_known:
+        is_valid = False
+    if not is_valid:
         raise ValidationError(f"needs {form}")
 
 
-def are_options_known(config: dict[str, Any]) -> bool:
-    """Tell whether the options that are ours are what they must be; libpq answers for its own when it connects."""
+def are_options_valid(config: dict[str, Any]) -> bool:
+    """Validate our own options; libpq validates its own when it connects."""
     options = config.get("OPTIONS", {})
     timeout, threshold = options.get("timeout", 1), options.get("prepare_threshold", 1)
     is_number = [isinstance(value, int) and not isinstance(value, bool) for value in (timeout, threshold)]

@@ -1,4 +1,4 @@
-"""Hosts as settings name them, ``NAME:PORT``, ``192.0.2.1``, ``[2001:db8::1]:5432``."""
+"""Parses hosts in settings: ``NAME:PORT``, ``192.0.2.1``, ``[2001:db8::1]:5432``."""
 
 import re
 
@@ -6,7 +6,7 @@ HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]]+))(?::(?P<
 
 
 def split_host(text: str, default_port: int) -> tuple[str, int]:
-    """Name and port; raise ValueError."""
+    """Split a host into name and port; raise ValueError."""
     host = HOST.fullmatch(text)
     port = int(host["port"] or default_port) if host else 0
     if not host or not 0 < port < 2**16:

@@ -32,7 +32,7 @@ else:
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=validators.host_names)
 # What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=validators.secrets)
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.count)
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.proxy_count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
 # A probe knows neither https nor the service's name.
@@ -205,8 +205,8 @@ else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
 STORAGE_TIMEOUT_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
-LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.BUCKET)
-LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.FOLDER)
+LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
+LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
 
 
 def aws_keys() -> dict[str, str | None]:
@@ -231,7 +231,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
             **aws_keys(),
             "security_token": env.str("AWS_SESSION_TOKEN", None),
             "region_name": env.str(
-                "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.REGION
+                "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.region
             ),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=validators.http_url_or_none) or None,
             "client_config": Config(

@@ -1,4 +1,4 @@
-"""What the values of settings must look like: a check raises ValidationError, which names the need, never the value."""
+"""Validators of settings; each raises ValidationError, which says what is needed and never shows the value."""
 
 import re
 
@@ -8,13 +8,13 @@ from environs import ValidationError, validate
 from config.redis.sentinel import Pool
 from shops.http_url import is_http_url
 
-# Keys for a first look on one's own machine, which everybody knows.
+# Public keys, for a first look on one's own machine.
 FIRST_LOOK_SECRET_KEY = "not-a-secret-" * 5
 FIRST_LOOK_CREDENTIALS_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
 def secret(value: str) -> None:
-    """Refuse what Django's deployment check W009 calls insecure, and what everybody knows."""
+    """Refuse a public key, and one that Django's deployment check W009 calls insecure."""
     if value == FIRST_LOOK_SECRET_KEY:
         raise ValidationError("needs a key of your own: this one is public")
     if len(value) < 50 or len(set(value)) < 5 or value.startswith("django-insecure-"):  # noqa: PLR2004 - W009's figures
@@ -38,10 +38,10 @@ REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|uni
 
 def redis_url(value: str) -> None:
     try:
-        is_known = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
-    except (ValueError, TypeError):  # the latter for a parameter that a connection does not take
-        is_known = False
-    if not is_known:
+        is_valid = not value or bool(REDIS.match(value) and Pool.from_url(value).make_connection())
+    except (ValueError, TypeError):  # the latter for an unknown parameter
+        is_valid = False
+    if not is_valid:
         raise ValidationError("needs redis://HOST:PORT/DB, rediss://..., unix://... or redis+sentinel://...")
 
 
@@ -55,7 +55,7 @@ def rate(value: str) -> None:
 
 
 def parse_rate(value: str) -> tuple[int, int]:
-    """Requests and seconds of a rate such as ``100/60s`` or ``5000/h``."""
+    """Split a rate such as ``100/60s`` or ``5000/h`` into requests and seconds."""
     requests, times, unit = RATE.fullmatch(value).groups()  # type: ignore[union-attr]  # it is validated
     return int(requests), int(times or 1) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit]
 
@@ -76,11 +76,6 @@ def base_url(value: str) -> None:
         raise ValidationError("needs an http or https URL that a path can be added to")
 
 
-def above_zero(value: float) -> None:
-    if not 0 < value < 86_400:  # noqa: PLR2004 - a day
-        raise ValidationError("needs a number above 0 and below 86400")
-
-
 def fernet_keys(values: list[str]) -> None:
     try:
         is_valid = bool([Fernet(value) for value in values])
@@ -96,26 +91,13 @@ def own_fernet_keys(values: list[str]) -> None:
         raise ValidationError("needs keys of your own: one of these is public")
 
 
-def count(value: int) -> None:
-    if not 0 <= value <= 100:  # noqa: PLR2004 - more than anybody has in a row
-        raise ValidationError("needs 0 to 100")
-
-
-def whole_days(value: int | None) -> None:
-    if value is not None and not 1 <= value <= 36_500:  # noqa: PLR2004 - a hundred years
-        raise ValidationError("needs whole days, 1 to 36500")
-
-
-def port(value: int) -> None:
-    if not 0 < value < 65_536:  # noqa: PLR2004 - TCP's
-        raise ValidationError("needs a port, 1 to 65535")
-
-
-def port_or_none(value: int) -> None:
-    if value:
-        port(value)
-
-
-FOLDER = validate.Length(min=1, error="needs a folder")
-REGION = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
-BUCKET = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")
+above_zero = validate.Range(
+    0, 86_400, min_inclusive=False, max_inclusive=False, error="needs a number above 0 and below 86400"
+)
+proxy_count = validate.Range(0, 100, error="needs 0 to 100")
+whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
+port = validate.Range(1, 65_535, error="needs a port, 1 to 65535")
+port_or_none = validate.Range(0, 65_535, error="needs a port, 1 to 65535")
+folder = validate.Length(min=1, error="needs a folder")
+region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
+bucket = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

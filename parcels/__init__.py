@@ -1,1 +1,1 @@
-"""Parcels and their tracking: look-up, search, import and the staff's view of them."""
+"""Parcels and their tracking: look-up, search, import and the admin's pages."""

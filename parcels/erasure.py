@@ -1,10 +1,9 @@
-"""Takes a customer out of the parcels; what the shop has to account for stays.
+"""Removes a customer's personal data from parcels, and keeps the shop's business records.
 
-Kept: the parcel's, its order's and its articles' identifiers, tracking numbers, statuses and their times, amounts,
-province and country. They are the shop's records of what was sold and carried, and name nobody. Everything else that
-is about the customer or may quote them goes: e-mails, language, name, street, town, coordinates, phone, gift, what
-was recommended or sent to them, what the carrier wrote in free text ("handed to ..."), and what an article was
-personalised with. Where the API promises a string there is an empty one.
+Kept, because they name nobody: identifiers of the parcel, its order and its articles, tracking numbers, statuses and
+their times, amounts, province and country. Removed: e-mails, language, name, street, town, coordinates, phone, gift,
+recommendations, notifications, the carrier's free text ("handed to ...") and an article's personalisation. A string
+that the API promises becomes empty.
 
 The shop's systems are the source: a later import of the same parcel brings everything back.
 """
@@ -27,10 +26,10 @@ CHANGED = [
 
 
 def parcels_of(shop_id: str, email: str) -> dict[str, str]:
-    """Find a customer's parcels by their e-mail or an earlier one, in any case of ASCII letters.
+    """Find a customer's parcels by their current or an earlier e-mail; ASCII letters match in either case.
 
-    Return the order's id by the parcel's id. Neither search reads the shop's parcels: the one goes through the
-    index of e-mails, which has all it asks for, the other through the few parcels that have earlier ones.
+    Return the order's id by the parcel's id. Neither search scans the shop's parcels: the first reads the index of
+    e-mails only, the second the few parcels that have earlier e-mails.
     """
     own = Parcel.objects.for_shop(shop_id).order_by()
     by_email = own.alias(folded=Upper("customer_email")).filter(folded=ascii_upper(email))
@@ -44,12 +43,12 @@ def parcels_of(shop_id: str, email: str) -> dict[str, str]:
 
 
 def ascii_upper(text: str) -> str:
-    """Fold ASCII letters only, as both databases do for a column in the order of code points."""
+    """Fold ASCII letters only, as both databases do for a column in code point order."""
     return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 
 
 def erase(parcel_ids: Iterable[str]) -> int:
-    """Take the customer out of these parcels, within the caller's transaction; return how many were there."""
+    """Anonymise these parcels within the caller's transaction; return how many there were."""
     erased = 0
     for batch in batches(parcel_ids):
         rows = Parcel.objects.filter(id__in=batch).only("id", *CHANGED).order_by("id")

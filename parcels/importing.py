@@ -1,4 +1,4 @@
-"""The import of parcels: NDJSON, validated line by line, written in batches, all of it or nothing."""
+"""The import of parcels: NDJSON, validated line by line, written in batches, all or nothing."""
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
@@ -26,15 +26,15 @@ NumberedParcel = tuple[int, Parcel]
 
 
 class BadLineError(Exception):
-    """A line that cannot be imported; its text names the field at fault."""
+    """A line that cannot be imported; its text names the invalid field."""
 
 
 class NothingImportedError(Exception):
-    """A strict import met bad lines, and has changed nothing."""
+    """A strict import met bad lines and changed nothing."""
 
 
 def read_lines(file: IO[bytes]) -> Iterator[Line]:
-    """Number the lines of a file from 1, without ever holding more than `MAX_LINE_BYTES` and one byte of one."""
+    """Number the lines of a file from 1; a longer line is cut after `MAX_LINE_BYTES` and one more byte."""
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -45,7 +45,7 @@ def read_lines(file: IO[bytes]) -> Iterator[Line]:
 
 @dataclass
 class ParcelImport:
-    """One run for one shop. Every bad line is reported with its number as it is met."""
+    """One run for one shop. Each bad line is reported with its number when it is met."""
 
     shop_id: str
     report: Callable[[int, str], None]
@@ -64,7 +64,7 @@ class ParcelImport:
         with transaction.atomic():
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
-                reset_queries()  # with DEBUG on Django keeps every statement, and with it the whole file
+                reset_queries()  # with DEBUG on, Django keeps every statement, so the whole file
             if self.bad and self.is_strict:
                 raise NothingImportedError
         return self.imported
@@ -84,7 +84,7 @@ class ParcelImport:
         self.report(number, reason)
 
     def parse(self, line: bytes) -> Parcel:
-        """Make a parcel of a line; raise BadLineError."""
+        """Build a parcel from a line; raise BadLineError."""
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(f"is longer than {MAX_LINE_BYTES} bytes.")
         try:
@@ -96,13 +96,13 @@ class ParcelImport:
         return Parcel(**values, shop_id=self.shop_id, imported_at=self.started_at)
 
     def import_batch(self, batch: list[NumberedParcel]) -> None:
-        """Write a batch; whatever another shop owns, even since a moment ago, is left out as bad."""
+        """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
         while batch:
             owners, repeated = self.known(batch)
             for number, parcel in batch:
                 if parcel.id in owners:
                     self.refuse(number, "id: belongs to another shop.")
-            # In the order of ids, so that two imports at once never wait for each other in a circle.
+            # In the order of ids, so that concurrent imports do not deadlock.
             parcels = {p.id: p for _, p in sorted(batch, key=lambda each: each[1].id) if p.id not in owners}
             if (self.bad and self.is_strict) or not parcels:
                 return
@@ -112,7 +112,7 @@ class ParcelImport:
             batch = [(number, parcel) for number, parcel in batch if parcel.id in parcels]
 
     def known(self, batch: list[NumberedParcel]) -> tuple[set[str], set[str]]:
-        """Ids of the batch that another shop owns, and ids that this run has imported before."""
+        """Return the batch's ids that another shop owns, and those that this run has already imported."""
         rows = Parcel.objects.filter(id__in={parcel.id for _, parcel in batch})
         foreign, repeated = set(), set()
         for parcel_id, shop_id, imported_at in rows.values_list("id", "shop", "imported_at"):
@@ -123,7 +123,7 @@ class ParcelImport:
         return foreign, repeated
 
     def write(self, parcels: dict[str, Parcel]) -> bool:
-        """Insert or update; undo it and return False if another shop's import made one of the ids meanwhile."""
+        """Insert or update; roll back and return False if another shop took one of the ids meanwhile."""
         with transaction.atomic():
             Parcel.objects.bulk_create(
                 parcels.values(), update_conflicts=True, unique_fields=["id"], update_fields=UPDATED_FIELDS
@@ -137,6 +137,6 @@ class ParcelImport:
 
 
 def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
-    """The keys a parcel is found by, each once."""
+    """Yield the numbers that a parcel is found by, each once."""
     for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
         yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)

@@ -6,13 +6,14 @@ from django.db import models
 from django.db.models import Q
 
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
+from shops.db.querysets import ForShop
 from shops.models import Shop
 
 MAX_KEY_LENGTH = 255
 
 
 class TrackingStatus(models.TextChoices):
-    """Where a parcel is (specification 3.1)."""
+    """The status of a parcel, as the API names it."""
 
     FULFILLED = "FULFILLED", "Order shipped; parcel handed to the carrier"
     IN_TRANSIT = "IN_TRANSIT", "Parcel in transit"
@@ -25,14 +26,11 @@ class TrackingStatus(models.TextChoices):
     EXCEPTION = "EXCEPTION", "Carrier exception (lost, damaged, and so on)"
 
 
-class ParcelQuerySet(models.QuerySet["Parcel"]):
-    """Ways to find parcels. What a shop asks for starts with `for_shop`."""
-
-    def for_shop(self, shop_id: str) -> Self:
-        return self.filter(shop=shop_id)
+class ParcelQuerySet(ForShop):
+    """Finds and orders parcels."""
 
     def with_number(self, shop_id: str, number: str) -> Self:
-        """Find by any tracking number, the newest first, along the one index of the numbers' table."""
+        """Find by any tracking number, the newest first, along one index of the numbers' table."""
         found = self.filter(numbers__shop=shop_id, numbers__number=number)
         return found.order_by("-numbers__created_at", "-numbers__parcel_id")
 
@@ -79,12 +77,12 @@ class Parcel(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         indexes = [
-            # The key before the shop: the same index answers a shop's search and the staff's across all shops.
+            # The key comes before the shop, so that one index serves a shop's search and the staff's across all shops.
             models.Index(fields=["order_number", "shop", "-created_at", "-id"], name="parcel_order_number"),
             models.Index(fields=["customer_email", "shop", "-created_at", "-id"], name="parcel_customer_email"),
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
-            # The few that an erased customer is looked for in besides `customer_email`.
+            # For `parcels.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]
         constraints = [
@@ -100,11 +98,11 @@ class Parcel(models.Model):
 
 
 class ParcelNumber(models.Model):
-    """One of the numbers a parcel is found by: its `tracking_id` and each of its `tracking_numbers`, once."""
+    """A number that a parcel is found by: its `tracking_id` and each of its `tracking_numbers`, once."""
 
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = KeyField(max_length=MAX_KEY_LENGTH)
-    # Found along the unique constraint, which begins with it.
+    # Needs no index of its own: the unique constraint begins with it.
     parcel = models.ForeignKey(Parcel, on_delete=models.CASCADE, related_name="numbers", db_index=False)
     created_at = models.BigIntegerField(help_text="The parcel's, so that the newest is found along the index.")
 

@@ -1,4 +1,4 @@
-"""The reads the service does all day: the ORM writes their SQL once, and it is run as it is from then on."""
+"""Hot queries, compiled once: the ORM writes their SQL on first use, and later runs reuse it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,18 +15,18 @@ SEARCH_LIMIT = 50
 
 
 class Argument(str):
-    """Stands in a queryset for a value that each run brings; its text is the value's name."""
+    """A placeholder in a queryset for the value of a named argument."""
 
     __slots__ = ()
 
 
 class PreparedQuery:
-    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` lays out.
+    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` takes.
 
-    They come from a replica where there is one, so they may be as old as replication is behind.
+    They are read from a replica if there is one, so they may lag behind the primary.
     """
 
-    # The SQL, and the argument that each of its parameters takes.
+    # The SQL, and the name of the argument for each of its parameters.
     statement: tuple[str, list[str]] | None = None
 
     def __init__(self, build: Callable[..., QuerySet[Parcel]], *names: str) -> None:
@@ -35,7 +35,7 @@ class PreparedQuery:
 
     def rows(self, **arguments: str) -> list[Row]:
         if any("\0" in value for value in arguments.values()):
-            return []  # no stored text has a NUL, and PostgreSQL refuses to compare with one
+            return []  # no stored text has a NUL, and PostgreSQL rejects one in a comparison
         return replicas.read(lambda alias: self.run(alias, arguments))
 
     def run(self, alias: str, arguments: dict[str, str]) -> list[Row]:
@@ -78,7 +78,7 @@ def find(*, shop_id: str, number: str) -> Row | None:
 
 
 def search(*, shop_id: str, order_number: str | None, email: str | None) -> list[Row]:
-    """Find the shop's newest parcels, at most `SEARCH_LIMIT`, that match all that is given; one of both must be."""
+    """Find the shop's newest parcels, at most `SEARCH_LIMIT`, by order number, e-mail or both."""
     if order_number and email:
         return BY_BOTH.rows(shop_id=shop_id, order_number=order_number, email=email)
     if order_number:

@@ -1,4 +1,4 @@
-"""Removes parcels by age, in short transactions that hold up neither a look-up nor an import."""
+"""Removes parcels by age, in short transactions that block neither look-ups nor imports."""
 
 from datetime import datetime
 
@@ -7,16 +7,16 @@ from django.db.models import Q
 
 from parcels.models import Parcel, ParcelQuerySet
 
-# A time of creation with the id of a parcel made then: how far a run has come.
+# The progress of a run: the creation time and id of the last parcel it looked at.
 Position = tuple[int, str]
 START: Position = (0, "")
 
 
 def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Remove the parcels made and last updated before this, with their numbers; return how many.
+    """Remove the parcels created and last updated before this time, with their numbers; return how many.
 
-    It is one pass along the index of creation times: what is left standing, because it was updated lately or because
-    an import or another run holds it, is not met again.
+    The run is one pass along the index of creation times: a parcel that it skips, because it was updated recently or
+    is locked by an import or another run, is not visited again.
     """
     before_ms = int(before.timestamp() * 1000)
     old = Parcel.objects.filter(created_at__lt=before_ms, updated_at__lt=before_ms)
@@ -31,10 +31,10 @@ def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
 
 @transaction.atomic
 def remove_after(position: Position, old: ParcelQuerySet, size: int) -> tuple[int, Position] | None:
-    """Remove a batch; return how many that was and how far it went, None at the end."""
+    """Remove a batch; return the number removed and the new position, None at the end."""
     force_custom_plans()
     created_at, parcel_id = position
-    # The first condition is what the index is entered by.
+    # The first condition lets PostgreSQL seek in the index.
     rest = old.filter(Q(created_at__gte=created_at), Q(created_at__gt=created_at) | Q(id__gt=parcel_id))
     free = rest.order_by("created_at", "id").select_for_update(skip_locked=True)
     rows = list(free.values_list("created_at", "id")[:size])
@@ -45,9 +45,9 @@ def remove_after(position: Position, old: ParcelQuerySet, size: int) -> tuple[in
 
 
 def force_custom_plans() -> None:
-    """Let PostgreSQL plan for the values at hand until the transaction ends.
+    """Let PostgreSQL plan for the actual values until the transaction ends.
 
-    A plan for any values would read all that is old and sort it, for every batch.
+    A generic plan would read and sort all old rows for every batch.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

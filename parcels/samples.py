@@ -1,4 +1,4 @@
-"""Realistic parcels made from a seed: for the demonstration, the benchmark and whoever needs a full table."""
+"""Generates realistic sample parcels from a seed, for the demonstration and the benchmark."""
 
 import random
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PLACES: list[Place] = [
     ("Köln", "50667", "Nordrhein-Westfalen", "NW", "Deutschland", "DE", 50.9384, 6.9570, "+49151########"),
     ("Liège", "4000", "Wallonie", "WAL", "Belgique", "BE", 50.6451, 5.5734, "+32470######"),
 ]
-# Who placed seven orders in a row: customers 0 to 3, the next four the next seven, and so on.
+# Customers 0 to 3 place the first seven orders, customers 4 to 7 the next seven, and so on.
 CUSTOMERS_OF_ORDERS = (0, 0, 0, 1, 2, 2, 3)
 FIRST_NAMES = ["Agnès", "Théo", "Łukasz", "Zoë", "Jürgen", "Inès", "Noël", "Chloé", "Søren", "Maëlle"]
 LAST_NAMES = ["Bœuf", "Martin", "Müller", "De La Tour", "Nguyễn", "Lefèvre", "Straße", "García", "Durand", "Öztürk"]
@@ -31,7 +31,7 @@ ARTICLES = [
     ("ECH-LN", "Écharpe en laine", 49.5),
     ("SVN-LV", "Savon à la lavande", 6.2),
 ]
-# What happens to parcels, oldest step first, each with the carrier's words.
+# The statuses that parcels go through, oldest first.
 JOURNEYS: list[list[TrackingStatus]] = [
     [TrackingStatus.FULFILLED],
     [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 4],
@@ -60,6 +60,7 @@ JOURNEYS: list[list[TrackingStatus]] = [
     ],
     [TrackingStatus.FULFILLED, *[TrackingStatus.IN_TRANSIT] * 5, TrackingStatus.EXCEPTION],
 ]
+# The carrier's text for each status.
 WORDS = {
     TrackingStatus.FULFILLED: "Remis au transporteur",
     TrackingStatus.IN_TRANSIT: "En cours d'acheminement",
@@ -78,15 +79,15 @@ PRODUCTS = {
 
 
 def sample_parcels(count: int, *, now_ms: int, prefix: str = "P") -> Iterator[dict[str, Any]]:
-    """Make `count` parcels in the form that is imported, the same for the same arguments; about 8 events each."""
+    """Generate `count` parcels in the import format, reproducibly; about 8 events each."""
     for index in range(count):
         yield sample_parcel(index, now_ms=now_ms, prefix=prefix)
 
 
 def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
-    """Make one parcel; its tracking number and its customer follow from `index`, the rest from seeds.
+    """Generate one parcel; its tracking number and customer follow from `index`, the rest from seeds.
 
-    Two parcels are an order. All that a customer ordered goes to the same person at the same address.
+    An order has two parcels. All orders of a customer go to the same person at the same address.
     """
     rng = random.Random(f"{prefix}{index}")  # noqa: S311 - nothing here is secret
     order = index // 2
@@ -130,13 +131,13 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
 
 
 def tracking_number(carrier: str, index: int, part: int) -> str:
-    """A number in the carrier's form, a different one for each index and part (below 10)."""
+    """Return a number in the carrier's format, unique for each index and part (below 10)."""
     serial = index * 10 + part
     return f"XU{serial:09d}FR" if carrier == "alpha" else f"6A{serial:011d}"
 
 
 def sample_events(rng: random.Random, created_at: int, now_ms: int, carrier: str) -> list[dict[str, Any]]:
-    """A journey from `created_at` on, newest first, none of it in the future."""
+    """Generate a journey that starts at `created_at`, newest first, with no event in the future."""
     journey = rng.choice(JOURNEYS)
     step_ms = min(9 * HOUR_MS, (now_ms - created_at) // (len(journey) + 1))
     events = [
@@ -154,7 +155,7 @@ def sample_events(rng: random.Random, created_at: int, now_ms: int, carrier: str
 
 
 def last_status(event: dict[str, Any]) -> dict[str, Any]:
-    """What a parcel shows of its newest event."""
+    """Return the parcel's status fields that follow from its newest event."""
     return {
         "lastStatus": event["status"],
         "lastStatusUpdatedAt": event["createdAt"],
@@ -167,7 +168,7 @@ def last_status(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def sample_customer(customer: int) -> dict[str, Any]:
-    """What is kept of a customer and never answered."""
+    """Return the internal fields of a customer."""
     return {
         "customerEmail": f"customer+{customer}@example.com",
         "customerLocale": "fr-FR",
@@ -179,7 +180,7 @@ def sample_customer(customer: int) -> dict[str, Any]:
 
 
 def sample_destination(seed: str, *, is_pickup_point: bool) -> dict[str, Any]:
-    """A person at an address, the same for the same seed."""
+    """Return a person at an address, reproducibly."""
     rng = random.Random(seed)  # noqa: S311 - nothing here is secret either
     city, zip_code, province, province_code, country, country_code, latitude, longitude, phone = rng.choice(PLACES)
     first_name, last_name = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES)

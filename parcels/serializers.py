@@ -1,4 +1,4 @@
-"""The parcel's public shape (specification 2.1 to 2.4), declared once: imports are validated and answers made by it."""
+"""The parcel's public fields, declared once: they validate imports and lay out answers."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
@@ -28,7 +28,7 @@ MAX_TIME_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 def nullable(field: type[Any], **options: Any) -> Any:
-    """A field that may be null, and is when it is left out."""
+    """Declare a field that may be null, and is null when left out."""
     return field(allow_null=True, default=None, **options)
 
 
@@ -40,21 +40,21 @@ class TimeField(IntegerField):
 
 
 class KeyStringField(StringField):
-    """A string that something is found or shown by: not empty."""
+    """A string that something is found or shown by; not empty."""
 
     def __init__(self, *, max_length: int = MAX_KEY_LENGTH, **options: Any) -> None:
         super().__init__(min_length=1, max_length=max_length, **options)
 
 
 class StatusField(ChoiceField):
-    """A tracking status (specification 3.1)."""
+    """A tracking status."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(TrackingStatus.values, **options)
 
 
 class PatternField(StringField):
-    """A string that matches a regular expression as a whole."""
+    """A string that matches a regular expression in full."""
 
     def __init__(self, meaning: str, pattern: str, **options: Any) -> None:
         super().__init__(**options)
@@ -79,7 +79,7 @@ class UrlField(StringField):
 
 
 class DestinationSerializer(ObjectSerializer):
-    """Where the parcel goes (specification 2.2)."""
+    """The destination of a parcel."""
 
     firstName = StringField(help_text="The recipient's first name.")
     lastName = StringField(help_text="The recipient's last name.")
@@ -106,7 +106,7 @@ class DestinationSerializer(ObjectSerializer):
 
 
 class LineItemSerializer(ObjectSerializer):
-    """An article in the parcel (specification 2.3)."""
+    """An article in the parcel."""
 
     lineItemId = StringField(help_text="The line item's identifier.")
     name = StringField(help_text="The article's name.")
@@ -119,7 +119,7 @@ class LineItemSerializer(ObjectSerializer):
 
 
 class EventSerializer(ObjectSerializer):
-    """A step of the parcel's history (specification 2.4)."""
+    """A step of the parcel's history."""
 
     status = StatusField(help_text="The status the parcel took.")
     createdAt = TimeField(help_text="When it happened: Unix time in milliseconds.")
@@ -132,15 +132,15 @@ class EventSerializer(ObjectSerializer):
 
 
 class CarrierStatusSerializer(ObjectSerializer):
-    """The carrier's own last word on the parcel."""
+    """The carrier's latest status of the parcel."""
 
     code = StringField(help_text="The carrier's own code.")
-    description = StringField(help_text="The carrier's own words.")
+    description = StringField(help_text="The carrier's own text for it.")
     date = TimeField(help_text="When the carrier reported it: Unix time in milliseconds.")
 
 
 class DeliveryWindowSerializer(ObjectSerializer):
-    """When the parcel is expected."""
+    """The expected time of delivery."""
 
     exactDeliveryDay = TimeField(help_text="The most likely day: Unix time in milliseconds.")
     minimumDeliveryDate = TimeField(help_text="The earliest delivery: Unix time in milliseconds.")
@@ -148,7 +148,7 @@ class DeliveryWindowSerializer(ObjectSerializer):
 
 
 class ParcelSerializer(ObjectSerializer):
-    """A parcel as a shop sees it (specification 2.1), each field stored in the model's field of its `source`."""
+    """A parcel as a shop sees it; each field is stored in the model's field that `source` names."""
 
     id = KeyStringField(help_text="The parcel's unique identifier.")
     shopId = StringField(source="shop_id", read_only=True, help_text="The shop that owns the parcel.")
@@ -185,7 +185,9 @@ class ParcelSerializer(ObjectSerializer):
         TimeField, source="last_status_updated_at", help_text="When lastStatus last changed: Unix time in milliseconds."
     )
     carrierLastStatus = nullable(
-        CarrierStatusSerializer, source="carrier_last_status", help_text="The carrier's own last word on the parcel."
+        CarrierStatusSerializer,
+        source="carrier_last_status",
+        help_text="The carrier's latest status of the parcel.",
     )
     estimatedDeliveryDateWindow = nullable(
         DeliveryWindowSerializer, source="estimated_delivery_date_window", help_text="When the parcel is expected."
@@ -207,7 +209,7 @@ class ParcelSerializer(ObjectSerializer):
     updatedAt = TimeField(source="updated_at", help_text="When it last changed: Unix time in milliseconds.")
 
     def to_representation(self, instance: Sequence[Any]) -> dict[str, Any]:
-        """Lay out one row of `COLUMNS`; nested parts are JSON text already and pass as they are."""
+        """Lay out one row of `COLUMNS`; nested parts are JSON text already, and are embedded as they are."""
         return {
             name: orjson.Fragment(value) if is_json and value is not None else value
             for (name, is_json), value in zip(LAYOUT, instance, strict=True)
@@ -215,7 +217,7 @@ class ParcelSerializer(ObjectSerializer):
 
 
 class ImportedParcelSerializer(ParcelSerializer):
-    """A parcel as it is imported: with what is held internally and never shown."""
+    """A parcel as it is imported, with the internal fields that no answer shows."""
 
     customerEmail = nullable(StringField, source="customer_email", max_length=320)
     customerLocale = nullable(StringField, source="customer_locale", max_length=64)
@@ -225,7 +227,7 @@ class ImportedParcelSerializer(ParcelSerializer):
     webTemplate = nullable(StringField, source="web_template", max_length=MAX_KEY_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Take null for an empty list."""
+        """Turn null into an empty list."""
         return attrs | {name: attrs[name] or [] for name in ("previous_emails", "cross_sell_recommendations")}
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -233,7 +235,7 @@ class ImportedParcelSerializer(ParcelSerializer):
 
 
 FIELDS = ParcelSerializer().fields
-# What an answer is made of: the model's columns in the order of the public fields, and which of them are JSON text.
+# The model's columns in the order of the public fields, and which of them are JSON text.
 COLUMNS = tuple(str(field.source) for field in FIELDS.values())
 LAYOUT = tuple(
     (name, isinstance(Parcel._meta.get_field(column), JSONTextField))

@@ -41,5 +41,5 @@ class ParcelViewSet(GenericViewSet[Parcel]):
 
 
 def answer(body: Any) -> HttpResponse:
-    """Answer as DRF's Response would, which waits to be rendered: that costs a twentieth of a look-up."""
+    """Render at once. DRF's Response is rendered later, which costs 5 % of a look-up."""
     return HttpResponse(orjson.dumps(body), content_type="application/json")

@@ -1,1 +1,1 @@
-"""Shops, their access tokens, and what a shop may ask for: authentication and rate limit."""
+"""Shops, their access tokens and carrier contracts; authentication, the rate limit; what all apps share of Django."""

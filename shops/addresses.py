@@ -27,7 +27,7 @@ COUNTRY_CODES = frozenset(
     "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
 )
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
-OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes whose Unicode category is another; phonenumbers knows the minus sign
+OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes in other Unicode categories; phonenumbers knows the minus sign
 ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
@@ -35,7 +35,7 @@ PHONE = "Phone number in any written form, read in the address's country and pas
 
 
 class TextField(StringField):
-    """A string with something to read in it."""
+    """A string that is not blank."""
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
@@ -55,7 +55,7 @@ class CountryField(StringField):
 
 
 class EmailField(StringField):
-    """An e-mail address of printable ASCII at a domain name, as carriers take it, or an empty string for none."""
+    """An e-mail address that carriers accept (printable ASCII at a domain name), or an empty string."""
 
     is_email = EmailValidator(allowlist=[])
 
@@ -72,7 +72,7 @@ class EmailField(StringField):
 
 
 class AddressSerializer(ObjectSerializer):
-    """A postal address; `phone` comes out as E.164, read in the address's country, and empty where there is none."""
+    """A postal address; `phone` is read in the address's country and becomes E.164, or stays empty."""
 
     firstName = TextField(help_text="First name.")
     lastName = TextField(help_text="Last name.")
@@ -89,7 +89,7 @@ class AddressSerializer(ObjectSerializer):
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
         phone, country_code = data.get("phone"), data.get("countryCode", "")
-        # Where the country is at fault itself, nobody can say how its numbers are written.
+        # Without a valid country a number can't be read.
         is_readable = isinstance(country_code, str) and country_code in COUNTRY_CODES
         if isinstance(phone, str) and phone.strip() and is_readable:
             try:
@@ -99,14 +99,14 @@ class AddressSerializer(ObjectSerializer):
 
 
 def e164(text: str, country_code: str) -> str:
-    """Read a phone number in a country's way of writing and return it as E.164; raise ValueError."""
+    """Read a phone number as it is written in a country, and return it as E.164; raise ValueError."""
     plain = "".join(" " if is_separator(char) else char for char in text)
     try:
         number = phonenumbers.parse(plain, country_code)
     except phonenumbers.NumberParseException:
         raise ValueError("not a phone number") from None
     is_possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
-    # Where no number begins with a 0, one that does is short of a digit, and its 0 the one that is dialled before it.
+    # A leading 0 that remains, where complete numbers have none, is a trunk prefix: the number is a digit short.
     is_cut = number.italian_leading_zero and not phonenumbers.is_valid_number(number)
     formatted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     if not is_possible or is_cut or not E164_DIGITS.fullmatch(formatted):
@@ -115,12 +115,12 @@ def e164(text: str, country_code: str) -> str:
 
 
 def is_separator(char: str) -> bool:
-    """Whether it is any kind of space or dash, or nothing that can be seen."""
+    """Return True for any kind of space, dash or invisible character."""
     return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES
 
 
 def party(address: dict[str, str]) -> Party:
-    """Read an address in the API's fields, a label's sender or recipient."""
+    """Convert an address in the API's fields to a carrier's sender or recipient."""
     return Party(
         first_name=address["firstName"],
         last_name=address["lastName"],

@@ -4,6 +4,6 @@ from django.apps import AppConfig
 
 
 class ShopsConfig(AppConfig):
-    """Shops and their tokens."""
+    """Shops, tokens and carrier contracts."""
 
     name = "shops"

@@ -15,15 +15,15 @@ from shops.models import AccessToken, Shop
 from shops.throttling import count_refusal
 
 REALM = "parcel-service"
-# A token found valid is believed this long without asking the database again: a revocation takes effect within it.
-REMEMBERED_S = 2
+# A valid token is cached this long, so a revocation takes effect within it.
+TOKEN_CACHE_TTL_S = 2
 logger = logging.getLogger("shops.authentication")
 
 
 class BearerAuthentication(BaseAuthentication):
     """``Authorization: Bearer <token>``; a request without a valid one is refused with 401."""
 
-    # Whether a replica's word is enough while the primary can't be reached: never where something is bought.
+    # True if a replica may authenticate a token while the primary is unreachable; never where something is bought.
     is_replica_enough = False
 
     def authenticate(self, request: Request) -> tuple[Shop, AccessToken]:
@@ -46,7 +46,7 @@ class BearerAuthentication(BaseAuthentication):
 
 
 class ForbiddingBearerAuthentication(BearerAuthentication):
-    """The same for reading parcels, where the specification asks for 403: DRF answers it when there is no challenge."""
+    """Answers 403 in place of 401, as the API promises for reading parcels: DRF does so when there is no challenge."""
 
     is_replica_enough = True
 
@@ -55,9 +55,9 @@ class ForbiddingBearerAuthentication(BearerAuthentication):
 
 
 def sent_token(request: Request) -> str | None:
-    """Return what was sent as a bearer token, well-formed or not; None where none was sent.
+    """Return the bearer token that was sent, well-formed or not; None if there is none.
 
-    An empty header is what the server makes of one that is not ASCII: a token was sent, and can't be read.
+    The server passes a header that is not ASCII on as an empty one: a token was sent, and can't be read.
     """
     header = request.META.get("HTTP_AUTHORIZATION")
     if header == "":
@@ -67,7 +67,7 @@ def sent_token(request: Request) -> str | None:
 
 
 def valid_token(secret: str, *, is_replica_enough: bool) -> AccessToken | None:
-    """Find a token that may be used now; raise ``DatabaseError`` or ``InterfaceError`` where nobody can tell."""
+    """Find a token that is valid now; raise DatabaseError or InterfaceError if no database can tell."""
     try:
         token = find(secret)
     except AccessToken.DoesNotExist:
@@ -80,34 +80,34 @@ def valid_token(secret: str, *, is_replica_enough: bool) -> AccessToken | None:
 
 
 def valid_replicated_token(secret: str) -> AccessToken | None:
-    """Find a token as a replica knows it: what was made or revoked last may not have reached it."""
+    """Find a valid token on a replica, which may lag behind in creations and revocations."""
     token = find_replicated(secret)
     return token if token and token.is_valid else None
 
 
-@cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
+@cached(TTLCache(maxsize=10_000, ttl=TOKEN_CACHE_TTL_S), lock=Lock(), key=tokens.digest)
 def find(secret: str) -> AccessToken:
-    """Find a token with its shop, and keep the time of its use; raise ``AccessToken.DoesNotExist``.
+    """Find a token with its shop, and record its use; raise AccessToken.DoesNotExist.
 
-    A mistyped or invented token is refused without asking the database.
+    A mistyped or invented token costs no query.
     """
     if not tokens.is_well_formed(secret):
         raise AccessToken.DoesNotExist
-    with replicas.bounded_wait():
+    with replicas.shorter_primary_timeout():
         token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
         if token.is_valid:
             record_use(token)
     return token
 
 
-@cached(TTLCache(maxsize=10_000, ttl=REMEMBERED_S), lock=Lock(), key=tokens.digest)
+@cached(TTLCache(maxsize=10_000, ttl=TOKEN_CACHE_TTL_S), lock=Lock(), key=tokens.digest)
 def find_replicated(secret: str) -> AccessToken | None:
     found = AccessToken.objects.using(replicas.REPLICA).select_related("shop")
     return found.filter(digest=tokens.digest(secret)).first()
 
 
 def record_use(token: AccessToken) -> None:
-    """Keep the time of use where that is possible; a look-up does not fail for it."""
+    """Record the time of use; a failure is logged, and does not fail the request."""
     try:
         AccessToken.objects.record_use(token)
     except DatabaseError:

@@ -1,8 +1,8 @@
-"""Identifiers of a shop's records."""
+"""New identifiers of shops, tokens and contracts."""
 
 import secrets
 
 
 def new_id(prefix: str) -> str:
-    """A new identifier. What follows the underscore is a letter: ``_23`` in a path is an escape to the admin."""
+    """Return a new identifier. A letter follows the underscore: the admin would read ``_23`` in a path as an escape."""
     return f"{prefix}_{secrets.choice('abcdef')}{secrets.token_hex(8)[1:]}"

@@ -1,4 +1,4 @@
-"""The shop and its access tokens."""
+"""Shops and their access tokens."""
 
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from shops.ids import new_id
 __all__ = ["AccessToken", "CarrierContract", "Shop"]  # Django finds an app's models here
 
 MAX_NAME_LENGTH = 200
-# How exact `last_used_at` is: one write a token in this time, however often it is used.
+# The precision of `last_used_at`: at most one write per token in this time.
 LAST_USE_PRECISION = timedelta(minutes=1)
 
 identifier = RegexValidator(
@@ -25,7 +25,7 @@ identifier = RegexValidator(
 )
 
 
-# In the WHERE of a statement of PostgreSQL: its commit waits for no disk and no standby, which a request would feel.
+# As a condition in WHERE it lets PostgreSQL commit without waiting for disk or standby, so the request need not wait.
 SETTING = (Value("synchronous_commit"), Value("off"), Value(True))  # True: for this transaction
 ASYNCHRONOUS_COMMIT = Exact(Func(*SETTING, function="set_config", output_field=models.TextField()), Value("off"))
 
@@ -39,14 +39,14 @@ def new_token_id() -> str:
 
 
 class Shop(models.Model):
-    """A customer of the service, and the principal of its requests."""
+    """A customer of the service, and the principal of its API requests."""
 
     id = KeyField(primary_key=True, max_length=64, default=new_shop_id, validators=[identifier], editable=False)
     name = models.CharField(max_length=MAX_NAME_LENGTH)
     is_active = models.BooleanField(default=True, help_text="An inactive shop's tokens are invalid.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     sender_address = models.JSONField(
-        null=True, blank=True, help_text="Stands in for a label order's originAddress, and has its fields."
+        null=True, blank=True, help_text="Used for label orders without an originAddress; has its fields."
     )
 
     is_authenticated = True  # `request.user` of an API request is a shop
@@ -63,26 +63,26 @@ class Shop(models.Model):
 
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
-    """Ways to find and change tokens."""
+    """Finds, uses and revokes tokens."""
 
     def find(self, token_or_id: str) -> "AccessToken":
-        """Find a token by itself or by its id; raise ``AccessToken.DoesNotExist``."""
+        """Find a token by its text or its id; raise AccessToken.DoesNotExist."""
         return self.get(Q(digest=tokens.digest(token_or_id)) | Q(id=token_or_id))
 
     def record_use(self, token: "AccessToken") -> None:
-        """Keep the time of last use to a minute, without a write on every request."""
+        """Record the time of last use, to `LAST_USE_PRECISION`. Of concurrent requests one writes."""
         known_until = token.last_used_at
         if known_until is None or timezone.now() - known_until > LAST_USE_PRECISION:
             conditions = [ASYNCHRONOUS_COMMIT] if connections[self.db].vendor == "postgresql" else []
             self.filter(*conditions, last_used_at=known_until, id=token.id).update(last_used_at=Now())
 
     def revoke(self) -> int:
-        """Revoke those not revoked yet; return how many."""
+        """Revoke the tokens that are not revoked yet; return how many."""
         return self.filter(revoked_at=None).update(revoked_at=Now())
 
 
 class AccessToken(models.Model):
-    """A shop's key to the API. The token itself is shown once, when it is made; this keeps its digest."""
+    """A shop's credential for the API. Its text is shown once, at creation; only a digest is stored."""
 
     id = KeyField(primary_key=True, max_length=64, default=new_token_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.CASCADE, related_name="tokens")
@@ -103,7 +103,7 @@ class AccessToken(models.Model):
 
     @classmethod
     def issue(cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None) -> tuple["AccessToken", str]:
-        """Make and save a token; return it with its secret text, which is kept nowhere."""
+        """Create a token; return it with its secret text, which is stored nowhere."""
         secret = tokens.new_token()
         token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, digest=tokens.digest(secret))
         return token, secret

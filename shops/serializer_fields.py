@@ -1,4 +1,4 @@
-"""Serializer fields that take a JSON value of their own type only: ``1`` is no string, ``true`` no number."""
+"""Serializer fields with strict JSON types: ``1`` is no string, ``true`` no number."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from rest_framework import serializers
 
-MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that keep numbers as doubles (JavaScript) see another value
+MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that store numbers as doubles (JavaScript) lose digits
 WHOLE = "non_field_errors"  # DRF's name for the object itself
 EMPTY_BODY = "The body is empty. Send JSON."
 MESSAGES: dict[str, Any] = {
@@ -16,7 +16,7 @@ MESSAGES: dict[str, Any] = {
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
-    """A field that accepts the exact Python types that a JSON parser makes of its JSON type."""
+    """A field that accepts only the Python types that a JSON parser returns for its JSON type."""
 
     json_type = "a value"
     python_types: tuple[type, ...] = (object,)
@@ -32,7 +32,7 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
 
 
 class StringField(StrictField):
-    """A JSON string, at most `max_length` characters, kept as it is: no trimming; NUL is refused."""
+    """A JSON string of at most `max_length` characters, not trimmed; NUL is refused."""
 
     json_type = "a string"
     python_types = (str,)
@@ -68,14 +68,14 @@ class ChoiceField(StringField):
 
 
 class NumberField(StrictField):
-    """A JSON number, an integer staying an integer."""
+    """A JSON number; an integer stays an integer."""
 
     json_type = "a number"
     python_types = (int, float)
 
 
 class IntegerField(StrictField):
-    """A JSON integer that every reader can hold exactly."""
+    """A JSON integer that every reader can represent exactly."""
 
     json_type = "an integer"
     python_types = (int,)
@@ -100,7 +100,7 @@ class BooleanField(StrictField):
 
 
 class ListOfField(serializers.ListField):
-    """A JSON array whose elements are each of one field."""
+    """A JSON array whose elements share one field."""
 
     default_error_messages = MESSAGES | {"max_length": "must have at most {max_length} elements."}
 
@@ -120,7 +120,7 @@ class StrictListSerializer(serializers.ListSerializer[Any]):
 
 
 def checked_array(data: Any) -> Any:
-    """Refuse what is no JSON array."""
+    """Return a JSON array unchanged, and refuse other values."""
     if type(data) is not list:
         raise serializers.ValidationError(f"must be an array, not {type_name(data)}.")
     return data
@@ -131,9 +131,9 @@ Fault = tuple[Path, str]
 
 
 class ObjectSerializer(serializers.Serializer[Any]):
-    """A JSON object: what is not declared is left out, what is declared is of its type.
+    """A JSON object; undeclared fields are dropped.
 
-    Rules between fields are looked at even when a field by itself is at fault, so that all faults come at once.
+    Rules between fields are checked even if a field is invalid by itself, so that all faults are reported at once.
     """
 
     default_error_messages = MESSAGES
@@ -142,7 +142,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
         list_serializer_class = StrictListSerializer
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """DRF says of a body that is null that there is none."""
+        """Refuse a body that is null; DRF would take it for a missing one."""
         return self.to_internal_value(data) if data is None and self.parent is None else super().run_validation(data)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -162,24 +162,24 @@ class ObjectSerializer(serializers.Serializer[Any]):
         return values
 
     def rule_faults(self, data: dict[str, Any]) -> Iterable[Fault]:
-        """The faults that lie between fields; a field of the wrong type or missing is for its own check to report."""
+        """Yield the faults between fields. Missing fields and wrong types are reported by the fields themselves."""
         return ()
 
 
 def add_fault(errors: dict[Any, Any], path: Path, text: str) -> None:
-    """Report a fault at a JSON path, unless the field itself was found at fault already."""
+    """Add a fault at a JSON path, unless the field there has one of its own already."""
     *outer, last = path
     for step in outer:
         inner = by_step(errors.get(step, {}))
         errors[step] = inner
         errors = inner
     found = errors.setdefault(last, [text])
-    if by_step(found).get(WHOLE) is None:  # faults inside of it only
+    if by_step(found).get(WHOLE) is None:  # its faults so far lie inside it
         errors[last] = by_step(found) | {WHOLE: [text]}
 
 
 def by_step(detail: Any) -> dict[Any, Any]:
-    """The faults in a DRF error detail by name or index; an array's come as a list of one dict an item."""
+    """Return a DRF error detail by name or index; for an array DRF gives a list with a dict per element."""
     if isinstance(detail, dict):
         return detail
     if all(isinstance(item, dict) for item in detail):
@@ -205,7 +205,7 @@ class AnyField(StrictField):
 
 
 def writable(data: Any) -> Any:
-    """Refuse what could be read but not be written again: orjson takes 1,024 levels in and gives 254 out."""
+    """Refuse a value that orjson could read (1,024 levels) but not write again (254 levels)."""
     try:
         orjson.dumps(data)
     except orjson.JSONEncodeError:
@@ -227,7 +227,7 @@ def type_name(data: Any) -> str:
 
 
 def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Each fault of a DRF error detail with the JSON path of its field, such as ``parcels[0].weight``."""
+    """Yield each fault of a DRF error detail with its JSON path, such as ``parcels[0].weight``."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             step = "" if name == WHOLE else f"[{name}]" if isinstance(name, int) else f".{name}"
@@ -240,5 +240,5 @@ def faults(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def describe_faults(detail: Any) -> str:
-    """All faults of a DRF error detail in one line."""
+    """Format all faults of a DRF error detail in one line."""
     return " ".join(f"{path}: {text}" if path else text for path, text in faults(detail))

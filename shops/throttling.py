@@ -1,4 +1,4 @@
-"""The rate limit: a fixed window for each shop over all its tokens and endpoints, else for each address."""
+"""The rate limit: a fixed window per shop, over all its tokens and endpoints; without a valid token, per address."""
 
 import ipaddress
 import logging
@@ -19,16 +19,16 @@ from shops import metrics
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
 
-# After a failure the counter is left alone this long: a dead store costs one request its wait, not every request.
-PAUSE_S = 1.0
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on: whoever has none shares this one's window
+# After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
+BACK_OFF_S = 1.0
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window
 logger = logging.getLogger("shops.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What is left of a window; after `reset_s` whole seconds the next one has surely begun."""
+    """The state of a window; `reset_s` whole seconds later the next one has begun."""
 
     limit: int
     window_s: int
@@ -51,7 +51,7 @@ class Usage:
 
 
 class LimitExceeded(Throttled):
-    """DRF's answer 429, saying what to do."""
+    """DRF's 429, with a text that says when to retry."""
 
     extra_detail_singular = "Retry in {wait} second."
     extra_detail_plural = "Retry in {wait} seconds."
@@ -73,20 +73,20 @@ def count_refusal(request: Request) -> None:
 
 
 def count(request: HttpRequest, *, group: str, key: str) -> Usage:
-    """Count a request; where the counter cannot be asked it is let through, in time and with a line in the log."""
+    """Count a request; if the counter fails, let the request through within the deadline, and log it."""
     limit, window_s = settings.RATE_LIMIT
     uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
-    if pause.is_on:
-        pause.let_through += 1
+    if back_off.is_active:
+        back_off.let_through += 1
         metrics.LET_THROUGH.labels(group).inc()
         return uncounted
     try:
         usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
-        pause.begin()
+        back_off.begin()
         metrics.FAILURES.labels(group).inc()
         metrics.LET_THROUGH.labels(group).inc()
-        let_through = {"let_through": pause.let_through}
+        let_through = {"let_through": back_off.let_through}
         logger.warning("rate limit not counted: the counter store did not answer", extra=let_through, exc_info=True)
         return uncounted
     if usage["should_limit"]:
@@ -100,11 +100,11 @@ def count(request: HttpRequest, *, group: str, key: str) -> Usage:
     )
 
 
-class Pause:
-    """The time after a failure in which the counter is not asked, in this process.
+class BackOff:
+    """The time after a failure in which this process does not ask the counter.
 
-    `let_through` counts the requests that passed uncounted since the process started; the log line of each failure
-    has it, so that none goes unseen.
+    `let_through` is the number of requests let through uncounted since the process started; the log line of each
+    failure reports it.
     """
 
     def __init__(self) -> None:
@@ -112,30 +112,30 @@ class Pause:
         self.let_through = 0
 
     @property
-    def is_on(self) -> bool:
+    def is_active(self) -> bool:
         return time.monotonic() < self.until
 
     def begin(self) -> None:
-        self.until = time.monotonic() + PAUSE_S
+        self.until = time.monotonic() + BACK_OFF_S
         self.let_through += 1
 
 
-pause = Pause()
+back_off = BackOff()
 
 
 def client_address(request: HttpRequest) -> str:
-    """Tell the address a request came from, past as many proxies as are trusted; what came before those is hearsay."""
+    """Return the client's address. Entries left of the trusted proxies' are not trusted, as a client may forge them."""
     ip = forwarded_address(request) or parse_address(request.META.get("REMOTE_ADDR", ""))
     if isinstance(ip, ipaddress.IPv6Address):
-        # Whoever has one IPv6 address has its whole /64.
+        # A client that has one IPv6 address has its whole /64.
         return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address)
     return str(ip or UNKNOWN_ADDRESS)
 
 
 def forwarded_address(request: HttpRequest) -> Address | None:
-    """Tell the address that the trusted proxies named; None where they did not, or nobody can read it.
+    """Return the address that the outermost trusted proxy reported; None if it is missing or unreadable.
 
-    The server hands over a header that is not ASCII throughout as an empty one.
+    The server passes a header that is not ASCII on as an empty one.
     """
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     if not 0 < settings.TRUSTED_PROXIES <= len(forwarded):
@@ -151,7 +151,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def without_port(address: str) -> str:
-    """Some proxies add the client's port: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``."""
+    """Remove the client's port, which some proxies add: ``192.0.2.1:4711``, ``[2001:db8::1]:4711``."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
     host, _, port = address.partition(":")

@@ -1,4 +1,4 @@
-"""Access tokens: opaque, recognisable, and stored as a digest only."""
+"""The text of access tokens: opaque, recognisable, checked by a checksum, stored as a digest."""
 
 import hashlib
 import re
@@ -6,7 +6,7 @@ import secrets
 import string
 import zlib
 
-PREFIX = "pts_"  # parcel tracking service: lets a leaked token be recognised
+PREFIX = "pts_"  # parcel tracking service; makes a leaked token recognisable
 RANDOM_LENGTH = 30  # of 62 letters and digits: 178 random bits
 CHECKSUM_LENGTH = 6  # CRC-32 in the same letters and digits
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -19,7 +19,7 @@ def new_token() -> str:
 
 
 def checksum(random: str) -> str:
-    """CRC-32 of the random part, in base 62: tells a mistyped or invented token without asking the database."""
+    """Return the CRC-32 of the random part in base 62; it exposes a mistyped or invented token without a query."""
     number = zlib.crc32(random.encode())
     digits = ""
     for _ in range(CHECKSUM_LENGTH):
@@ -34,5 +34,5 @@ def is_well_formed(token: str) -> bool:
 
 
 def digest(token: str) -> str:
-    """SHA-256 in hexadecimal; the token's own randomness stands in for salt and stretching."""
+    """Return the SHA-256 in hexadecimal; a random token needs no salt and no stretching."""
     return hashlib.sha256(token.encode()).hexdigest()

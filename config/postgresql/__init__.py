@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend with several hosts, bounded waits and a cheaper health check."""
+"""Django's PostgreSQL backend with fail-over between hosts, bounded waits and a cheaper health check."""

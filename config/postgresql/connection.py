@@ -1,6 +1,7 @@
-"""psycopg's connection with an end to its patience."""
+"""psycopg's connection with a timeout for each answer."""
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -9,23 +10,23 @@ from psycopg import errors
 from config.postgresql.hosts import Host, Hosts
 
 
-class Patience:
-    """How long an answer is waited for, in seconds, on whichever connection a thread has; None waits for ever."""
+@dataclass
+class AnswerTimeout:
+    """The longest wait for an answer, shared by the connections that a thread opens; None waits for ever."""
 
-    def __init__(self, timeout_s: float | None = None) -> None:
-        self.timeout_s = timeout_s
+    seconds: float | None = None
 
 
 class Connection(psycopg.Connection[Any]):
-    """Waits no longer than its `patience` for the answer to a statement, and knows when it should be used no more.
+    """Waits for the answer to a statement no longer than its `answer_timeout`, and knows when it is lost.
 
-    The server's own time-out ends a statement that takes long. This one is for a server that is frozen or can't be
-    reached any more: nothing else ends the wait for it, as its kernel may well acknowledge what it is sent.
+    The server's own timeout ends a slow statement. This one is for a server that is frozen or unreachable: nothing
+    else ends the wait for it, as its kernel may well acknowledge what it is sent.
     """
 
-    patience = Patience()
+    answer_timeout = AnswerTimeout()
     hosts: Hosts | None = None
-    is_read_only = False  # the server was a primary when it was connected to, and is one no more
+    is_demoted = False  # the server was a primary when it was connected to, and now refuses to write
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,29 +34,29 @@ class Connection(psycopg.Connection[Any]):
         self.host: Host = (self.info.host, str(self.info.port))
 
     def wait_for_answer(self, timeout_s: float) -> None:
-        """Raise psycopg.OperationalError, and close, unless the server answers now."""
-        self.patience, usual = Patience(timeout_s), self.patience
+        """Raise psycopg.OperationalError, and close, unless the server answers in time."""
+        self.answer_timeout, usual = AnswerTimeout(timeout_s), self.answer_timeout
         try:
             self.autocommit = True
             self.execute("SELECT 1", prepare=False)
         except BaseException:
             self.close()
             raise
-        self.patience = usual
+        self.answer_timeout = usual
 
     @property
-    def is_given_up(self) -> bool:
-        """Whether it would fail, as others to this host have, or as it has itself."""
-        return self.is_read_only or (self.hosts is not None and self.hosts.is_lost(self.host, self.connected_at))
+    def is_lost(self) -> bool:
+        """True if the next statement would fail: the server was demoted, or its host has fallen silent since."""
+        return self.is_demoted or (self.hosts is not None and self.hosts.is_lost(self.host, self.connected_at))
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
-            return super().wait(gen, interval, timeout or self.patience.timeout_s)
+            return super().wait(gen, interval, timeout or self.answer_timeout.seconds)
         except errors._WaitTimeout:
             self.pgconn.finish()  # `close` might wait for the server once more
             if self.hosts:
                 self.hosts.note_silence(self.host)
             raise psycopg.OperationalError("the database did not answer in time") from None
         except errors.ReadOnlySqlTransaction:
-            self.is_read_only = True
+            self.is_demoted = True
             raise

@@ -1,1 +1,1 @@
-"""The rate limit's counter in Redis."""
+"""The rate limit's counter in Redis, with a deadline for each count."""

@@ -1,4 +1,4 @@
-"""The rate limit's counter in Redis."""
+"""The rate limit's counter: one round trip to Redis for each request."""
 
 import hashlib
 from typing import Any, TypeVar
@@ -10,21 +10,22 @@ from redis.exceptions import NoScriptError
 
 from config.redis.deadlines import Deadline
 
-# Makes the key with 0 unless it is there, and counts: one step in the store, one round trip.
+# Creates the key with 0 unless it exists, and counts: atomic, in one round trip.
 COUNT = """
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
 return redis.call('INCR', KEYS[1])
 """
-COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()  # Redis's name for it
+# Redis identifies a script that it has cached by this digest.
+COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
 Answer = TypeVar("Answer", int, bytes)
 
 
 class CountingRedisCache(RedisCache):
-    """Django's Redis cache, where ``add(key, 1)`` followed by ``incr(key)`` asks Redis once instead of twice.
+    """Django's Redis cache, where ``add(key, 1)`` followed by ``incr(key)`` costs one command instead of two.
 
-    That pair is how django-ratelimit counts. `add` counts at once and keeps the result; `incr` hands it out.
-    Django gives each thread its own instance of a cache, so an instance is never used by two at once.
+    django-ratelimit counts with that pair. `add` counts at once and keeps the result; `incr` returns it.
+    Django gives each thread its own instance of a cache, so no two threads share one.
     """
 
     _servers: list[str]  # Django's
@@ -33,15 +34,15 @@ class CountingRedisCache(RedisCache):
 
     @cached_property
     def deadline(self) -> Deadline:
-        """What `socket_timeout` bounds here: connecting and all that is asked, together."""
+        """One deadline for connecting and all commands of a count: `socket_timeout` seconds."""
         return Deadline(self._options["socket_timeout"])
 
     @cached_property
     def connection(self) -> Any:
-        """One connection, kept for counting, and used without a client's layers.
+        """One connection, kept open and used without redis-py's client.
 
-        A client, which Django's cache makes anew for every call, takes a third of a whole look-up's CPU time. (And
-        functools' `cached_property` would, before Python 3.12, let one thread at a time connect.)
+        Django's cache creates a client for every call, which takes a third of a look-up's CPU time. (Before Python
+        3.12 functools' `cached_property` would let only one thread at a time connect.)
         """
         options = dict(self._options)
         pool_class = options.pop("pool_class", redis.ConnectionPool)
@@ -62,9 +63,9 @@ class CountingRedisCache(RedisCache):
         return int(super().incr(key, delta, version))
 
     def count(self, key: str, timeout_s: int) -> int:
-        """Count once; raise redis.RedisError or OSError, and never later than the deadline.
+        """Count once; raise redis.RedisError or OSError, no later than the deadline.
 
-        A connection that Redis has closed, by a restart say, is replaced once; silence is not waited for twice.
+        A connection that Redis has closed (by a restart, say) is replaced once; both attempts share the deadline.
         """
         self.deadline.begin()
         try:
@@ -84,16 +85,16 @@ class CountingRedisCache(RedisCache):
         self.ask(bytes, "PING")
 
     def ask(self, kind: type[Answer], *command: str | int) -> Answer:
-        """Send a command and read its answer, of this kind; a connection on which that went wrong is not used again.
+        """Send a command and read its answer, which must be of this type; on any error, drop the connection.
 
-        That holds for a server that refuses to count too: it may be a master no more.
+        That includes a server that refuses to count: it may no longer be the master.
         """
         try:
             self.connection.send_command(*command)
             answer = self.connection.read_response()
         except NoScriptError:
             raise
-        except (AttributeError, TypeError, ValueError) as error:  # what is no answer at all, a sentinel's too
+        except (AttributeError, TypeError, ValueError) as error:  # unreadable answers, a sentinel's included
             self.connection.disconnect()
             raise redis.InvalidResponse("the answer can't be read") from error
         except BaseException:

@@ -1,6 +1,6 @@
-"""Redis connections that keep one deadline over all of it: connect, TLS, greeting, each byte of the answer.
+"""Redis connections with one deadline for everything: connect, TLS, greeting, each byte of the answer.
 
-redis-py's own timeouts hold for one socket operation each, and a new connection takes several.
+redis-py's own timeouts apply to each socket operation, and a new connection takes several.
 """
 
 import socket
@@ -12,7 +12,7 @@ from redis.connection import AbstractConnection
 
 
 class Deadline:
-    """A moment after which there is no more time, named anew by each `begin`."""
+    """A time limit, started by each `begin`."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -22,7 +22,7 @@ class Deadline:
         self.ends_at = time.monotonic() + self.timeout_s
 
     def remaining_s(self) -> float:
-        """Tell the seconds left, above 0; raise TimeoutError when there are none."""
+        """Return the seconds left, above 0; raise TimeoutError when there are none."""
         remaining_s = self.ends_at - time.monotonic()
         if remaining_s <= 0:
             raise TimeoutError("the deadline has passed")
@@ -30,7 +30,7 @@ class Deadline:
 
 
 class BoundedSocket:
-    """A socket, plain or TLS, whose every operation ends with a deadline."""
+    """A plain or TLS socket whose operations all share a deadline."""
 
     def __init__(self, wrapped: socket.socket, deadline: Deadline) -> None:
         self.wrapped = wrapped
@@ -49,7 +49,7 @@ class BoundedSocket:
 
 
 class Bounded(AbstractConnection):
-    """A connection that keeps to a deadline where it is given one, and to redis-py's timeouts otherwise."""
+    """A connection that keeps its deadline if it has one, else redis-py's timeouts."""
 
     def __init__(self, *, deadline: Deadline | None = None, **options: Any) -> None:
         self.deadline = deadline
@@ -71,15 +71,15 @@ class Bounded(AbstractConnection):
 
 
 class BoundedConnection(Bounded, redis.Connection):
-    """One over TCP."""
+    """A bounded connection over TCP."""
 
 
 class BoundedTLSConnection(Bounded, redis.SSLConnection):
-    """One over TLS."""
+    """A bounded connection over TLS."""
 
 
 class BoundedUnixConnection(Bounded, redis.UnixDomainSocketConnection):
-    """One over a Unix socket."""
+    """A bounded connection over a Unix socket."""
 
 
 BOUNDED: dict[Any, Any] = {

@@ -1,4 +1,4 @@
-"""Redis connections, of a server that is named or of the master that Redis Sentinel names."""
+"""Redis connections to a fixed server, or to the master that Redis Sentinel reports."""
 
 import re
 from functools import cache
@@ -20,14 +20,14 @@ Address = tuple[str, int]
 
 
 class Sentinels:
-    """Those that watch a master, shared by all threads; one that fails is asked last from then on."""
+    """The sentinels of a master, shared by all threads; one that fails moves to the end of the list."""
 
     def __init__(self, addresses: tuple[Address, ...], service: str) -> None:
         self.addresses = list(addresses)
         self.service = service
 
     def master(self, connection_class: type[redis.Connection], **options: Any) -> Address:
-        """Ask for the master's address; raise redis.RedisError. Silence is waited for once, not at each of them."""
+        """Return the master's address; raise redis.RedisError. After one timeout no other sentinel is asked."""
         for _ in self.addresses[1:]:
             try:
                 return self.ask_first(connection_class, **options)
@@ -56,7 +56,7 @@ sentinels_of = cache(Sentinels)
 
 
 class MasterConnection(BoundedConnection):
-    """A connection to whichever server is the master when it connects."""
+    """A connection to the server that is the master when it connects."""
 
     plain_class: type[redis.Connection] = BoundedConnection
 
@@ -71,13 +71,13 @@ class MasterConnection(BoundedConnection):
 
 
 class TLSMasterConnection(MasterConnection, BoundedTLSConnection):
-    """The same over TLS, as is the way to the sentinels."""
+    """The same over TLS, to the sentinels too."""
 
     plain_class = BoundedTLSConnection
 
 
 class Pool(redis.ConnectionPool):
-    """redis-py's pool, which takes a `deadline`, and ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB``.
+    """redis-py's pool with a `deadline`; takes ``redis+sentinel://[USER:PASSWORD@]HOST:PORT,HOST:PORT/MASTER/DB`` too.
 
     The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``.
     """
@@ -87,7 +87,7 @@ class Pool(redis.ConnectionPool):
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
-        """Raise ValueError for what is none."""
+        """Raise ValueError if the URL is malformed."""
         parts = URL.fullmatch(url)
         if not parts:
             return super().from_url(url, **options)
@@ -104,7 +104,7 @@ class Pool(redis.ConnectionPool):
 
 
 def sentinel_credentials(query: dict[str, list[str]]) -> dict[str, str]:
-    """Read the sentinels' credentials out of a URL's query; raise ValueError for anything else in it."""
+    """Read the sentinels' credentials from a URL's query; raise ValueError for other parameters."""
     if not set(query) <= {"sentinel_username", "sentinel_password"}:
         raise ValueError("only sentinel_username and sentinel_password may follow the master's name")
     return {name.removeprefix("sentinel_"): values[-1] for name, values in query.items()}

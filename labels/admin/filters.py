@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from labels.models import LabelState, ShippingLabel
-from shops.admin.base import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
 
 NEEDED, MADE = "needed", "made"
 

@@ -20,8 +20,9 @@ from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.states import state_label, state_meaning
 from labels.models import LabelState, ShippingLabel
-from shops.admin.base import LISTED_AT_MOST, AutocompleteSelectFilter, LargeTableAdmin
-from shops.admin.contracts import CarrierContractAdmin, CarrierFilter
+from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
+from shops.admin.contracts import CarrierContractAdmin
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract

@@ -1,4 +1,4 @@
-"""The staff's view of parcels, which answers "where is this parcel": found, shown, never changed."""
+"""The admin's pages of parcels, which answer "where is this parcel"."""
 
 from typing import Any
 
@@ -10,21 +10,22 @@ from django.http import HttpRequest
 from parcels.admin.filters import CarrierFilter, CreatedFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber
 from parcels.templatetags.parcel_page import status_label, time
-from shops.admin.base import AutocompleteSelectFilter, CappedList, LargeTableAdmin, spellings
+from shops.admin.base import CappedList, LargeTableAdmin, spellings
+from shops.admin.filters import AutocompleteSelectFilter
 from shops.admin.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
 
 
 class ParcelList(CappedList):
-    """The list: it reads what it shows, not the histories and items."""
+    """The list, which does not read histories and items."""
 
     not_listed = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
 
 
 @admin.register(Parcel)
 class ParcelAdmin(LargeTableAdmin[Parcel]):
-    """Parcels, to look at: what a shop's systems report is not for staff to change."""
+    """Parcels, read-only: they are the shops' data."""
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
@@ -35,10 +36,10 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         return ParcelList
 
     def found_by(self, text: str) -> QuerySet[Any, Any]:
-        """Give the ids of the parcels of all shops with this number, order number, e-mail or id.
+        """Return the ids of all shops' parcels with this tracking number, order number, e-mail or id.
 
-        Every part is an exact look-up along an index; spellings stand in for what no index compares, the ``#`` before
-        an order number too.
+        Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
+        ignores, are covered by looking up several spellings.
         """
         typed = spellings(text)
         orders = typed | {"#" + spelling for spelling in typed} | {text.removeprefix("#")}

@@ -1,4 +1,4 @@
-"""How staff see a parcel's values: a time as a time, a status in colour, a picture only from the web."""
+"""Formats a parcel's values on the admin's pages: times, coloured statuses, picture addresses."""
 
 import json
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ def colour(status: str | None) -> str:
 
 @register.simple_tag
 def status_label(status: str | None) -> str:
-    """Name a status in its colour; what it means is its tooltip."""
+    """Render a status as a coloured label, with its meaning as the tooltip."""
     if not status:
         return NOTHING
     context = {
@@ -47,13 +47,13 @@ def status_label(status: str | None) -> str:
 
 @register.filter
 def moment(time_ms: int | None) -> datetime | None:
-    """Turn Unix milliseconds into a time in UTC."""
+    """Convert Unix milliseconds to a time in UTC."""
     return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
 
 
 @register.simple_tag
 def time(time_ms: int | None) -> str:
-    """Write Unix milliseconds as a time with its zone; seconds and the number itself are in the tooltip."""
+    """Render Unix milliseconds as a time with its zone; the tooltip has the seconds and the number itself."""
     at = moment(time_ms)
     if at is None:
         return NOTHING
@@ -68,7 +68,7 @@ def time(time_ms: int | None) -> str:
 
 @register.filter
 def web_address(url: str) -> str:
-    """Pass an http or https address, and nothing else: ``javascript:`` and ``data:`` become empty."""
+    """Return an http or https address unchanged, and any other (``javascript:``, ``data:``) as empty text."""
     return url if url.startswith(("https://", "http://")) else ""
 
 

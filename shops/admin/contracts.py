@@ -1,6 +1,6 @@
-"""The staff's pages for contracts with carriers."""
+"""The admin's pages of carrier contracts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import admin
@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from carriers import CARRIERS
 from carriers.products import PRODUCTS
-from shops.admin.base import AutocompleteSelectFilter, DropdownFilter, ModelAdmin, ReadOnly
+from shops.admin.base import ModelAdmin, ReadOnly
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.models import CarrierContract
 
@@ -20,21 +20,8 @@ else:
     ContractModelForm = forms.ModelForm
 
 
-class CarrierFilter(DropdownFilter):
-    """Rows of one carrier."""
-
-    title = "carrier"
-    parameter_name = "carrier"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, code) for code in CARRIERS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(carrier_code=self.value()) if self.value() else queryset
-
-
 class ContractForm(ContractModelForm):
-    """What a contract's page calls its fields, where a field's own name would not do."""
+    """Labels for fields whose names do not read well."""
 
     class Meta:
         labels = {"customs_value_eur": "Customs value (EUR)", "customs_hs_code": "Customs HS code"}
@@ -42,7 +29,7 @@ class ContractForm(ContractModelForm):
 
 @admin.register(CarrierContract)
 class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
-    """Contracts, to look at. They are set by `configure_carrier`: what a shop buys with never passes a browser."""
+    """Contracts, read-only. `configure_carrier` sets them, so that credentials never pass through a browser."""
 
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
@@ -77,7 +64,7 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
 
     @admin.display(description="activated products")
     def activated(self, contract: CarrierContract) -> str:
-        """List what the shop may order, with the carrier's own code where the contract has one."""
+        """List the products that the shop may order, each with the carrier's code where the contract overrides it."""
         return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
 
     @admin.display(description="password or API key")

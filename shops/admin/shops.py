@@ -1,4 +1,4 @@
-"""The staff's pages for shops."""
+"""The admin's pages of shops."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Links:
-    """The links to what a shop has, those that this member of staff may follow; a column of the list and of the page.
+    """A column with links to a shop's records, limited to those that the user may see.
 
-    Parcels are counted nowhere, a shop may have millions.
+    The links show no counts: a shop may have millions of parcels.
     """
 
     user: "User | AnonymousUser"
@@ -44,10 +44,10 @@ class Links:
 
 @admin.register(Shop)
 class ShopAdmin(ModelAdmin[Shop]):
-    """Shops. One that leaves is made inactive and never deleted: its parcels stay."""
+    """Shops. A shop that leaves is made inactive, never deleted: its parcels stay."""
 
     list_display = ("name", "id", "is_active", "tokens_in_use", "created_at")
-    ordering = ("name", "id")  # the model's own is lost where rows are counted
+    ordering = ("name", "id")  # the model's own is lost by annotating a count
     list_filter = ("is_active",)
     search_fields = ("name", "id")
     search_help_text = "Name or id"
@@ -81,7 +81,7 @@ class ShopAdmin(ModelAdmin[Shop]):
         if shop.sender_address:
             return render_to_string("shops/address.html", {"address": shop.sender_address})
         command = f"manage.py set_sender_address {shop.id} FILE"
-        return format_html("None: each of its label orders brings its own. To set one: <code>{}</code>", command)
+        return format_html("None: each label order must bring its own. To set one: <code>{}</code>", command)
 
     class Media:
         css = {"all": ["shops/admin.css"]}

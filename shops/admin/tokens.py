@@ -1,4 +1,4 @@
-"""The staff's pages for access tokens."""
+"""The admin's pages of access tokens."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from shops.admin.base import AutocompleteSelectFilter, DropdownFilter, ModelAdmin
-from shops.authentication import REMEMBERED_S
+from shops.admin.base import ModelAdmin
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     TokenTabularInline = admin.TabularInline[AccessToken, Shop]
     TokenModelForm = forms.ModelForm[AccessToken]
 else:
@@ -38,7 +39,7 @@ STATES = {
 
 
 def state_label(token: AccessToken) -> str:
-    """Tell in colour whether a token works, and if not, why."""
+    """Render a token's state as a coloured label."""
     name = "valid"
     if token.revoked_at:
         name = "revoked"
@@ -50,12 +51,12 @@ def state_label(token: AccessToken) -> str:
 
 
 def admin_link(text: str, view: str, *args: str, **query: str) -> str:
-    """Link to a page of the admin."""
+    """Render a link to a page of the admin."""
     return format_html('<a class="shop-link" href="{}">{}</a>', reverse(f"admin:{view}", args=args, query=query), text)
 
 
 class TokenInline(TokenTabularInline):
-    """A shop's tokens, to look at; each links to its page."""
+    """A shop's tokens, read-only; each links to its page."""
 
     model = AccessToken
     fields = readonly_fields = ("link", "name", "state", "expires_at", "last_used_at", "created_at")
@@ -96,7 +97,7 @@ class StateFilter(DropdownFilter):
 
 
 class TokenForm(TokenModelForm):
-    """What staff decide about a token."""
+    """The editable fields of a token."""
 
     class Meta:
         help_texts = {"expires_at": "In UTC. Empty: it does not expire."}
@@ -110,7 +111,7 @@ class TokenForm(TokenModelForm):
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(ModelAdmin[AccessToken]):
-    """Tokens. One is shown once, in the answer that makes it; it is ended by revoking it, and its row stays."""
+    """Tokens. A new one is shown once, in the answer that creates it. Tokens are revoked, never deleted."""
 
     form = TokenForm
     list_display = ("id", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
@@ -125,16 +126,16 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     change_form_outer_after_template = "shops/revoke_button.html"
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
-        decided = ("shop", "name", "expires_at")
-        return ("id", "state", *decided, "last_used_at", "created_at", "revoked_at") if obj else decided
+        editable = ("shop", "name", "expires_at")
+        return ("id", "state", *editable, "last_used_at", "created_at", "revoked_at") if obj else editable
 
     def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
-        """A token stays with the shop it was made for."""
+        """Make all but name and expiry read-only: a token never moves to another shop."""
         return ("id", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
-        is_over = obj is not None and obj.revoked_at is not None
-        return not is_over and super().has_change_permission(request, obj)
+        is_revoked = obj is not None and obj.revoked_at is not None
+        return not is_revoked and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
         return False
@@ -151,33 +152,33 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
 
     def save_model(self, request: HttpRequest, obj: AccessToken, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         if change:
-            # Only what was edited: a revocation meanwhile must not be undone.
+            # Only the edited fields: a concurrent revocation must not be undone.
             obj.save(update_fields=form.changed_data)
             return
         issued, secret = AccessToken.issue(shop=obj.shop, name=obj.name, expires_at=obj.expires_at)
         obj.id, obj.secret = issued.id, secret  # type: ignore[attr-defined]  # for this answer alone
 
     def response_add(self, request: HttpRequest, obj: AccessToken, *args: Any) -> HttpResponse:
-        """Show the token in this very answer, which nothing stores: a message would lie in a cookie or a session."""
+        """Show the token in this answer, which is stored nowhere: a message would be kept in a cookie or a session."""
         context = {"title": "New access token", "token": obj, "media": self.media}
         return self.page(request, "shops/token_issued.html", context)
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
-        """Ask first, listing the tokens; it cannot be taken back."""
+        """Revoke the selected tokens after a confirmation page, because it cannot be undone."""
         tokens = list(queryset.filter(revoked_at=None))
         if not tokens:
-            self.message_user(request, "What you selected was revoked before.", messages.WARNING)
+            self.message_user(request, "The selected tokens were revoked before.", messages.WARNING)
             return None
         if "is_confirmed" not in request.POST:
             context = {"title": "Revoke access tokens", "tokens": tokens, "checkbox_name": ACTION_CHECKBOX_NAME}
-            return self.page(request, "shops/revoke_confirmation.html", context | {"delay_s": REMEMBERED_S})
+            return self.page(request, "shops/revoke_confirmation.html", context | {"delay_s": TOKEN_CACHE_TTL_S})
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:
                 self.log_change(request, token, "Revoked.")
         names = ", ".join(map(str, tokens))
-        self.message_user(request, f"Revoked, effective within {REMEMBERED_S} seconds: {names}", messages.SUCCESS)
+        self.message_user(request, f"Revoked, effective within {TOKEN_CACHE_TTL_S} seconds: {names}", messages.SUCCESS)
         return None
 
     @admin.display(description="state")

@@ -1,8 +1,8 @@
-"""How the staff's pages word what is stored; template tags use it, too, which can't import `shops.admin.base`."""
+"""Texts of stored values on the admin's pages; apart from `base`, which template tags can't import."""
 
-NOTHING = "-"  # where there is no value to show
+NOTHING = "-"  # stands for a missing value
 
 
 def short_name(choice: str) -> str:
-    """``OUT_FOR_DELIVERY`` becomes ``Out for delivery``."""
+    """Format a choice: ``OUT_FOR_DELIVERY`` becomes ``Out for delivery``."""
     return choice.replace("_", " ").capitalize()

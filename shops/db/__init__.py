@@ -1,1 +1,1 @@
-"""Database fields and queries that every app shares."""
+"""Database fields, queries and migrations that all apps share."""

@@ -1,4 +1,4 @@
-"""Identifiers in batches, each small enough for one statement."""
+"""Splits identifiers into batches, each small enough for one statement."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ BATCH_SIZE = 200
 
 
 def batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """In the order of ids, in which all take their locks, so that two never wait for each other in a circle."""
+    """Yield batches in the order of ids. All callers lock rows in that order, which prevents deadlocks."""
     ordered = sorted(ids)
     for start in range(0, len(ordered), BATCH_SIZE):
         yield ordered[start : start + BATCH_SIZE]

@@ -1,4 +1,4 @@
-"""Model fields: keys in code point order, and JSON kept as text."""
+"""Model fields: keys in code point order, and JSON stored as text."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,10 @@ else:
 
 
 class ByCodePoint:
-    """Compares and orders text by its code points, on every database alike.
+    """Compares and orders text by code points, on every database.
 
-    PostgreSQL would otherwise order by the language the database was made with, which differs between
-    installations and makes every index depend on the operating system's locale data.
+    PostgreSQL would otherwise order by the database's locale, which differs between installations and makes every
+    index depend on the operating system's locale data.
     """
 
     def db_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
@@ -29,17 +29,17 @@ class ByCodePoint:
 
 
 class KeyField(ByCodePoint, Text):
-    """Text that is looked up and ordered by."""
+    """Text that rows are found and ordered by."""
 
 
 class NullableKeyField(ByCodePoint, NullableText):
-    """The same, which may be null."""
+    """A nullable `KeyField`."""
 
 
 class JSONTextField(LongText):
-    """A JSON value kept as compact text, in the order of its keys, so that an answer can take it in unparsed.
+    """A JSON value stored as compact text with its keys in order, so that an answer can embed it unparsed.
 
-    PostgreSQL's ``jsonb`` would reorder keys, write numbers its own way and be formatted anew at each read.
+    PostgreSQL's ``jsonb`` would reorder keys, rewrite numbers and be formatted again at each read.
     """
 
     def from_db_value(self, value: str | None, expression: Expression, connection: BaseDatabaseWrapper) -> Any:

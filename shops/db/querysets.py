@@ -1,4 +1,4 @@
-"""Querysets that every app shares."""
+"""Querysets that all apps share."""
 
 from typing import Any, Self
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class ForShop(models.QuerySet[Any]):
-    """What a shop asks for starts here."""
+    """Rows that belong to shops; every query for a shop's request starts with `for_shop`."""
 
     def for_shop(self, shop_id: str) -> Self:
         return self.filter(shop=shop_id)

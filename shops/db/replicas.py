@@ -1,4 +1,4 @@
-"""Reads that a replica may answer, and how long the primary is waited for where one can."""
+"""Reads from a replica, and a shorter timeout for the primary where a replica can stand in."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 
 PRIMARY, REPLICA = DEFAULT_DB_ALIAS, "replica"
 UNREACHABLE = (OperationalError, InterfaceError)
-# How long the primary may take to answer what a replica can be asked instead.
+# The primary's timeout for a statement that a replica could answer instead.
 PRIMARY_TIMEOUT_S = 1.0
 T = TypeVar("T")
 
@@ -18,9 +18,9 @@ def is_configured() -> bool:
 
 
 def read(query: Callable[[str], T]) -> T:
-    """Run a query, which takes a database's alias, on a replica; on the primary where none answers or there is none.
+    """Run a query, which takes a database's alias, on a replica; on the primary if there is none or none answers.
 
-    Where the connection was lost, another replica is asked first.
+    If the connection was lost, another replica is tried first.
     """
     if not is_configured():
         return query(PRIMARY)
@@ -34,7 +34,7 @@ def read(query: Callable[[str], T]) -> T:
     return query(PRIMARY)
 
 
-def bounded_wait() -> AbstractContextManager[None]:
-    """Wait for the primary no longer than `PRIMARY_TIMEOUT_S` a statement in this block, if there is a replica."""
-    within = getattr(connections[PRIMARY], "within", None)  # only our PostgreSQL backend's has it
-    return within(PRIMARY_TIMEOUT_S) if within and is_configured() else nullcontext()
+def shorter_primary_timeout() -> AbstractContextManager[None]:
+    """Wait at most `PRIMARY_TIMEOUT_S` for each statement on the primary in this block, if there is a replica."""
+    shorter_timeout = getattr(connections[PRIMARY], "shorter_timeout", None)  # only our PostgreSQL backend has it
+    return shorter_timeout(PRIMARY_TIMEOUT_S) if shorter_timeout and is_configured() else nullcontext()

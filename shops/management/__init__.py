@@ -1,1 +1,1 @@
-"""Management commands, and what all of them share."""
+"""Management commands, and their base."""

@@ -1,10 +1,11 @@
-"""What all commands share."""
+"""The base of all commands, and the arguments that several take."""
 
 import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from django.core.management import base
@@ -12,13 +13,13 @@ from django.db import OperationalError, ProgrammingError
 
 from shops.models import Shop
 
-# A table or a column that is missing, in PostgreSQL's codes and in SQLite's words.
+# A missing table or column, in PostgreSQL's codes and in SQLite's words.
 MISSING_STATES = {"42P01", "42703"}
 MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")
 
 
 class OneLineParser(base.CommandParser):
-    """Reports bad arguments as the commands report any bad input: in one line, without the usage."""
+    """Reports bad arguments in one line, without the usage, as commands report any bad input."""
 
     def error(self, message: str) -> NoReturn:
         if not self.called_from_command_line:
@@ -28,9 +29,9 @@ class OneLineParser(base.CommandParser):
 
 
 class Command(base.BaseCommand):
-    """A command whose every complaint is one line on standard error."""
+    """A command that reports every error in one line on standard error."""
 
-    requires_system_checks = []  # they are for `check`, `migrate` and the server's start; their remarks are lines too
+    requires_system_checks = []  # `check`, `migrate` and the server run them; here they would print further lines
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> base.CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
@@ -41,34 +42,46 @@ class Command(base.BaseCommand):
         try:
             return super().execute(*args, **options)
         except (OperationalError, ProgrammingError) as error:
-            raise base.CommandError(f"the database can't be used: {reason(error)}") from error
+            raise base.CommandError(f"the database can't be used: {describe(error)}") from error
 
     def print(self, text: str) -> None:
-        """Print a line on standard output, at once; raise CommandError where that can't be.
+        """Print a line on standard output at once; raise CommandError if that fails.
 
-        Inside a transaction what was made is then undone: nobody has seen its identifier.
+        Inside a transaction the error undoes what was created, as nobody has seen its identifier.
         """
         try:
             self.stdout.write(text)
             self.stdout.flush()
-        except OSError as error:  # it is full, or nobody reads it
-            with suppress(OSError):  # Python would try again when it ends
+        except OSError as error:  # the disk is full, or the reader is gone
+            with suppress(OSError):  # Python would try again at exit
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self.stdout.fileno())
             raise base.CommandError(f"standard output: {error.strerror}") from None
-        except AttributeError:  # what Python makes of one that was closed before it started
+        except AttributeError:  # Python has none if it was closed before the start
             raise base.CommandError("standard output: is closed") from None
 
 
-def reason(error: Exception) -> str:
-    """Say in one line why the database can't be used: most often it can't be reached, or has no tables yet."""
+def describe(error: Exception) -> str:
+    """Describe a database error in one line; most often the server is unreachable or has no tables yet."""
     first_line = next(iter(str(error).splitlines()), "")
     is_missing = getattr(error.__cause__, "sqlstate", None) in MISSING_STATES or MISSING_WORDS.match(first_line)
     return f"{first_line} (run `manage.py migrate` first)" if is_missing else first_line
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Raise CommandError where FILE can't be opened or read."""
+def open_file(name: str) -> Iterator[IO[bytes]]:
+    """Open FILE, or standard input for ``-``; raise CommandError."""
+    if name == "-":
+        yield standard_input()
+        return
+    with file_errors(name):
+        file = Path(name).open("rb")  # noqa: SIM115 - closed below; only the opening raises CommandError
+    with file:
+        yield file
+
+
+@contextmanager
+def file_errors(name: str) -> Iterator[None]:
+    """Turn errors of opening and reading FILE into a CommandError."""
     try:
         yield
     except OSError as error:
@@ -76,7 +89,7 @@ def reading(name: str) -> Iterator[None]:
 
 
 def find_shop(shop_id: str) -> Shop:
-    """Return the shop that a command was given as SHOP_ID; raise CommandError."""
+    """Return the shop with this SHOP_ID; raise CommandError."""
     try:
         return Shop.objects.get(id=shop_id)
     except Shop.DoesNotExist:
@@ -84,7 +97,7 @@ def find_shop(shop_id: str) -> Shop:
 
 
 def standard_input() -> IO[bytes]:
-    """Standard input, as bytes; raise CommandError where it is closed."""
+    """Return standard input as bytes; raise CommandError if it is closed."""
     if sys.stdin is None:
         raise base.CommandError("standard input: is closed")
     return sys.stdin.buffer

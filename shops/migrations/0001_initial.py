@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     "sender_address",
                     models.JSONField(
                         blank=True,
-                        help_text="Stands in for a label order's originAddress, and has its fields.",
+                        help_text="Used for label orders without an originAddress; has its fields.",
                         null=True,
                     ),
                 ),

@@ -1,4 +1,4 @@
-"""A database's URL: its hosts, its options, and what is chosen where it is silent."""
+"""A database's URL: its hosts, its options, and the defaults."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ REPLICAS = "postgresql://u:p@h1:5433,h2/db"
         ("%2Frun%2FOne,%2Frun%2FTwo:5433", "/run/One,/run/Two", "5432,5433"),
     ],
 )
-def test_all_hosts_of_a_url_are_taken(netloc: str, hosts: str, ports: str) -> None:
+def test_all_hosts_of_a_url_are_used(netloc: str, hosts: str, ports: str) -> None:
     config = databases.parse(f"postgresql://user:p%40ss,word@{netloc}/db?sslmode=require")
     assert (config["HOST"], config["PORT"]) == (hosts, ports)
     assert (config["USER"], config["PASSWORD"], config["NAME"]) == ("user", "p@ss,word", "db")
     assert config["OPTIONS"] == {"sslmode": "require"}
 
 
-def test_one_host_is_read_as_ever() -> None:
+def test_a_url_with_one_host_is_parsed_as_usual() -> None:
     config = databases.parse("postgresql://user:p%40ss@host:5433/db")
     assert (config["HOST"], config["PORT"], config["USER"], config["PASSWORD"]) == ("host", 5433, "user", "p@ss")
 
@@ -74,21 +74,21 @@ def options(config: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_of_several_hosts_the_primary_is_the_one_that_can_be_written_to() -> None:
+def test_the_primary_is_the_writable_one_of_several_hosts() -> None:
     assert options(databases.primary(REPLICAS))["target_session_attrs"] == "read-write"
     assert "target_session_attrs" not in options(databases.primary("postgresql://u:p@h/db"))
     chosen = databases.primary(REPLICAS + "?target_session_attrs=primary")
     assert options(chosen)["target_session_attrs"] == "primary"
 
 
-def test_replicas_share_the_load_and_a_lost_one_comes_back_into_use() -> None:
+def test_replicas_share_the_load_and_a_recovered_one_is_used_again() -> None:
     config = databases.replica(REPLICAS)
     assert options(config)["target_session_attrs"] == "prefer-standby"
     assert options(config)["load_balance_hosts"] == "random"
     assert 0 < config["CONN_MAX_AGE"] <= 600
 
 
-def test_nobody_waits_for_a_database_without_end() -> None:
+def test_every_wait_for_a_database_is_bounded() -> None:
     for config in (databases.primary(REPLICAS), databases.replica(REPLICAS)):
         assert 0 < options(config)["connect_timeout"] <= 2
         assert 0 < options(config)["timeout"] <= 10
@@ -98,7 +98,7 @@ def test_nobody_waits_for_a_database_without_end() -> None:
     assert options(databases.primary("postgresql://u:p@h/db?timeout=3&connect_timeout=5"))["timeout"] == 3
 
 
-def test_behind_pgbouncer_nothing_is_kept_on_a_connection() -> None:
+def test_behind_pgbouncer_a_connection_keeps_no_state() -> None:
     config = databases.primary("postgresql://u:p@h/db?pgbouncer=true")
     assert options(config)["prepare_threshold"] is None
     assert config["DISABLE_SERVER_SIDE_CURSORS"] is True

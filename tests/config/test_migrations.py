@@ -1,4 +1,4 @@
-"""Migrations run while the version before them still serves: they only add."""
+"""Migrations run while the previous version still serves, so they only add."""
 
 import re
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ from django.db.models import Q
 from shops.db.indexes import AddIndexConcurrently
 
 OUR_APPS = ("shops", "parcels", "labels")
-# Migrations that do more than add, each with the reason why the version before it can be served meanwhile.
+# Migrations that do more than add, each with the reason why the previous version works meanwhile.
 EXAMINED: dict[tuple[str, str], str] = {}
-# What changes nothing in the database, or only lifts a restriction.
+# Operations that change nothing in the database, or only lift a restriction.
 HARMLESS = (CreateModel, AlterModelOptions, AlterModelManagers, RemoveConstraint, RemoveIndex)
 
 
 def faults(migration: Migration, state: ProjectState) -> Iterator[str]:
-    """Name what the version before could stumble over, or what would hold its requests up."""
+    """Yield the operations that could break the previous version, or block its requests."""
     created = {operation.name_lower for operation in migration.operations if isinstance(operation, CreateModel)}
     for operation in migration.operations:
         model = getattr(operation, "model_name_lower", getattr(operation, "model_name", "")).lower()
@@ -51,14 +51,18 @@ def fault_of(operation: Operation, migration: Migration, state: ProjectState) ->
             is_held_up = migration.atomic or not isinstance(operation, AddIndexConcurrently)
             return "locks the table: AddIndexConcurrently, with atomic = False, does not" if is_held_up else None
         case AddConstraint():
-            return "what the version before writes might break it"
+            return "rows that the previous version writes might violate it"
         case AddField():
-            return None if is_optional(operation.field) else "the version before does not fill it: null or db_default"
+            return (
+                None
+                if is_optional(operation.field)
+                else "the previous version does not fill it: needs null or db_default"
+            )
         case AlterField():
             return narrowing(old_field(operation, migration, state), operation.field)
         case RunPython() | RunSQL():
-            return None if operation.reversible else "can't be undone"
-    return None if isinstance(operation, HARMLESS) else "the version before may use it"
+            return None if operation.reversible else "can't be reversed"
+    return None if isinstance(operation, HARMLESS) else "the previous version may use it"
 
 
 def is_optional(field: Any) -> bool:
@@ -70,9 +74,9 @@ def old_field(operation: AlterField, migration: Migration, state: ProjectState) 
 
 
 def narrowing(old: Any, new: Any) -> str | None:
-    """Tell what a field no longer takes, or how its column changes; choices and texts are not the database's."""
+    """Describe a change that the database would enforce; None for choices and texts, which it does not know."""
     if old.null and not new.null and not new.has_db_default():
-        return "the version before may leave it out"
+        return "the previous version may leave it out"
     if type(old) is not type(new) or old.unique is not new.unique or new.db_index > old.db_index:
         return "its column changes"
     if (new.max_length or 0) < (old.max_length or 0):
@@ -100,7 +104,7 @@ CHECK = models.CheckConstraint(condition=Q(size__gt=0), name="thing_has_a_size")
 
 
 def nothing(*args: object) -> None:
-    """Move no data."""
+    """Change no data."""
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,7 @@ def nothing(*args: object) -> None:
     ],
     ids=lambda value: re.sub(" at 0x[0-9a-f]+", "", str(value)),  # an address differs from process to process
 )
-def test_the_rule_tells_what_may_be_done_while_the_version_before_serves(operation: Any, *, is_fine: bool) -> None:
+def test_the_rule_separates_safe_operations_from_unsafe_ones(operation: Any, *, is_fine: bool) -> None:
     assert (list(faults(migration_of(operation), state_with_a_thing())) == []) is is_fine
 
 
@@ -136,7 +140,7 @@ def migration_of(*operations: Operation, atomic: bool = True) -> Migration:
     return made("0002_more", "shops")
 
 
-def test_an_index_built_beside_the_traffic_is_fine() -> None:
+def test_an_index_added_concurrently_is_safe() -> None:
     migration = migration_of(AddIndexConcurrently("thing", INDEX), atomic=False)
     assert list(faults(migration, state_with_a_thing())) == []
 
@@ -153,7 +157,7 @@ def state_with_a_thing() -> ProjectState:
     return state
 
 
-def test_a_table_that_is_new_may_be_indexed_as_it_likes() -> None:
+def test_a_new_table_may_have_indexes_and_constraints() -> None:
     fields: list[tuple[str, models.Field[Any, Any]]] = [
         ("id", models.AutoField(primary_key=True)),
         ("size", models.IntegerField()),

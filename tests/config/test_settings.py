@@ -1,9 +1,10 @@
-"""Settings fail closed: with DEBUG off, a bad value stops the start, and the message names the variable only."""
+"""Settings fail closed: with DEBUG off, a bad value stops the start; the message names the variable, not the value."""
 
 import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 SETTINGS_FILE = ROOT / "config" / "settings.py"
 SECRET_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 KEY = ENVIRONMENT["CREDENTIALS_KEYS"]
-# All that is needed to start as in production.
+# The settings required to start in production.
 PRODUCTION = {
     "SECRET_KEY": SECRET_KEY,
     "CREDENTIALS_KEYS": KEY,
@@ -24,101 +25,50 @@ PRODUCTION = {
     "DATABASE_URL": "postgresql://tracking:hunter2@db.example.com:5432/tracking",
     "REDIS_URL": "rediss://:hunter2@redis.example.com:6379/0",
 }
-PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # what DEBUG brings
-BAD: dict[str, list[str | None]] = {
+PUBLIC_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="  # the default with DEBUG
+# Values without blanks stand in one string.
+BAD: dict[str, Sequence[str | None]] = {
     "SECRET_KEY": [
-        None,
-        "",
-        "hunter2",
-        "abcd" * 20,
-        "django-insecure-hunter2" + SECRET_KEY,
-        " " * 60,
-        "not-a-secret-" * 5,
+        *(None, "", "hunter2", "abcd" * 20, "django-insecure-hunter2" + SECRET_KEY, " " * 60, "not-a-secret-" * 5),
     ],
     "SECRET_KEY_FALLBACKS": ["hunter2", f"{SECRET_KEY},hunter2", f"{SECRET_KEY},"],
     "ALLOWED_HOSTS": [
-        None,
-        "",
-        ",",
-        "*",
-        "api.example.com,*",
-        "https://api.example.com",
-        "a b",
-        "api.example.com:443",
-        "a/b",
-        ".",
-        "-",
+        *(None, "", "a b"),
+        *", * api.example.com,* https://api.example.com api.example.com:443 a/b . -".split(),
     ],
     "DATABASE_URL": [
         "",
-        "hunter2",
-        "/hunter2",
-        "postgresql://",
-        "postgresql://u:hunter2@host",
-        "postgresql://u:hunter2@host/",
-        "postgresql://u:hunter2@host:port/name",
-        "postgresql://u:hunter2@host:70000/name",
-        "postgresql://u:hunter2@[::1/name",
-        "mysql://u:hunter2@host/name",
-        "sqlite://",
-        "sqlite:hunter2",
-        "sqlite:////etc/passwd/hunter2/db.sqlite3",
+        *"hunter2 /hunter2 postgresql:// mysql://u:hunter2@host/name".split(),
+        *"postgresql://u:hunter2@host postgresql://u:hunter2@host/ postgresql://u:hunter2@host:port/name".split(),
+        *"postgresql://u:hunter2@host:70000/name postgresql://u:hunter2@[::1/name".split(),
+        *"sqlite:// sqlite:hunter2 sqlite:////etc/passwd/hunter2/db.sqlite3".split(),
     ],
-    "DATABASE_REPLICA_URL": ["hunter2", "postgresql://u:hunter2@host,/name", "sqlite:///file"],
+    "DATABASE_REPLICA_URL": "hunter2 postgresql://u:hunter2@host,/name sqlite:///file".split(),
     "REDIS_URL": [
-        "hunter2",
-        "http://:hunter2@host",
-        "redis://",
-        "redis:hunter2",
-        "redis://:hunter2@host:port/0",
-        "redis://:hunter2@host:70000/0",
-        "redis://:hunter2@[::1/0",
-        "redis://:hunter2@host/0?foo=1",
-        "redis://:hunter2@host/abc",
-        "redis+sentinel://:hunter2@host:26379",
-        "redis+sentinel://:hunter2@host:26379/",
-        "redis+sentinel://:hunter2@host:port/master/0",
-        "redis+sentinel://:hunter2@host:70000/master/0",
-        "redis+sentinel://:hunter2@host,/master/0",
-        "redis+sentinel://:hunter2@[::1/master/0",
-        "redis+sentinel://:hunter2@host/master/one",
-        "redis+sentinel://:hunter2@host/master/0?ssl=hunter2",
+        *"hunter2 http://:hunter2@host redis:// redis:hunter2 redis://:hunter2@host:port/0".split(),
+        *"redis://:hunter2@host:70000/0 redis://:hunter2@[::1/0 redis://:hunter2@host/0?foo=1".split(),
+        *"redis://:hunter2@host/abc redis+sentinel://:hunter2@host:26379 redis+sentinel://:hunter2@host:26379/".split(),
+        *"redis+sentinel://:hunter2@host:port/master/0 redis+sentinel://:hunter2@host:70000/master/0".split(),
+        *"redis+sentinel://:hunter2@host,/master/0 redis+sentinel://:hunter2@[::1/master/0".split(),
+        *"redis+sentinel://:hunter2@host/master/one redis+sentinel://:hunter2@host/master/0?ssl=hunter2".split(),
         "redis+sentinel://:hunter2@host/master/0?hunter2",
     ],
     "RATE_LIMIT": [
-        "",
-        "100",
-        "0/60s",
-        "-1/60s",
-        "100/0s",
-        "100/60",
-        "100/60x",
-        "1e2/60s",
-        "100 / 60s",
-        "100/60s\n",
-        "\u0661/60s",
-        "100/32d",
-        "100/99999d",
+        *("", "100 / 60s", "100/60s\n", "\u0661/60s"),
+        *"100 0/60s -1/60s 100/0s 100/60 100/60x 1e2/60s 100/32d 100/99999d".split(),
     ],
-    "TRUSTED_PROXIES": ["", "-1", "101", "99999999999999999999", "1.5", "one", "10.0.0.1"],
+    "TRUSTED_PROXIES": ["", *"-1 101 99999999999999999999 1.5 one 10.0.0.1".split()],
     "HTTPS": ["", "maybe", "2"],
     "DEBUG": ["", "maybe", "2"],
     "LOG_FORMAT": ["", "xml", "JSON"],
     "CREDENTIALS_KEYS": [None, "", "hunter2", f"{KEY},hunter2", "x" * 44, PUBLIC_KEY],
     "ALPHA_URL": [
-        "",
-        "hunter2",
-        "ftp://host/",
-        "//host/",
-        "http://[x",
-        "http://h:port/",
-        "http://h:99999/",
-        "http://a b/",
-        "http://h/#f",
+        *("", "http://a b/"),
+        *"hunter2 ftp://host/ //host/ http://[x http://h:port/ http://h:99999/ http://h/#f".split(),
     ],
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
-    "BETA_URL": ["", "hunter2", "ftp://host/", "http://[x", "http://h:port/"],
-    "PUBLIC_BASE_URL": ["hunter2", "ftp://host/", "http://[x", "http://host/?hunter2"],
+    "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
+    "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
     "LABELS_DIR": [""],
     "LABELS_BUCKET": ["hunter2!", "a b"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],
@@ -155,7 +105,7 @@ def load() -> dict[str, Any]:
 
 
 def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in an environment that holds only what is given."""
+    """Run a command with only these environment variables."""
     return subprocess.run(
         [sys.executable, "-W", "error", "manage.py", *arguments],
         cwd=ROOT,
@@ -175,7 +125,7 @@ def test_a_bad_value_stops_the_start_and_is_not_shown(
     else:
         monkeypatch.setenv(name, value)
     if not name.startswith("LABELS_"):
-        monkeypatch.setenv("LABELS_BUCKET", "labels")  # with which the settings of a bucket count too
+        monkeypatch.setenv("LABELS_BUCKET", "labels")  # so that the settings of a bucket are read too
     with pytest.raises(EnvError) as caught:
         load()
     assert name in str(caught.value)
@@ -183,7 +133,7 @@ def test_a_bad_value_stops_the_start_and_is_not_shown(
     assert SECRET_KEY not in str(caught.value)
 
 
-def test_what_production_needs_starts() -> None:
+def test_the_settings_required_in_production_suffice() -> None:
     loaded = load()
     assert loaded["DEBUG"] is False
     assert loaded["ALLOWED_HOSTS"] == ["api.example.com"]
@@ -231,7 +181,7 @@ def test_https_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
         ("REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1", "REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1"),
     ],
 )
-def test_a_good_value_is_taken(
+def test_a_good_value_is_accepted(
     name: str, value: str, setting: str, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -244,7 +194,7 @@ def test_the_forwarded_scheme_is_believed_only_behind_a_trusted_proxy(monkeypatc
     assert load()["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
 
 
-def test_a_first_look_needs_nothing_but_debug(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_look_needs_only_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PRODUCTION:
         monkeypatch.delenv(name)
     monkeypatch.setenv("DEBUG", "1")
@@ -267,7 +217,7 @@ def test_the_deployment_check_is_clean_in_production() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_start_on_what_serves_one_machine_only_warns(tmp_path: Path) -> None:
+def test_defaults_for_a_single_machine_cause_warnings(tmp_path: Path) -> None:
     done = manage("check", **PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3", "REDIS_URL": ""})
     assert done.returncode == 0
     assert "DATABASE_URL is SQLite" in done.stderr
@@ -302,7 +252,7 @@ def test_a_bucket_takes_both_keys_or_the_machines_own_role(monkeypatch: pytest.M
     assert (options["access_key"], options["secret_key"]) == ("an-id", "a-secret")
 
 
-def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABELS_BUCKET", "labels")
     labels = load()["STORAGES"]["labels"]
     assert labels["BACKEND"] == "labels.storage.LabelBucket"
@@ -315,7 +265,7 @@ def test_a_bucket_is_private_signed_with_version_4_and_never_waited_for_long(mon
     assert (config.request_checksum_calculation, config.response_checksum_validation) == ("when_required",) * 2
 
 
-def test_what_an_earlier_key_signed_is_valid_while_the_key_is_listed() -> None:
+def test_signatures_of_an_earlier_key_are_valid_while_the_key_is_listed() -> None:
     rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1]}
     signed = manage(
         "shell", "-v", "0", "-c", "from labels import storage; print(storage.signer.sign('a'))", **PRODUCTION

@@ -22,7 +22,7 @@ from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
-from shops.authentication import REMEMBERED_S
+from shops.authentication import TOKEN_CACHE_TTL_S
 from tests.support.api import Nobody, Response
 
 PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
@@ -212,7 +212,7 @@ def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
         f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
     ):
         assert sentence in text
-    assert REMEMBERED_S == 2
+    assert TOKEN_CACHE_TTL_S == 2
     assert "within two seconds" in text
 
 

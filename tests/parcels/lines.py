@@ -1,4 +1,4 @@
-"""Lines to import, and what becomes of them."""
+"""Lines to import, and the results of importing them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def snapshot() -> list[Any]:
 
 
 def refused(shop: Shop, *lines: bytes) -> Report:
-    """Import lines of which some are bad; check that nothing changed, and return what was reported."""
+    """Import lines of which some are bad; check that nothing changed, and return the report."""
     before, report = snapshot(), Report()
     with pytest.raises(NothingImportedError):
         import_lines(shop, lines, lambda *bad: report.append(bad))
@@ -31,6 +31,6 @@ def refused(shop: Shop, *lines: bytes) -> Report:
 
 
 def skipped(shop: Shop, *lines: bytes) -> tuple[int, Report]:
-    """Import lines without the bad ones; return how many were imported, and what was reported."""
+    """Import lines and skip the bad ones; return how many were imported, and the report."""
     report = Report()
     return import_lines(shop, lines, lambda *bad: report.append(bad), is_strict=False), report

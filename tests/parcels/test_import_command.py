@@ -1,4 +1,4 @@
-"""The command import_parcels: what it reads, what it prints, and that it is all or nothing whatever ends it."""
+"""The command import_parcels: its input, its output, and all or nothing however it ends."""
 
 import os
 import pty
@@ -10,22 +10,18 @@ from io import BytesIO, RawIOBase, StringIO
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
 from parcels.importing import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, ParcelNumber
+from tests.parcels.lines import line
 from tests.support.api import Caller
-from tests.support.factories import ParcelLineFactory, ShopFactory, import_parcel
+from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import ROOT, environment, run_command, start_command
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"
-
-
-def line(**fields: Any) -> bytes:
-    return orjson.dumps(ParcelLineFactory(**fields))
 
 
 def call(shop_id: str, content: bytes, folder: Path, **options: Any) -> tuple[str, str]:
@@ -69,7 +65,7 @@ def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db
 def read_terminal(shown: RawIOBase) -> bytes:
     try:
         return shown.read(4096) or b""
-    except OSError:  # Linux's way to say that nobody writes any more
+    except OSError:  # how Linux reports that the other end is closed
         return b""
 
 
@@ -100,7 +96,7 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
         assert process.stderr is not None
         process.stdin.write(line(id="before", trackingId="N2") + b"\n")
         process.stdin.writelines(line() + b"\n" for _ in range(1200))
-        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds back
+        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
         process.stdin.flush()
         # The bad line is met after two batches were written; the third is being collected.
         while not process.stderr.readline().startswith(b"line 1202: "):
@@ -108,7 +104,7 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
         process.kill()
     assert Parcel.objects.count() == 1
     assert list(ParcelNumber.objects.values_list("number", flat=True)) == ["N1"]
-    # Nothing is left locked either.
+    # Nothing is left locked.
     import_parcel(own.shop, id="before", trackingId="N3")
     assert own.look_up("N3").status_code == 200
 
@@ -133,7 +129,7 @@ def test_a_file_with_nothing_in_it_imports_nothing(content: bytes, own: Caller, 
     assert call("own", content, tmp_path) == ("0\n", "")
 
 
-def test_lines_are_numbered_as_an_editor_does(own: Caller, tmp_path: Path) -> None:
+def test_lines_are_numbered_as_in_an_editor(own: Caller, tmp_path: Path) -> None:
     content = b"\n".join([b"", line(), b"", b"{}", line(), b"{}"])
     out, err = call("own", content, tmp_path, skip_invalid=True)
     assert out == "2\n"
@@ -153,7 +149,7 @@ def test_a_line_that_is_too_long_is_one_bad_line(own: Caller, tmp_path: Path) ->
     assert [text.partition(":")[0] for text in err.splitlines()[:2]] == ["line 2", "line 4"]
 
 
-def test_no_more_of_a_line_is_read_than_may_be_kept() -> None:
+def test_of_a_line_no_more_than_the_limit_is_read() -> None:
     class Watched(BytesIO):
         longest = 0
 
@@ -172,7 +168,7 @@ def test_no_more_of_a_line_is_read_than_may_be_kept() -> None:
 
 
 @pytest.mark.parametrize(("shop_id", "name"), [("absent", "parcels.ndjson"), ("own", "absent.ndjson"), ("own", "")])
-def test_what_is_not_there_is_named_in_one_line(shop_id: str, name: str, own: Caller, tmp_path: Path) -> None:
+def test_a_missing_shop_or_file_is_named_in_one_line(shop_id: str, name: str, own: Caller, tmp_path: Path) -> None:
     (tmp_path / "parcels.ndjson").write_bytes(line())
     out = StringIO()
     with pytest.raises(CommandError) as caught:
@@ -189,7 +185,7 @@ def test_strict_and_skip_invalid_exclude_each_other(db: None) -> None:
         call_command("import_parcels", "own", "-", "--strict", "--skip-invalid")
 
 
-def test_strict_is_the_default_and_can_be_said(own: Caller, tmp_path: Path) -> None:
+def test_strict_is_the_default_and_an_option(own: Caller, tmp_path: Path) -> None:
     for options in ({}, {"strict": True}):
         with pytest.raises(CommandError, match="1 bad line: nothing was imported"):
             call("own", line() + b"\n{}\n", tmp_path, **options)

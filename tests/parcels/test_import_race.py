@@ -1,36 +1,31 @@
-"""Two shops that import the same new id at the same time: one has it, the other has a bad line."""
+"""Concurrent imports: of two shops that import the same new id, one gets it and the other has a bad line."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
 
-import orjson
 import pytest
 from django.db import connection, connections, transaction
 
 from parcels.importing import NothingImportedError
+from tests.parcels.lines import line
 from tests.support.api import Caller
-from tests.support.factories import ParcelLineFactory, import_lines
+from tests.support.factories import import_lines
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
 
 
 def somebody_waits() -> bool:
-    """Tell whether another connection waits for a lock of this one's."""
+    """Return True if another connection waits for a lock of this one's."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
         return bool(cursor.fetchone()[0])
 
 
-def line(**fields: Any) -> bytes:
-    return orjson.dumps(ParcelLineFactory(**fields))
-
-
 @pytest.mark.parametrize("is_strict", [True, False])
 @pytest.mark.parametrize("commits", [True, False])
-def test_the_first_to_commit_has_the_id(
+def test_the_first_to_commit_gets_the_id(
     *, is_strict: bool, commits: bool, transactional_db: None, own: Caller, other: Caller
 ) -> None:
     written = Event()
@@ -51,7 +46,7 @@ def test_the_first_to_commit_has_the_id(
             import_lines(own.shop, [line(id="contested", trackingId="N1", orderNumber="#own")])
             second = pool.submit(import_second)
             written.set()
-            until(somebody_waits)  # it has seen no owner, and is writing
+            until(somebody_waits)  # it found no owner, and is writing
             transaction.set_rollback(not commits)
         count = second.result(WAIT_TIMEOUT_S)
     if commits:
@@ -67,7 +62,7 @@ def test_the_first_to_commit_has_the_id(
 
 
 def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_db: None, own: Caller) -> None:
-    """Whichever is later wins; the numbers are those of the same import as the rest."""
+    """The later one wins, with its numbers."""
 
     def lines(name: str) -> Iterator[bytes]:
         return (line(id=f"P{n}", trackingId=f"{name}{n}", orderNumber=name) for n in range(50))

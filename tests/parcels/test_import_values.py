@@ -1,4 +1,4 @@
-"""Every value of an import is of its type, or its line is bad and its field named; what is good comes out as it was."""
+"""Values of an import: a wrong type is a bad line that names the field; good values are answered unchanged."""
 
 from collections.abc import Callable
 from typing import Any
@@ -115,13 +115,13 @@ def test_a_field_left_out_is_a_bad_line_or_null(name: str, own: Caller) -> None:
         assert reason == f"{name}: is required."
 
 
-def test_what_is_held_internally_may_be_left_out(own: Caller) -> None:
+def test_internal_fields_may_be_left_out(own: Caller) -> None:
     parcel = {name: value for name, value in ParcelLineFactory().items() if name in PUBLIC_FIELDS}
     assert import_lines(own.shop, [orjson.dumps(parcel)]) == 1
     assert own.look_up(parcel["trackingId"]).json() == {"shopId": "own"} | parcel
 
 
-def test_what_is_held_internally_may_be_null(own: Caller) -> None:
+def test_internal_fields_may_be_null(own: Caller) -> None:
     import_lines(own.shop, [orjson.dumps(ParcelLineFactory() | dict.fromkeys(INTERNAL_FIELDS))])
     parcel = Parcel.objects.get()
     assert (parcel.previous_emails, parcel.cross_sell_recommendations) == ([], [])
@@ -176,13 +176,13 @@ def test_a_number_beyond_all_bounds_is_a_bad_line(name: str, db: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["giftConfig", "crossSellRecommendations"])
-def test_json_too_deep_to_be_written_is_a_bad_line(name: str, db: None) -> None:
+def test_json_nested_too_deeply_is_a_bad_line(name: str, db: None) -> None:
     text = line(**{name: "here"}).replace(b'"here"', b"[" * 300 + b"]" * 300)
     [(_, reason)] = refused(ShopFactory(), text)
     assert reason.startswith(name)
 
 
-def test_numbers_come_out_as_they_came_in(own: Caller) -> None:
+def test_numbers_are_answered_as_they_were_imported(own: Caller) -> None:
     prices = [0, 10, 10.0, 0.1, 9.95, 24.9, 1e-7, 123456789.99, 0.30000000000000004]
     parcel = import_parcel(
         own.shop, lineItems=[LineItemFactory(price=price, metadata={"any": [1, None, "x"]}) for price in prices]
@@ -190,7 +190,7 @@ def test_numbers_come_out_as_they_came_in(own: Caller) -> None:
     assert own.look_up(parcel["trackingId"]).content == orjson.dumps(parcel)
 
 
-def test_text_comes_out_as_it_came_in(own: Caller) -> None:
+def test_text_is_answered_as_it_was_imported(own: Caller) -> None:
     text = " Œuvre \u202e\U0001f4e6 \"quoted\" \\ / <b> \u2028 \x01 'l'été' "
     parcel = import_parcel(own.shop, orderId=text, destination__city=text, events=[EventFactory(label=text)])
     assert own.look_up(parcel["trackingId"]).content == orjson.dumps(parcel)

@@ -1,4 +1,4 @@
-"""The import: every line validated, what is good stored as it was, what is bad named, and nothing in between."""
+"""The import: every line is stored unchanged or reported, inserts and updates are all or nothing."""
 
 import re
 import tracemalloc
@@ -21,7 +21,7 @@ from tests.support.paths import PARCELS
 
 DATA = Path(__file__).parent.parent / "data"
 
-# The faults of the sample's bad lines: for each line, what the report of it names.
+# The fault that is reported for each of the sample's bad lines.
 FAULTS = [
     "id",
     "createdAt",
@@ -57,13 +57,13 @@ def lines_of(name: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("name", "count"), [("parcels.ndjson", 400), ("other_shop.ndjson", 80)])
-def test_a_sample_loads_completely_and_is_answered_as_it_is(
+def test_a_sample_is_imported_completely_and_answered_unchanged(
     name: str, count: int, own: Caller, settings: Settings
 ) -> None:
     settings.RATE_LIMIT = (10_000, 60)
     lines = lines_of(name)
     assert import_lines(own.shop, lines) == len(lines) == count == Parcel.objects.count()
-    # The newest parcel of each number, as the specification says.
+    # Of several parcels with a number, the newest is answered.
     newest: dict[str, Json] = {}
     for parcel in sorted(map(orjson.loads, lines), key=lambda parcel: (parcel["createdAt"], parcel["id"])):
         newest |= dict.fromkeys([parcel["trackingId"], *parcel["trackingNumbers"]], parcel)
@@ -119,7 +119,7 @@ def test_a_reason_does_not_repeat_a_customers_data(db: None) -> None:
 # --- Insert and update ---
 
 
-def test_an_update_replaces_everything_the_numbers_too(own: Caller) -> None:
+def test_an_update_replaces_everything_including_the_numbers(own: Caller) -> None:
     import_parcel(own.shop, id="P1", trackingId="OLD", trackingNumbers=["OLD", "BOTH"], orderNumber="#old", createdAt=5)
     updated = import_parcel(
         own.shop, id="P1", trackingId="NEW", trackingNumbers=["NEW", "BOTH"], orderNumber="#new", createdAt=6, events=[]
@@ -139,7 +139,7 @@ def test_an_update_moves_a_parcel_in_the_order_of_its_number(own: Caller) -> Non
     assert own.look_up("N1").json() == first
 
 
-def test_what_an_update_leaves_out_is_null(own: Caller) -> None:
+def test_a_field_left_out_of_an_update_becomes_null(own: Caller) -> None:
     import_parcel(own.shop, id="P1", trackingId="N1", customerEmail="a@example.com", deliveryDate=5)
     parcel = ParcelLineFactory(id="P1", trackingId="N1")
     del parcel["customerEmail"], parcel["deliveryDate"]
@@ -166,7 +166,7 @@ def test_an_id_of_another_shop_is_a_bad_line(own: Caller, other: Caller) -> None
     [(number, reason)] = refused(own.shop, good, bad)
     assert number == 2
     assert reason.startswith("id: ")
-    # It tells nothing of whose it is.
+    # It does not reveal the owner.
     assert "other" not in reason.replace("another", "")
     assert skipped(own.shop, bad, good) == (1, [(1, reason)])
     assert other.look_up("N1").json() == theirs
@@ -191,7 +191,7 @@ def test_a_bad_line_anywhere_leaves_everything_unchanged(place: int, own: Caller
     assert number == place + 1
 
 
-def test_bad_lines_are_skipped_where_that_is_asked_for(own: Caller) -> None:
+def test_bad_lines_are_skipped_on_request(own: Caller) -> None:
     lines = [line(id=f"P{n}") for n in range(1100)]
     for place in (0, 500, 700):
         lines[place] = b"{}"
@@ -249,7 +249,7 @@ def test_a_larger_file_takes_no_more_memory(db: None, settings: Settings) -> Non
     assert import_lines(ShopFactory(), lines()) == 2400
     peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()
-    # The first third loads what is loaded once; the last takes no more than the one before it.
+    # The first third also loads what is loaded once; the last third takes no more than the second.
     assert peaks[3] < 1.15 * peaks[2]
 
 

@@ -1,4 +1,4 @@
-"""Look-up by tracking number (specification 4.1)."""
+"""Look-up by tracking number."""
 
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from tests.support.api import UNKNOWN_PATH, Caller, assert_error, without_timest
 from tests.support.factories import INTERNAL_FIELDS, EventFactory, import_parcel
 from tests.support.paths import PARCELS
 
-# Any text a client can put into a path, as the number it stands for. All but the last are numbers a parcel can have.
+# Any text that a client can put into a path.
 NUMBERS = [
     "a b",
     " leading",
@@ -58,7 +58,7 @@ def test_an_answer_is_the_whole_parcel_in_the_order_of_the_specification(own: Ca
     response = own.look_up(parcel["trackingId"])
     assert response.status_code == 200
     assert response["Content-Type"] == "application/json"
-    # Byte for byte: the order of keys and the form of numbers too.
+    # Byte for byte, including the order of keys and the format of numbers.
     assert response.content == orjson.dumps(parcel)
     assert list(parcel) == [
         "id",
@@ -84,18 +84,10 @@ def test_an_answer_is_the_whole_parcel_in_the_order_of_the_specification(own: Ca
     ]
 
 
-def test_what_may_be_null_is_null_and_not_left_out(own: Caller) -> None:
+def test_nullable_fields_are_null_and_not_left_out(own: Caller) -> None:
     nullable: dict[str, Any] = dict.fromkeys(
-        [
-            "carrierProduct",
-            "carrierDisplayName",
-            "lastStatus",
-            "lastStatusUpdatedAt",
-            "carrierLastStatus",
-            "estimatedDeliveryDateWindow",
-            "deliveryDate",
-            "endDepositDate",
-        ]
+        "carrierProduct carrierDisplayName lastStatus lastStatusUpdatedAt carrierLastStatus "
+        "estimatedDeliveryDateWindow deliveryDate endDepositDate".split()
     )
     parcel = import_parcel(
         own.shop,

@@ -1,4 +1,4 @@
-"""Where a look-up reads: parcels from a replica, tokens from the primary, and each from the other in its absence."""
+"""Look-ups read parcels from a replica and tokens from the primary, each from the other if it is down."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def replica(own: Caller) -> Iterator[Any]:
-    """A second way to the test's database, under the replica's name."""
+    """A second connection to the test's database, under the replica's name."""
     second = connection.copy()
-    second.connect()  # as the one database that a test may connect to
+    second.connect()  # under the alias that tests may connect to
     second.alias = REPLICA
     connections.settings[REPLICA] = second.settings_dict
     connections[REPLICA] = second
@@ -32,7 +32,7 @@ def replica(own: Caller) -> Iterator[Any]:
 
 @contextmanager
 def statements(database: Any) -> Iterator[list[str]]:
-    """Collect what is asked of a database."""
+    """Collect the statements sent to a database."""
     seen: list[str] = []
 
     def note(execute: Any, sql: str, *args: Any) -> Any:
@@ -45,7 +45,7 @@ def statements(database: Any) -> Iterator[list[str]]:
 
 @contextmanager
 def gone(database: Any, error: type[Exception] = OperationalError) -> Iterator[None]:
-    """Let every statement fail as if nobody answered."""
+    """Let every statement fail as if the server were down."""
 
     def fail(*args: Any) -> None:
         raise error("the server is gone")
@@ -78,7 +78,7 @@ def test_without_a_replica_parcels_are_read_from_the_primary(
         assert own.search(orderName=parcel["orderNumber"]).json() == [parcel]
 
 
-def test_where_the_connection_to_a_replica_was_lost_another_replica_is_asked_before_the_primary(
+def test_after_a_lost_connection_another_replica_is_asked_before_the_primary(
     replica: Any, own: Caller, parcel: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = [OperationalError("the server closed the connection")]
@@ -90,23 +90,23 @@ def test_where_the_connection_to_a_replica_was_lost_another_replica_is_asked_bef
 
     with monkeypatch.context() as patch, replica.execute_wrapper(lose_it_once), statements(connection) as asked:
         patch.setattr(replica, "is_usable", lambda: False)
-        patch.setattr(replica, "close", lambda: None)  # a test may not connect to it once more
+        patch.setattr(replica, "close", lambda: None)  # a test may not connect to it again
         assert own.look_up(parcel["trackingId"]).json() == parcel
     assert not any("parcels_parcel" in sql for sql in asked)
 
 
 @pytest.mark.real_services
-def test_the_primary_is_waited_for_shortly_where_a_replica_can_be_asked_instead(
+def test_the_primarys_timeout_is_shorter_where_a_replica_can_stand_in(
     own: Caller, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    patience = connection.patience  # type: ignore[attr-defined]  # our PostgreSQL backend's
-    monkeypatch.setattr(patience, "timeout_s", 10.0)
-    with replicas.bounded_wait():
-        assert patience.timeout_s == 10.0
+    answer_timeout = connection.answer_timeout  # type: ignore[attr-defined]  # our PostgreSQL backend's
+    monkeypatch.setattr(answer_timeout, "seconds", 10.0)
+    with replicas.shorter_primary_timeout():
+        assert answer_timeout.seconds == 10.0
     request.getfixturevalue("replica")
-    with replicas.bounded_wait():
-        assert patience.timeout_s == replicas.PRIMARY_TIMEOUT_S
-    assert patience.timeout_s == 10.0
+    with replicas.shorter_primary_timeout():
+        assert answer_timeout.seconds == replicas.PRIMARY_TIMEOUT_S
+    assert answer_timeout.seconds == 10.0
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
@@ -127,7 +127,7 @@ def test_a_replica_is_not_asked_for_a_token_while_the_primary_answers(
     assert read == []
 
 
-def test_what_a_replica_says_of_a_token_counts_only_until_the_primary_is_back(
+def test_a_replicas_token_is_used_only_until_the_primary_is_back(
     replica: Any, own: Caller, parcel: dict[str, Any]
 ) -> None:
     with gone(connection):
@@ -136,23 +136,21 @@ def test_what_a_replica_says_of_a_token_counts_only_until_the_primary_is_back(
     assert own.look_up(parcel["trackingId"]).status_code == 403
 
 
-def test_a_label_is_never_bought_or_shown_on_a_replicas_word(replica: Any, own: Caller) -> None:
+def test_no_label_is_bought_or_shown_with_a_token_from_a_replica(replica: Any, own: Caller) -> None:
     with gone(connection), statements(replica) as read:
         assert own.get(f"{SHIPMENTS}/NONE").status_code == 500
         assert own.request("POST", SHIPMENTS).status_code == 500
     assert read == []
 
 
-def test_with_all_databases_gone_the_answer_is_an_error_and_says_nothing(
-    replica: Any, own: Caller, parcel: dict[str, Any]
-) -> None:
+def test_with_all_databases_down_the_error_reveals_nothing(replica: Any, own: Caller, parcel: dict[str, Any]) -> None:
     with gone(connection), gone(replica):
         response = own.look_up(parcel["trackingId"])
     assert response.status_code == 500
     assert "gone" not in response.json()["message"]
 
 
-def test_without_a_replica_nothing_stands_in_for_the_primary(own: Caller, parcel: dict[str, Any]) -> None:
+def test_without_a_replica_a_look_up_needs_the_primary(own: Caller, parcel: dict[str, Any]) -> None:
     with gone(connection):
         assert own.look_up(parcel["trackingId"]).status_code == 500
     forget()

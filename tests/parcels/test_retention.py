@@ -1,4 +1,4 @@
-"""Parcels are removed by age: those that nothing has happened to, in batches, without waiting for anybody."""
+"""Retention of parcels: old ones without recent updates are removed, in batches that wait for no lock."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def ms_ago(days: float) -> int:
 
 
 def parcel_of(days: float, caller: Caller, **fields: Any) -> dict[str, Any]:
-    """Import a parcel that was made and last updated so many days ago."""
+    """Import a parcel created and last updated this many days ago."""
     return import_parcel(caller.shop, **{"createdAt": ms_ago(days), "updatedAt": ms_ago(days)} | fields)
 
 
@@ -62,7 +62,7 @@ def test_old_parcels_go_with_their_numbers_and_younger_ones_stay(
     assert run() == "0 parcels"
 
 
-def test_a_removed_parcel_that_is_imported_again_is_there_again(own: Caller, settings: Settings) -> None:
+def test_a_removed_parcel_can_be_imported_again(own: Caller, settings: Settings) -> None:
     settings.KEEP_PARCELS_DAYS = 30
     parcel = parcel_of(31, own)
     assert run() == "1 parcels"
@@ -76,13 +76,13 @@ def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, trans
     with CaptureQueriesContext(connection) as captured:
         remove_parcels(before=timezone.now() - timedelta(days=30), batch_size=10, is_dry_run=False)
     statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "DELETE"))]
-    # Three batches: one look, another of Django's own, and two deletions; and the look that finds no more.
+    # Three batches with two SELECTs (one is Django's own) and two DELETEs each, and the SELECT that finds no more.
     assert len(statements) == 3 * 4 + 1
     assert not [statement for statement in statements if '"destination"' in statement]
 
 
 @pytest.mark.real_services
-def test_a_parcel_that_an_import_holds_is_passed_over_and_removed_by_the_next_run(
+def test_a_parcel_locked_by_an_import_is_skipped_and_removed_by_the_next_run(
     own: Caller, transactional_db: None
 ) -> None:
     held, free = parcel_of(31, own), parcel_of(32, own)

@@ -1,4 +1,4 @@
-"""The sample parcels: what they show could be."""
+"""The sample parcels are plausible."""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -20,7 +20,7 @@ def samples() -> list[dict[str, Any]]:
     return list(sample_parcels(400, now_ms=NOW_MS))
 
 
-def test_they_are_the_same_each_time(samples: list[dict[str, Any]]) -> None:
+def test_they_are_reproducible(samples: list[dict[str, Any]]) -> None:
     assert list(sample_parcels(400, now_ms=NOW_MS)) == samples
 
 

@@ -1,4 +1,4 @@
-"""Search by order number and customer e-mail (specification 4.2)."""
+"""Search by order number and customer e-mail."""
 
 from collections.abc import Callable
 from typing import Any

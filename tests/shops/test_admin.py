@@ -1,4 +1,4 @@
-"""The staff's pages for shops and tokens, through a browser's eyes."""
+"""The admin's pages of shops and tokens, as a browser sees them."""
 
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -6,13 +6,12 @@ from html.parser import HTMLParser
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from shops import tokens
 from shops.models import AccessToken, Shop
-from tests.support.api import client, logged_in
+from tests.support.api import client, logged_in, query_count
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -48,21 +47,21 @@ def test_a_shop_is_made_renamed_and_made_inactive_but_never_deleted(staff: Clien
 
 def test_a_list_of_shops_or_tokens_costs_the_same_for_one_and_for_fifty(staff: Client, shop: Shop) -> None:
     AccessToken.issue(shop=shop)
-    staff.get(SHOPS)  # what is remembered for longer than a request
-    costs = [queries(staff, path) for path in (SHOPS, TOKENS)]
+    staff.get(SHOPS)  # fills caches that outlive a request
+    costs = [query_count(staff, path) for path in (SHOPS, TOKENS)]
     for number in range(50):
         AccessToken.issue(shop=Shop.objects.create(name=f"Shop {number}"))
-    assert [queries(staff, path) for path in (SHOPS, TOKENS)] == costs
+    assert [query_count(staff, path) for path in (SHOPS, TOKENS)] == costs
 
 
 def test_a_shops_page_lists_its_tokens_at_one_cost(staff: Client, shop: Shop) -> None:
     AccessToken.issue(shop=shop, name="checkout")
     path = f"{SHOPS}{shop.id}/change/"
     assert "checkout" in staff.get(path).text
-    cost = queries(staff, path)
+    cost = query_count(staff, path)
     for _ in range(20):
         AccessToken.issue(shop=shop)
-    assert queries(staff, path) == cost
+    assert query_count(staff, path) == cost
 
 
 def test_a_shops_page_shows_where_it_sends_from(staff: Client, shop: Shop) -> None:
@@ -129,7 +128,7 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
     assert (LogEntry.objects.get().object_id, LogEntry.objects.get().change_message) == (token.id, "Revoked.")
 
 
-def test_what_can_not_be_logged_is_not_revoked(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revocation_that_can_not_be_logged_fails(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     token, _ = AccessToken.issue(shop=shop)
 
     def fail(*args: object) -> None:
@@ -173,7 +172,7 @@ def test_the_list_tells_a_tokens_state_and_filters_by_it(staff: Client, state: s
     assert f"\n{state}\n" in staff.get(TOKENS, {"state": state}).text
 
 
-def test_who_may_only_look_can_neither_make_nor_change_nor_revoke(shop: Shop) -> None:
+def test_a_viewer_can_neither_create_nor_change_nor_revoke(shop: Shop) -> None:
     viewer = logged_in("view_accesstoken", "view_shop")
     token, _ = AccessToken.issue(shop=shop)
     for path in (SHOPS, TOKENS, f"{SHOPS}{shop.id}/change/", f"{TOKENS}{token.id}/change/"):
@@ -210,14 +209,8 @@ def test_a_colleagues_account_can_be_made(staff: Client) -> None:
     assert client().login(username="bob", password="battery staple 9")
 
 
-def queries(staff: Client, path: str) -> int:
-    with CaptureQueriesContext(connection) as captured:
-        assert staff.get(path).status_code == 200
-    return len(captured)
-
-
 def secret_in(page: str) -> str:
-    """The value of the page's read-only input."""
+    """Return the value of the page's read-only input."""
     values: list[str] = []
 
     class Inputs(HTMLParser):

@@ -1,4 +1,4 @@
-"""The commands for shops and tokens: what stands on standard output is a contract, everything else is elsewhere."""
+"""The commands for shops and tokens; their standard output is a contract."""
 
 import json
 import re
@@ -21,6 +21,7 @@ from django.core.management import (
 from django.db import connection
 from django.utils import timezone
 
+from config.management.help import OUR_APPS
 from parcels.models import Parcel
 from shops import tokens
 from shops.contracts.models import CarrierContract
@@ -46,7 +47,7 @@ def counts() -> tuple[int, int, int]:
 
 
 def assert_refused(name: str, *arguments: str) -> None:
-    """Check that a command says why in one line and changes nothing."""
+    """Check that a command fails with one line and changes nothing."""
     before = counts()
     out = StringIO()
     with pytest.raises(CommandError) as caught:
@@ -90,7 +91,7 @@ def test_a_shop_and_a_token_made_by_the_commands_work(transactional_db: None) ->
         ["create_shop", "Shop", "--id", "a/b"],
         ["create_token", "shop", "--expires-in-days", "0"],
         ["revoke_token", "absent"],
-        ["create_shop", b"\xff"],  # no text
+        ["create_shop", b"\xff"],  # no UTF-8
         ["revoke_token", b"\xff"],
     ],
 )
@@ -129,7 +130,7 @@ MAKING: dict[str, tuple[list[str], bytes]] = {
     ("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")], ids=["closed", "full"]
 )
 @pytest.mark.parametrize(("arguments", "stdin"), MAKING.values(), ids=MAKING)
-def test_what_nobody_could_be_told_of_is_not_made(
+def test_nothing_is_created_if_its_identifier_can_not_be_printed(
     transactional_db: None, output: str, why: str, arguments: list[str], stdin: bytes
 ) -> None:
     ShopFactory(id="shop")
@@ -138,16 +139,15 @@ def test_what_nobody_could_be_told_of_is_not_made(
     assert [model.objects.count() for model in (Shop, AccessToken, CarrierContract, Parcel)] == [1, 0, 0, 0]
 
 
-def test_every_command_of_our_own_complains_in_one_line() -> None:
-    own = {"config", "labels", "parcels", "shops"}
-    names = {name: app for name, app in get_commands().items() if app in own and name != "migrate"}
+def test_every_command_of_ours_reports_errors_in_one_line() -> None:
+    names = {name: app for name, app in get_commands().items() if app in OUR_APPS}
     assert len(names) >= 15
     for name, app in names.items():
         assert isinstance(load_command_class(app, name), Command), name
 
 
 @pytest.mark.parametrize("arguments", [["openapi", "--x"], ["create_shop", "Shop", "more\nof it"]])
-def test_arguments_that_no_command_takes_are_one_line(
+def test_unknown_arguments_are_one_line(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["manage.py", *arguments])
@@ -189,7 +189,7 @@ def test_a_bad_shop_name_is_refused(name: str, db: None) -> None:
 # --- create_token ---
 
 
-def test_a_token_is_shown_alone_on_standard_output(db: None) -> None:
+def test_a_token_is_alone_on_standard_output(db: None) -> None:
     shop = ShopFactory()
     out, err = call("create_token", shop.id)
     assert re.fullmatch(r"\S+\n", out)
@@ -218,7 +218,7 @@ def test_a_token_name_that_is_too_long_is_refused(db: None) -> None:
 
 
 @pytest.mark.parametrize("id_", ["absent", "", "OWN", "own "])
-def test_a_token_of_no_shop_is_refused(id_: str, db: None) -> None:
+def test_a_token_needs_a_shop_that_exists(id_: str, db: None) -> None:
     ShopFactory(id="own")
     assert_refused("create_token", id_)
 
@@ -227,7 +227,7 @@ def test_a_token_of_no_shop_is_refused(id_: str, db: None) -> None:
 
 
 @pytest.mark.parametrize("by", ["secret", "id"])
-def test_a_token_is_revoked_by_itself_or_by_its_id(by: str, db: None) -> None:
+def test_a_token_is_revoked_by_its_text_or_by_its_id(by: str, db: None) -> None:
     token, spared = AccessTokenFactory(), AccessTokenFactory()
     out, err = call("revoke_token", getattr(token, by))
     assert out == ""

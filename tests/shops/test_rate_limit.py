@@ -1,4 +1,4 @@
-"""The rate limit: exact, per shop over tokens and endpoints, honest about its window, no obstacle when it is down."""
+"""The rate limit: exact, per shop over tokens and endpoints, with a true Retry-After, open if the store is down."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from tests.support.paths import PARCELS, SEARCH
 
 FOUND = SEARCH + "?orderName=1"
 CROWD = 40
-SILENCE_S = 1.5  # that a request waits for a store
+SILENCE_S = 1.5  # a request's wait for a silent store
 
 
 def left(response: Response) -> int:
@@ -36,7 +36,7 @@ def left(response: Response) -> int:
 
 @pytest.fixture
 def limit_of_3(settings: Settings, clock: Clock) -> Clock:
-    """Three requests a minute, and a clock that stands still, so that no window ends by itself."""
+    """Three requests a minute, and a stopped clock, so that no window ends during a test."""
     settings.RATE_LIMIT = (3, 60)
     return clock
 
@@ -51,7 +51,7 @@ def test_a_hundred_requests_pass_in_a_window_and_the_next_one_does_not(own: Call
     assert "100 requests per 60 seconds" in responses[100].json()["message"]
 
 
-def test_every_answer_to_a_shop_says_what_is_left(own: Caller, clock: Clock) -> None:
+def test_every_answer_to_a_shop_reports_the_remaining_requests(own: Caller, clock: Clock) -> None:
     parcel = import_parcel(own.shop)
     responses = [
         own.look_up(parcel["trackingId"]),
@@ -73,7 +73,7 @@ def test_an_unknown_path_is_not_counted(own: Caller, limit_of_3: Clock) -> None:
     assert left(own.get(FOUND)) == 2
 
 
-def test_a_refused_request_is_not_worked_on(own: Caller, limit_of_3: Clock, django_assert_num_queries: Any) -> None:
+def test_a_refused_request_costs_no_query(own: Caller, limit_of_3: Clock, django_assert_num_queries: Any) -> None:
     for _ in range(3):
         own.get(FOUND)
     with django_assert_num_queries(0):
@@ -81,7 +81,7 @@ def test_a_refused_request_is_not_worked_on(own: Caller, limit_of_3: Clock, djan
 
 
 @pytest.mark.parametrize("phase", [0, 0.001, 0.5, 0.999, 1, 17.3, 29.999, 58, 59, 59.5, 59.999])
-def test_the_request_after_the_wait_that_was_named_succeeds(phase: float, own: Caller, limit_of_3: Clock) -> None:
+def test_the_request_after_retry_after_succeeds(phase: float, own: Caller, limit_of_3: Clock) -> None:
     clock = limit_of_3
     clock.now_s = clock.now_s // 60 * 60 + phase
     responses = [own.get(FOUND) for _ in range(4)]
@@ -93,8 +93,8 @@ def test_the_request_after_the_wait_that_was_named_succeeds(phase: float, own: C
     assert left(own.get(FOUND)) == 2
 
 
-def test_a_client_that_waits_as_told_loses_no_more_than_a_second(own: Caller, limit_of_3: Clock) -> None:
-    """The window is fixed: two seconds before the time named, it still runs."""
+def test_retry_after_is_at_most_a_second_too_long(own: Caller, limit_of_3: Clock) -> None:
+    """Two seconds before the time it names, the window still runs."""
     for _ in range(3):
         response = own.get(FOUND)
     wait_s = int(own.get(FOUND)["Retry-After"])
@@ -167,7 +167,7 @@ def test_requests_from_many_threads_are_counted_exactly(transactional_db: None, 
 
 @pytest.fixture
 def refusing() -> Iterator[str]:
-    """The URL of a Redis that nobody listens for."""
+    """The URL of a port that refuses connections."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"redis://127.0.0.1:{held.getsockname()[1]}/0"
@@ -175,7 +175,7 @@ def refusing() -> Iterator[str]:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The URL of a Redis that accepts connections and never says a word."""
+    """The URL of a server that accepts connections and stays silent."""
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
 
@@ -191,16 +191,16 @@ def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
     settings.CACHES = caches
 
 
-def test_a_store_that_is_down_holds_nobody_up(
+def test_a_store_that_is_down_delays_few_requests(
     own: Caller, nobody: Nobody, store_down: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     started_at = time.perf_counter()
     responses = [own.get(FOUND) for _ in range(110)]
     refusals = [nobody.get(SEARCH) for _ in range(10)]
-    assert time.perf_counter() - started_at < 90  # with a wait for each it would be 180 s
+    assert time.perf_counter() - started_at < 90  # with a wait for each request it would be 180 s
     assert {response.status_code for response in responses} == {200}
     assert {response.status_code for response in refusals} == {403}
-    # The headers are there; nothing was counted.
+    # The headers are present; nothing was counted.
     assert {response["RateLimit-Policy"] for response in responses} == {'"shop";q=100;w=60'}
     assert {left(response) for response in responses} == {100}
     warnings = [record for record in caplog.records if record.name == "shops.throttling"]
@@ -208,7 +208,7 @@ def test_a_store_that_is_down_holds_nobody_up(
     assert {record.levelname for record in warnings} == {"WARNING"}
 
 
-def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
+def test_concurrent_requests_wait_for_a_store_that_is_down_at_the_same_time(
     transactional_db: None, own: Caller, store_down: None
 ) -> None:
     barrier = threading.Barrier(CROWD)
@@ -222,11 +222,11 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
             connections.close_all()
 
     own.get(FOUND)
-    throttling.pause.until = 0
+    throttling.back_off.until = 0
     with ThreadPoolExecutor(CROWD) as pool:
         answers = list(pool.map(ask, range(CROWD)))
     assert {status for status, _ in answers} == {200}
-    # One after the other they would wait for a minute.
+    # Waiting one after the other would take a minute.
     assert max(duration_s for _, duration_s in answers) < 30
 
 
@@ -234,14 +234,14 @@ def test_each_of_many_requests_at_once_waits_little_for_a_store_that_is_down(
 @pytest.mark.parametrize(
     "command", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH"], ids=["connections cut", "scripts forgotten"]
 )
-def test_what_a_restart_of_redis_takes_away_costs_no_count(command: str, own: Caller, clock: Clock) -> None:
+def test_a_restart_of_redis_loses_no_count(command: str, own: Caller, clock: Clock) -> None:
     assert left(own.get(FOUND)) == 99
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         client.execute_command(command)
     assert left(own.get(FOUND)) == 98
 
 
-def test_a_store_that_is_back_is_counted_in_again(
+def test_counting_resumes_when_the_store_is_back(
     own: Caller, clock: Clock, settings: Settings, refusing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     working = settings.CACHES

@@ -1,4 +1,4 @@
-"""Access tokens: their shape, what is kept of them, when they end, and what they cost."""
+"""Access tokens: their form, storage, end and cost."""
 
 import re
 import time
@@ -18,11 +18,11 @@ from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SEARCH
 
 FOUND = SEARCH + "?orderName=1"
-MAX_REMEMBERED_S = 5  # what the README may state at most
+MAX_TTL_S = 5  # the most that the README may promise
 
 
-def remembered_for(seconds: float) -> None:
-    """Let the process forget what it would have forgotten after so long."""
+def expire_cached_tokens(seconds: float) -> None:
+    """Drop the tokens that would leave the cache within this time."""
     cache = authentication.find.cache
     assert isinstance(cache, TTLCache)
     cache.expire(time.monotonic() + seconds)
@@ -42,12 +42,12 @@ def written() -> Iterator[list[str]]:
         yield statements
 
 
-def test_a_token_can_be_recognised_and_cannot_be_guessed() -> None:
+def test_a_token_is_recognisable_and_unguessable() -> None:
     made = {tokens.new_token() for _ in range(1000)}
     assert len(made) == 1000
     assert all(re.fullmatch(r"[a-z]{2,}_[0-9A-Za-z]{36}", token) for token in made)
     assert tokens.RANDOM_LENGTH * 5.95 > 160  # bits: log2 of 62 is 5.954
-    # Every place of the random part takes many values.
+    # Every position of the random part takes many values.
     assert min(len({token[place] for token in made}) for place in range(4, 34)) > 40
 
 
@@ -73,7 +73,7 @@ def test_a_token_with_something_added_is_not_well_formed(change: str) -> None:
     assert not tokens.is_well_formed(change.format(token, token))
 
 
-def test_only_a_digest_is_kept(own: Caller) -> None:
+def test_only_a_digest_is_stored(own: Caller) -> None:
     own.get(FOUND)
     row = AccessToken.objects.filter(shop=own.shop).values().get()
     assert re.fullmatch(r"[0-9a-f]{64}", row["digest"])
@@ -89,7 +89,7 @@ def test_a_token_ends_at_the_moment_it_expires(own: Caller, clock: Clock) -> Non
     clock.tick(9.999)
     assert caller.get(FOUND).status_code == 200
     clock.tick(0.001)
-    # At once, although the token is remembered.
+    # At once, although the token is cached.
     assert caller.get(FOUND).status_code == 403
     clock.tick(3600)
     forget()
@@ -97,10 +97,10 @@ def test_a_token_ends_at_the_moment_it_expires(own: Caller, clock: Clock) -> Non
 
 
 def test_a_revocation_takes_effect_within_the_seconds_stated(own: Caller) -> None:
-    assert authentication.REMEMBERED_S <= MAX_REMEMBERED_S
+    assert authentication.TOKEN_CACHE_TTL_S <= MAX_TTL_S
     assert own.get(FOUND).status_code == 200
     assert AccessToken.objects.filter(shop=own.shop).revoke() == 1
-    remembered_for(authentication.REMEMBERED_S)
+    expire_cached_tokens(authentication.TOKEN_CACHE_TTL_S)
     assert own.get(FOUND).status_code == 403
 
 
@@ -113,11 +113,11 @@ def test_a_shop_made_inactive_is_refused_within_the_seconds_stated(own: Caller) 
     assert own.get(FOUND).status_code == 200
     own.shop.is_active = False
     own.shop.save()
-    remembered_for(authentication.REMEMBERED_S)
+    expire_cached_tokens(authentication.TOKEN_CACHE_TTL_S)
     assert own.get(FOUND).status_code == 403
 
 
-def test_a_revocation_is_kept_with_its_first_time(own: Caller) -> None:
+def test_a_second_revocation_keeps_the_first_time(own: Caller) -> None:
     mine = AccessToken.objects.filter(shop=own.shop)
     assert mine.revoke() == 1
     revoked_at = mine.get().revoked_at
@@ -126,7 +126,7 @@ def test_a_revocation_is_kept_with_its_first_time(own: Caller) -> None:
     assert mine.get().revoked_at == revoked_at
 
 
-def test_the_last_use_is_kept_with_at_most_one_write_a_minute(own: Caller, clock: Clock) -> None:
+def test_the_last_use_is_recorded_with_at_most_one_write_a_minute(own: Caller, clock: Clock) -> None:
     mine = AccessToken.objects.filter(shop=own.shop)
     assert mine.get().last_used_at is None
     own.get(FOUND)
@@ -150,22 +150,22 @@ def test_the_last_use_is_kept_with_at_most_one_write_a_minute(own: Caller, clock
     assert last_used_at >= first
 
 
-def test_of_two_processes_that_see_a_token_used_one_keeps_the_time(own: Caller, clock: Clock) -> None:
+def test_of_two_processes_one_records_the_last_use(own: Caller, clock: Clock) -> None:
     mine = AccessToken.objects.filter(shop=own.shop)
-    stale, kept = mine.get(), clock.now() - timedelta(seconds=1)
-    mine.update(last_used_at=kept)
+    stale, recorded = mine.get(), clock.now() - timedelta(seconds=1)
+    mine.update(last_used_at=recorded)
     AccessToken.objects.record_use(stale)
-    assert mine.get().last_used_at == kept
+    assert mine.get().last_used_at == recorded
 
 
-def test_an_attempt_with_a_token_that_is_not_valid_is_no_use(db: None) -> None:
+def test_an_attempt_with_an_invalid_token_is_not_recorded_as_a_use(db: None) -> None:
     token = AccessTokenFactory(is_revoked=True)
     assert Caller(token.shop, token.secret).get(FOUND).status_code == 403
     token.refresh_from_db()
     assert token.last_used_at is None
 
 
-def test_a_last_use_that_cannot_be_kept_fails_no_request(
+def test_a_last_use_that_cannot_be_recorded_fails_no_request(
     transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(execute: Any, sql: str, *args: Any) -> Any:

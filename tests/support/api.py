@@ -7,9 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
+from django.test.utils import CaptureQueriesContext
 
 from config.api.error_catalogue import PLAIN_ERRORS
 from shops import throttling
@@ -29,10 +31,10 @@ UNKNOWN_PATH = PLAIN_ERRORS["path_unknown"].message
 
 
 def forget() -> None:
-    """Forget what the process keeps between requests: tokens, and the pause after a count that failed."""
+    """Clear the state that the process keeps between requests: cached tokens, and the counter's back-off."""
     find.cache_clear()
     find_replicated.cache_clear()
-    throttling.pause.until = 0
+    throttling.back_off.until = 0
 
 
 @cache
@@ -55,6 +57,13 @@ def logged_in(*permissions: str, name: str = "ada", **options: Any) -> Client:
     made = client()
     made.force_login(user)
     return made
+
+
+def query_count(staff: Client, path: str) -> int:
+    """Get a page; return the number of its queries."""
+    with CaptureQueriesContext(connection) as captured:
+        assert staff.get(path).status_code == 200
+    return len(captured)
 
 
 @dataclass(frozen=True)

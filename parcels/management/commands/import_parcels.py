@@ -3,7 +3,6 @@
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,14 +23,14 @@ class Command(base.Command):
         parser.add_argument("shop_id", metavar="SHOP_ID")
         parser.add_argument("file", metavar="FILE", help="NDJSON; - is standard input")
         mode = parser.add_mutually_exclusive_group()
-        mode.add_argument("--strict", action="store_true", help="a bad line leaves everything unchanged (default)")
+        mode.add_argument("--strict", action="store_true", help="change nothing if a line is bad (default)")
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
         run = ParcelImport(shop_id=shop.id, report=self.report, is_strict=not options["skip_invalid"])
         try:
-            with open_input(options["file"]) as file, transaction.atomic():
+            with base.open_file(options["file"]) as file, transaction.atomic():
                 count = run.run(with_progress(file, options["file"]))
                 self.print(str(count))
         except NothingImportedError:
@@ -44,24 +43,12 @@ class Command(base.Command):
             self.stderr.write(f"line {number}: {reason}")
 
 
-@contextmanager
-def open_input(name: str) -> Iterator[IO[bytes]]:
-    """Open FILE, or standard input for ``-``; raise CommandError."""
-    if name == "-":
-        yield base.standard_input()
-        return
-    with base.reading(name):
-        file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening is guarded
-    with file:
-        yield file
-
-
 def with_progress(file: IO[bytes], name: str) -> Iterator[Line]:
-    """Pass the lines on, with a bar on a terminal: of bytes, and of the whole where it is known; raise CommandError."""
+    """Yield the lines, and show a progress bar in bytes on a terminal; raise CommandError."""
     size = Path(name).stat().st_size if name != "-" else None
-    width, height = shutil.get_terminal_size()  # not 0, with which tqdm draws nothing on a terminal that tells no size
+    width, height = shutil.get_terminal_size()  # never 0, with which tqdm draws nothing on a terminal of unknown size
     bar = tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr, ncols=width, nrows=height)
-    with bar, base.reading(name):
+    with bar, base.file_errors(name):
         for line in read_lines(file):
             bar.update(len(line[1]))
             yield line

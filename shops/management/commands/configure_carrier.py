@@ -1,4 +1,4 @@
-"""Sets up a shop's contract with a carrier."""
+"""Sets a shop's contract with a carrier."""
 
 import argparse
 import re
@@ -22,7 +22,7 @@ MAX_SECRET_LENGTH = 200
 class Command(base.Command):
     """``configure_carrier SHOP_ID CARRIER --account-number N ...``."""
 
-    help = "Set a shop's contract with a carrier, in place of the one before; print the contract's id."
+    help = "Set a shop's contract with a carrier, or replace it; print the contract's id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -65,7 +65,7 @@ class Command(base.Command):
 
 
 def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
-    """Activated products, each with what replaces the catalogue's codes; raise CommandError."""
+    """Return the activated products, each with the codes that override the catalogue's; raise CommandError."""
     carrier = CARRIERS[options["carrier"]]
     own = [product.code for product in PRODUCTS.values() if product.carrier == carrier.name]
     if options["all_products"]:
@@ -87,7 +87,7 @@ def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
 
 
 def read_text(options: dict[str, Any], name: str, limit: int) -> str:
-    """Text that the carriers can print; raise CommandError."""
+    """Return a text that the carrier can print; raise CommandError."""
     slot = Slot(options["carrier"], f"--{name.replace('_', '-')}", limit)
     try:
         return fitting(to_latin(options[name], slot), slot)
@@ -96,7 +96,7 @@ def read_text(options: dict[str, Any], name: str, limit: int) -> str:
 
 
 def read_customs(options: dict[str, Any]) -> dict[str, Any]:
-    """The article that is declared to customs: all of it or nothing; raise CommandError."""
+    """Return the article declared to customs, complete or empty; raise CommandError."""
     description = read_text(options, "customs_description", CARRIERS[options["carrier"]].max_goods_length)
     value, hs_code = options["customs_value"], options["customs_hs_code"]
     if not any((description, value, hs_code)):
@@ -115,7 +115,7 @@ def read_customs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_secret(options: dict[str, Any]) -> tuple[str, str]:
-    """Password and API key, one of them empty; raise CommandError."""
+    """Return password and API key, one of them empty; raise CommandError."""
     try:
         secret = base.standard_input().readline().decode().strip("\r\n")
     except (OSError, UnicodeDecodeError):
@@ -126,7 +126,7 @@ def read_secret(options: dict[str, Any]) -> tuple[str, str]:
 
 
 def check_credentials(carrier: str, account_number: str, password: str, api_key: str) -> None:
-    """Raise CommandError, never with the secret in it, for what the carrier can't take."""
+    """Raise CommandError for credentials that the carrier can't accept; it never quotes the secret."""
     shape = CARRIERS[carrier].credentials_shape
     if not shape.account_number.fullmatch(account_number):
         raise CommandError(f"--account-number: {carrier} needs {shape.meaning}")

@@ -1,4 +1,4 @@
-"""Makes a shop and prints its id."""
+"""Creates a shop."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from shops.models import Shop, identifier
 class Command(base.Command):
     """``create_shop NAME [--id ID]``."""
 
-    help = "Make a shop and print its id."
+    help = "Create a shop and print its id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")
@@ -21,7 +21,7 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = Shop(name=options["name"].strip())
-        if options["id"] == "":  # Django validates no empty value
+        if options["id"] == "":  # Django skips the validation of empty values
             raise CommandError(f"id: {identifier.message}")
         if options["id"] is not None:
             shop.id = options["id"]

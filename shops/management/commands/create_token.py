@@ -1,4 +1,4 @@
-"""Makes an access token and prints it, once and never again."""
+"""Creates an access token."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ MAX_DAYS = 36_500
 class Command(base.Command):
     """``create_token SHOP_ID [--name NAME] [--expires-in-days N]``."""
 
-    help = "Make an access token of a shop and print it. It is shown this once and can't be read again."
+    help = "Create an access token of a shop and print it. It is shown only now and can't be read again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")

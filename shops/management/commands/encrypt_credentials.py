@@ -1,4 +1,4 @@
-"""Encrypts every contract's credentials again, with the newest key."""
+"""Encrypts all contracts' credentials with the newest key."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``encrypt_credentials``: for when a new key stands first in CREDENTIALS_KEYS, before the old one goes."""
+    """``encrypt_credentials``, run between putting a new key first in CREDENTIALS_KEYS and removing the old one."""
 
     help = "Encrypt all carrier credentials with the first of CREDENTIALS_KEYS; print how many."
 

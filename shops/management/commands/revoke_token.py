@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from shops.authentication import REMEMBERED_S
+from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.management import base
 from shops.models import AccessToken
 
@@ -12,7 +12,7 @@ from shops.models import AccessToken
 class Command(base.Command):
     """``revoke_token TOKEN_OR_ID``."""
 
-    help = f"Revoke an access token, by itself or by its id. It takes effect within {REMEMBERED_S} seconds."
+    help = f"Revoke an access token, given its text or its id. It takes effect within {TOKEN_CACHE_TTL_S} seconds."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("token_or_id", metavar="TOKEN_OR_ID")

@@ -1,7 +1,6 @@
 """Sets a shop's own sender address."""
 
 from codecs import BOM_UTF8
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,7 +17,7 @@ from shops.serializer_fields import describe_faults
 class Command(base.Command):
     """``set_sender_address SHOP_ID FILE``."""
 
-    help = "Set the address that labels are sent from when an order brings none."
+    help = "Set the address that labels are sent from if an order has none."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("shop_id", metavar="SHOP_ID")
@@ -41,8 +40,8 @@ class Command(base.Command):
 
 def read_address(name: str) -> dict[str, str]:
     """Read and validate the address; raise CommandError."""
-    with base.reading(name):
-        content = base.standard_input().read() if name == "-" else Path(name).read_bytes()
+    with base.open_file(name) as file, base.file_errors(name):
+        content = file.read()
     try:
         serializer = AddressSerializer(data=orjson.loads(content.removeprefix(BOM_UTF8)))
     except orjson.JSONDecodeError as error:
@@ -54,7 +53,7 @@ def read_address(name: str) -> dict[str, str]:
 
 
 def refusals_of(address: dict[str, str]) -> dict[str, str]:
-    """Tell by carrier what it can't print, as every order that brings no address of its own would."""
+    """Return, by carrier, the reason why it would refuse this sender in every order."""
     refusals = {}
     for code, carrier in CARRIERS.items():
         try:

@@ -1,4 +1,4 @@
-"""A server process whose primary or whose replica is gone, or silent: tracking keeps answering, and in time."""
+"""A server whose primary or replica is unreachable or silent: tracking keeps answering, in time."""
 
 import json
 import time
@@ -22,13 +22,13 @@ from tests.support.proxies import Proxy, postgresql_target
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
-# A statement's time-out on a replica, a connection's or two (2 s each), and some for a busy machine. Without bounds it
-# would be a minute and more.
+# A statement's timeout on a replica, one or two connection timeouts (2 s each), and a margin for a busy machine.
+# Without timeouts it would be a minute and more.
 BOUND_S = 40.0
 
 
 class World(SimpleNamespace):
-    """A server, and the ways by which it reaches its databases."""
+    """A server, and the proxies between it and its databases."""
 
     port: int
     primary: Proxy
@@ -37,7 +37,7 @@ class World(SimpleNamespace):
     log: Path
 
     def ask(self, caller: Caller, path: str) -> tuple[int, Any, float]:
-        """Return the status, the body and the seconds that it took."""
+        """Return the status, the body and the duration in seconds."""
         client = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_TIMEOUT_S)
         started_at = time.monotonic()
         client.request("GET", path, headers={"Authorization": f"Bearer {caller.token}"})
@@ -47,7 +47,7 @@ class World(SimpleNamespace):
         return response.status, body, time.monotonic() - started_at
 
     def wait_for_primary(self, caller: Caller) -> None:
-        """Ask for what only the primary knows, until it does."""
+        """Repeat a request that only the primary can answer, until it succeeds."""
         until(lambda: self.ask(caller, f"{SHIPMENTS}/NONE")[0] == 404)
 
     def look_up(self, caller: Caller, number: str) -> tuple[int, Any, float]:
@@ -57,19 +57,19 @@ class World(SimpleNamespace):
 def assert_only_the_first_waited(answers: list[tuple[int, Any, float]]) -> None:
     durations_s = sorted(duration_s for *_, duration_s in answers)
     assert durations_s[-1] < BOUND_S
-    assert durations_s[len(durations_s) // 2] < 1.5  # of the 2 s that a wait takes
+    assert durations_s[len(durations_s) // 2] < 1.5  # a wait takes 2 s
 
 
 @contextmanager
 def databases() -> Iterator[World]:
-    """The test's database by two ways: as a primary, and as its replica."""
+    """The test's database behind two proxies: as the primary, and as its replica."""
     settings = connection.settings_dict
     target = postgresql_target(settings)
     with Proxy(target) as primary, Proxy(target) as replica:
-        ways = {"DATABASE_URL": primary, "DATABASE_REPLICA_URL": replica}
+        proxies = {"DATABASE_URL": primary, "DATABASE_REPLICA_URL": replica}
         urls = {
-            name: f"postgresql://{settings['USER']}@127.0.0.1:{way.port}/{settings['NAME']}"
-            for name, way in ways.items()
+            name: f"postgresql://{settings['USER']}@127.0.0.1:{proxy.port}/{settings['NAME']}"
+            for name, proxy in proxies.items()
         }
         yield World(primary=primary, replica=replica, urls=urls)
 
@@ -84,11 +84,11 @@ def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def world(started: World) -> Iterator[World]:
-    """The server, which has forgotten the troubles of the test before."""
+    """The server, recovered from the test before."""
     started.wait_for_primary(caller(ShopFactory()))
     yield started
-    for way in (started.primary, started.replica):
-        way.restore()
+    for proxy in (started.primary, started.replica):
+        proxy.restore()
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def parcel(own: Caller) -> dict[str, Any]:
 
 
 def second_caller(caller: Caller) -> Caller:
-    """The same shop with a token that the server has not seen."""
+    """Return the same shop with a token that the server has not cached."""
     return Caller(caller.shop, AccessTokenFactory(shop=caller.shop).secret)
 
 
@@ -112,7 +112,7 @@ def test_parcels_are_read_from_the_replica_and_tokens_from_the_primary(
 
 
 @pytest.mark.parametrize("way", ["refuse", "silence"])
-def test_without_the_primary_tracking_answers_tokens_never_seen_before(
+def test_without_the_primary_tracking_answers_new_tokens(
     way: str, world: World, own: Caller, parcel: dict[str, Any]
 ) -> None:
     callers = [second_caller(own) for _ in range(10)]
@@ -122,7 +122,7 @@ def test_without_the_primary_tracking_answers_tokens_never_seen_before(
     assert_only_the_first_waited(answers)
     found = world.ask(second_caller(own), f"{SEARCH}?orderName={parcel['orderNumber'].replace('#', '%23')}")
     assert found[:2] == (200, [parcel])
-    # What needs the primary is refused, without a wait for each, until it is back.
+    # Requests that need the primary fail, without a wait for each, until it is back.
     answers = [world.ask(caller, f"{SHIPMENTS}/NONE") for caller in callers]
     assert {answer[0] for answer in answers} == {500}
     assert_only_the_first_waited(answers)
@@ -130,7 +130,7 @@ def test_without_the_primary_tracking_answers_tokens_never_seen_before(
     world.wait_for_primary(own)
 
 
-def test_without_the_primary_a_token_is_what_the_replica_says(
+def test_without_the_primary_the_replica_decides_about_a_token(
     world: World, own: Caller, parcel: dict[str, Any]
 ) -> None:
     revoked, unknown = second_caller(own), Caller(own.shop, new_token())
@@ -141,9 +141,7 @@ def test_without_the_primary_a_token_is_what_the_replica_says(
         assert world.look_up(refused, parcel["trackingId"])[0] == 403
 
 
-def test_a_look_up_does_not_wait_for_a_standby_that_commits_wait_for(
-    world: World, own: Caller, parcel: dict[str, Any]
-) -> None:
+def test_a_look_up_does_not_wait_for_a_synchronous_standby(world: World, own: Caller, parcel: dict[str, Any]) -> None:
     logged = len(world.log.read_text())
     with connection.cursor() as cursor:
         cursor.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")

@@ -1,4 +1,4 @@
-"""What a process remembers of a database's hosts: who failed, who is asked next, and that not everybody asks."""
+"""A process's state of a database's hosts: their order, and the circuit breaker."""
 
 import psycopg
 import pytest
@@ -26,16 +26,16 @@ def reach(hosts: Hosts, host: tuple[str, str]) -> None:
     hosts.note_success(host, hosts.order())
 
 
-def test_hosts_are_tried_as_given_and_then_the_one_that_was_reached_first(clock: Clock) -> None:
+def test_hosts_are_tried_in_the_given_order_and_later_the_last_good_one_first(clock: Clock) -> None:
     hosts = made()
     assert hosts.order() == [H1, H2, H3]
     reach(hosts, H2)
-    assert hosts.order() == [H2, H3, H1]  # h1 has failed, so it comes last
+    assert hosts.order() == [H2, H3, H1]  # h1 has failed
     clock.tick(hosts_module.AVOIDED_S)
     assert hosts.order() == [H2, H1, H3]
 
 
-def test_any_replica_is_tried_first(clock: Clock) -> None:
+def test_replicas_are_tried_in_random_order(clock: Clock) -> None:
     hosts = made(is_balanced=True)
     assert {tuple(hosts.order()) for _ in range(200)} == {
         (H1, H2, H3), (H1, H3, H2), (H2, H1, H3), (H2, H3, H1), (H3, H1, H2), (H3, H2, H1),
@@ -50,24 +50,24 @@ def test_a_replica_that_fell_silent_is_tried_last_for_a_while(clock: Clock) -> N
     assert {hosts.order()[2] for _ in range(200)} == {H1, H2, H3}
 
 
-def test_after_a_failure_others_are_told_at_once_until_it_is_time_to_try_again(clock: Clock) -> None:
+def test_after_a_failure_connecting_fails_at_once_until_the_back_off_ends(clock: Clock) -> None:
     hosts = made()
     fail(hosts, clock)
     with pytest.raises(psycopg.OperationalError, match="a moment ago"), hosts.attempt():
         pytest.fail("nobody should try")
-    clock.tick(hosts_module.MIN_PAUSE_S)
+    clock.tick(hosts_module.MIN_BACK_OFF_S)
     reach(hosts, H1)
-    reach(hosts, H1)  # and then as ever
+    reach(hosts, H1)
 
 
-def test_the_pause_is_as_long_as_the_failure_took_within_bounds(clock: Clock) -> None:
-    for took_s, pause_s in ((0.0, 0.25), (1.5, 1.5), (60.0, 2.0)):
+def test_the_back_off_is_as_long_as_the_failure_took_within_bounds(clock: Clock) -> None:
+    for took_s, back_off_s in ((0.0, 0.25), (1.5, 1.5), (60.0, 2.0)):
         hosts = made()
         fail(hosts, clock, took_s)
-        assert hosts.next_attempt_at - clock.now_s == pytest.approx(pause_s)
+        assert hosts.next_attempt_at - clock.now_s == pytest.approx(back_off_s)
 
 
-def test_while_it_is_in_doubt_one_thread_tries_for_all(clock: Clock) -> None:
+def test_half_open_one_thread_tries(clock: Clock) -> None:
     hosts = made()
     fail(hosts, clock)
     clock.tick(1)
@@ -75,13 +75,13 @@ def test_while_it_is_in_doubt_one_thread_tries_for_all(clock: Clock) -> None:
         pytest.fail("nobody else should try")
 
 
-def test_while_it_is_not_in_doubt_all_connect_at_once(clock: Clock) -> None:
+def test_while_the_circuit_is_closed_all_connect_at_once(clock: Clock) -> None:
     hosts = made()
     with hosts.attempt(), hosts.attempt(), hosts.attempt():
         pass
 
 
-def test_a_silent_host_costs_its_connections_and_no_others(clock: Clock) -> None:
+def test_a_silent_host_loses_its_connections_and_no_others(clock: Clock) -> None:
     hosts = made()
     before = clock.now_s
     clock.tick(1)
@@ -92,7 +92,7 @@ def test_a_silent_host_costs_its_connections_and_no_others(clock: Clock) -> None
     assert not hosts.is_lost(H1, clock.now_s)
 
 
-def test_a_fault_of_our_own_is_no_doubt_about_the_hosts(clock: Clock) -> None:
+def test_an_error_of_our_own_does_not_open_the_circuit(clock: Clock) -> None:
     hosts = made()
     with pytest.raises(psycopg.ProgrammingError), hosts.attempt():
         raise psycopg.ProgrammingError("bad parameter")

@@ -1,4 +1,4 @@
-"""Through PgBouncer in transaction mode every transaction may meet another connection to the server."""
+"""PgBouncer in transaction mode: each transaction may use another server connection."""
 
 import re
 import subprocess
@@ -30,17 +30,17 @@ pytestmark = [
 
 @pytest.fixture
 def url(transactional_db: None, tmp_path: Path) -> Iterator[str]:
-    """The test's database through a pooler with one connection to it, which all clients share."""
+    """The test's database behind a pooler whose clients share one server connection."""
     settings = connection.settings_dict
     with (
-        Proxy(postgresql_target(settings)) as way,
-        pgbouncer(tmp_path, free_port(), way.port, pool_size=1) as port,
+        Proxy(postgresql_target(settings)) as proxy,
+        pgbouncer(tmp_path, free_port(), proxy.port, pool_size=1) as port,
     ):
         yield f"postgresql://postgres@127.0.0.1:{port}/{settings['NAME']}"
 
 
 def take_turns(url: str) -> None:
-    """Let two clients run the same statement again and again, as requests do, each in its own order."""
+    """Let two clients take turns at running the same two statements, as requests do."""
     with ExitStack() as stack:
         clients = []
         for _ in range(2):
@@ -70,7 +70,7 @@ def version() -> tuple[int, ...]:
 
 def test_without_the_setting_an_older_pgbouncer_fails(url: str) -> None:
     if version() >= (1, 21):
-        pytest.skip("this one knows prepared statements")
+        pytest.skip("this one supports prepared statements")
     with pytest.raises(DatabaseError):
         take_turns(url)
     with pytest.raises(DatabaseError):

@@ -1,4 +1,4 @@
-"""Our PostgreSQL backend on real servers: which it uses, when it stops waiting, which connections it drops."""
+"""The PostgreSQL backend on real servers: fail-over, timeouts and dropped connections."""
 
 import select
 import time
@@ -21,7 +21,7 @@ from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.real_services
 Connect = Callable[..., DatabaseWrapper]
-BOUND_S = 20.0  # far from an unbounded wait, on a busy machine too
+BOUND_S = 20.0  # far below an unbounded wait, even on a busy machine
 
 
 class Server:
@@ -36,7 +36,7 @@ class Server:
         return f"127.0.0.1:{self.proxy.port}"
 
     def set_read_only(self, *, is_on: bool) -> None:
-        """Make it look like a standby, or a primary again, to those that are connected too."""
+        """Make it look like a standby, or a primary again, to open connections too."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {is_on}")
             connection.execute("SELECT pg_reload_conf()")
@@ -63,7 +63,7 @@ def servers() -> Iterator[list[Server]]:
 
 @pytest.fixture
 def connect(servers: list[Server], django_db_blocker: DjangoDbBlocker) -> Iterator[Connect]:
-    """Make connections, each its own as each thread's is, with the process's memory of hosts fresh."""
+    """Make connections as separate threads would; each test has proxies that work and writable servers."""
     made: list[DatabaseWrapper] = []
 
     def make(*hosts: Server, query: str = "", is_serving: bool = False) -> DatabaseWrapper:
@@ -101,26 +101,26 @@ def port_of(connection: DatabaseWrapper) -> int:
     return connection.connection.info.port
 
 
-def test_the_one_of_several_hosts_that_can_be_written_to_is_used(servers: list[Server], connect: Connect) -> None:
+def test_the_writable_one_of_several_hosts_is_used(servers: list[Server], connect: Connect) -> None:
     for primary, standby in (servers, servers[::-1]):
         standby.set_read_only(is_on=True)
         assert port_of(connect(*servers)) == primary.proxy.port
         standby.set_read_only(is_on=False)
 
 
-def test_a_host_that_is_gone_is_passed_over(servers: list[Server], connect: Connect) -> None:
+def test_an_unreachable_host_is_skipped(servers: list[Server], connect: Connect) -> None:
     servers[0].proxy.refuse()
     assert port_of(connect(*servers)) == servers[1].proxy.port
 
 
-def test_a_silent_host_is_passed_over_in_time(servers: list[Server], connect: Connect) -> None:
+def test_a_silent_host_is_skipped_in_time(servers: list[Server], connect: Connect) -> None:
     servers[0].proxy.silence()
     started_at = time.monotonic()
     assert port_of(connect(*servers)) == servers[1].proxy.port
     assert time.monotonic() - started_at < BOUND_S
     asked = servers[0].proxy.accepted
     assert port_of(connect(*servers)) == servers[1].proxy.port
-    assert servers[0].proxy.accepted == asked  # it is known by now
+    assert servers[0].proxy.accepted == asked  # it is tried last now
 
 
 def test_a_connection_whose_server_became_a_standby_is_dropped(servers: list[Server], connect: Connect) -> None:
@@ -141,7 +141,7 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     with psycopg.connect(servers[0].url, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
     assert connection.connection is not None
-    assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[0]  # the farewell has come
+    assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[0]  # its last message has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
 
@@ -157,16 +157,16 @@ def test_a_servers_statement_is_ended_by_the_database(
     assert value(connection, "SHOW idle_in_transaction_session_timeout") == "2s"
 
 
-def test_a_commands_statement_takes_as_long_as_it_takes(servers: list[Server], connect: Connect) -> None:
+def test_a_commands_statement_has_no_timeout(servers: list[Server], connect: Connect) -> None:
     connection = connect(servers[0], query="timeout=1")
     assert value(connection, "SHOW statement_timeout") == "0"
     assert value(connection, "SELECT 1 FROM pg_sleep(1.6)") == 1
 
 
-def test_a_silent_database_is_not_waited_for_and_all_its_connections_are_dropped(
+def test_a_silent_database_times_out_and_all_its_connections_are_dropped(
     servers: list[Server], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "PROBE_S", WAIT_TIMEOUT_S)
+    monkeypatch.setattr(base, "PROBE_TIMEOUT_S", WAIT_TIMEOUT_S)
     first, second = (connect(servers[0], query="timeout=2", is_serving=True) for _ in range(2))
     assert value(first, "SELECT 1") == value(second, "SELECT 1") == 1
     servers[0].proxy.silence()
@@ -181,9 +181,9 @@ def test_a_silent_database_is_not_waited_for_and_all_its_connections_are_dropped
     assert value(second, "SELECT 1") == 1
 
 
-def test_less_patience_can_be_asked_for(servers: list[Server], connect: Connect) -> None:
+def test_a_shorter_timeout_can_be_set_for_a_block(servers: list[Server], connect: Connect) -> None:
     connection = connect(servers[0], is_serving=True)
-    with pytest.raises(OperationalError, match="did not answer"), connection.within(0.3):
+    with pytest.raises(OperationalError, match="did not answer"), connection.shorter_timeout(0.3):
         value(connection, "SELECT pg_sleep(5)")
 
 

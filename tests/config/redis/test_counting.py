@@ -1,4 +1,4 @@
-"""The counter's way to Redis: few questions, one deadline over all of them, and no trust in what answers."""
+"""The counter in Redis: few commands, one deadline for all of them, and no trust in the answers."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ WAIT_TIMEOUT_S = 30.0
 
 
 class Store:
-    """A server that answers each command as it is told to, and keeps the commands' names."""
+    """A stub server that answers each command by a function, and records the commands' names."""
 
     def __init__(self, answer: Callable[[str], bytes]) -> None:
         self.answer = answer
@@ -67,7 +67,7 @@ def counting(name: str) -> bytes:
     return b":1\r\n" if name.startswith("EVAL") else b"+OK\r\n"
 
 
-def test_a_new_connection_asks_for_nothing_but_what_counting_needs(store: Stores) -> None:
+def test_a_new_connection_sends_only_the_commands_that_counting_needs(store: Stores) -> None:
     counter = store(counting)
     cache = counter.cache("redis://user:password@{}/3")
     assert [cache.count("key", 60), cache.count("key", 60)] == [1, 1]
@@ -78,11 +78,11 @@ def test_a_new_connection_asks_for_nothing_but_what_counting_needs(store: Stores
     ("url", "refusal", "asked"),
     [
         ("redis://user:password@{}/3", b"-NOSCRIPT No matching script.\r\n", ["AUTH", "SELECT", "EVALSHA"]),
-        # The second attempt has what the first one left.
+        # The second attempt has only the time that the first one left.
         ("redis://{}/3", b"-LOADING Redis is loading the dataset in memory\r\n", ["SELECT", "EVALSHA", "SELECT"]),
     ],
 )
-def test_one_deadline_holds_over_all_that_counting_asks(
+def test_all_commands_of_a_count_share_one_deadline(
     url: str, refusal: bytes, asked: list[str], store: Stores, clock: Clock
 ) -> None:
     def answer(name: str) -> bytes:
@@ -95,7 +95,7 @@ def test_one_deadline_holds_over_all_that_counting_asks(
     assert counter.asked == asked
 
 
-def test_the_next_count_has_a_deadline_of_its_own(store: Stores, clock: Clock) -> None:
+def test_each_count_has_its_own_deadline(store: Stores, clock: Clock) -> None:
     counter = store(counting)
     cache = counter.cache()
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_the_next_count_has_a_deadline_of_its_own(store: Stores, clock: Clock) -
         clock.tick(WAIT_TIMEOUT_S * 2)
 
 
-def test_each_byte_of_an_answer_is_waited_for_as_long_as_is_left(clock: Clock) -> None:
+def test_each_byte_of_an_answer_is_bounded_by_the_time_left(clock: Clock) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         bounded = BoundedSocket(ours, Deadline(WAIT_TIMEOUT_S))
@@ -123,7 +123,7 @@ def test_each_byte_of_an_answer_is_waited_for_as_long_as_is_left(clock: Clock) -
 @pytest.mark.parametrize(
     "url", ["redis://localhost", "rediss://localhost", "unix:///none", "redis+sentinel://localhost/main"]
 )
-def test_connecting_by_any_way_is_waited_for_as_long_as_is_left(url: str, clock: Clock) -> None:
+def test_connecting_is_bounded_by_the_time_left(url: str, clock: Clock) -> None:
     deadline = Deadline(WAIT_TIMEOUT_S)
     connection: Any = Pool.from_url(url, deadline=deadline, socket_timeout=WAIT_TIMEOUT_S).make_connection()
     clock.tick(WAIT_TIMEOUT_S - 1)
@@ -159,7 +159,7 @@ def test_a_store_that_answers_nonsense_counts_as_down(
     assert [record.levelname for record in caplog.records if record.name == "shops.throttling"] == ["WARNING"]
 
 
-def test_a_connection_that_brought_nonsense_is_not_used_again(store: Stores) -> None:
+def test_a_connection_that_answered_nonsense_is_dropped(store: Stores) -> None:
     cache = store(lambda name: b"+OK\r\n").cache()
     with pytest.raises(redis.RedisError):
         cache.count("key", 60)

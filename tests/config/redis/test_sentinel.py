@@ -1,4 +1,4 @@
-"""The rate limit's counter under Redis Sentinel: the master is found, found again after a failover, and in time."""
+"""The rate limit's counter under Redis Sentinel: it finds the master, after a fail-over too, and in time."""
 
 import signal
 import time
@@ -17,18 +17,18 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
 WAIT_TIMEOUT_S = 30.0
-BOUND_S = 45.0  # that nobody waits longer than, on a busy machine; a silent server would be waited for without end
+BOUND_S = 45.0  # generous for a busy machine; without timeouts a silent server would block for ever
 
 
 class Counters(World):
-    """Servers, and the ways of threads to the counter in them."""
+    """Redis servers, and caches that count in them."""
 
     def cache(self, **options: float) -> CountingRedisCache:
-        """A thread's own."""
+        """Return a cache as one thread has it."""
         return CountingRedisCache([self.url], {"OPTIONS": django_settings.REDIS_OPTIONS | options})
 
-    def patient_cache(self) -> CountingRedisCache:
-        """One that waits for servers which a busy machine holds up."""
+    def slow_cache(self) -> CountingRedisCache:
+        """Return a cache whose timeout suits a busy machine."""
         return self.cache(socket_timeout=WAIT_TIMEOUT_S)
 
 
@@ -39,7 +39,7 @@ def world(tmp_path: Path) -> Iterator[Counters]:
 
 
 def count(cache: CountingRedisCache) -> int | None:
-    """Count as a request does, in the time that it has; None where it is let through uncounted."""
+    """Count as a request does, in the time that it has; return None if it is let through uncounted."""
     started_at = time.monotonic()
     try:
         cache.add("key", 1, 60)
@@ -61,7 +61,7 @@ def test_the_master_is_found_and_found_again_after_a_failover(tmp_path: Path) ->
 
 def fail_over(world: Counters) -> None:
     world.wait_for_discovery()
-    first, second = world.patient_cache(), world.patient_cache()
+    first, second = world.slow_cache(), world.slow_cache()
     assert [count(first), count(second), count(first)] == [1, 2, 3]
     world.servers[0].process.kill()
     assert count_until_counted(first) >= 1
@@ -69,18 +69,18 @@ def fail_over(world: Counters) -> None:
     assert world.servers[1].ask("ROLE")[0] == b"master"
 
 
-def test_a_silent_master_is_not_waited_for(world: Counters) -> None:
+def test_a_silent_master_times_out(world: Counters) -> None:
     cache = world.cache()
     count_until_counted(cache)
     world.servers[0].process.send_signal(signal.SIGSTOP)
-    assert count(cache) is None  # `count` measures
+    assert count(cache) is None  # `count` checks the duration
     assert count(cache) is None
 
 
-def test_a_master_that_was_demoted_is_left(world: Counters) -> None:
+def test_the_connection_to_a_demoted_master_is_dropped(world: Counters) -> None:
     cache = world.cache()
     count_until_counted(cache)
-    # Behind the sentinels' back, so that they do not cut the connections.
+    # Not by way of the sentinels, which would cut the connections.
     world.servers[1].ask("REPLICAOF", "NO", "ONE")
     world.servers[0].ask("REPLICAOF", "127.0.0.1", str(world.servers[1].port))
     assert count(cache) is None
@@ -100,9 +100,9 @@ def test_a_sentinel_that_is_gone_or_silent_is_asked_last(
             sentinel.process.send_signal(what)
             if what == signal.SIGKILL:
                 sentinel.process.wait()
-    assert count(world.cache(socket_timeout=timeout_s)) == counted  # silence takes all the time there is
+    assert count(world.cache(socket_timeout=timeout_s)) == counted  # silence uses up the deadline
     assert sentinels.addresses[-1][1] == asked_first
-    assert count(world.patient_cache()) == (counted or 0) + 1
+    assert count(world.slow_cache()) == (counted or 0) + 1
 
 
 def test_a_master_unknown_to_the_sentinels_is_an_error(world: Counters) -> None:

@@ -1,4 +1,4 @@
-"""Which address a request without a token is counted against: what a client may forge gains nothing."""
+"""The address that a request without a token is counted against; forging headers gains nothing."""
 
 import pytest
 from pytest_django.fixtures import Settings
@@ -25,13 +25,13 @@ def use_up(nobody: Nobody, address: str, forwarded_for: str | None = None) -> No
 
 
 @pytest.mark.parametrize("header", FORWARDING)
-def test_forwarding_headers_are_not_believed_by_default(header: str, nobody: Nobody) -> None:
+def test_forwarding_headers_are_not_trusted_by_default(header: str, nobody: Nobody) -> None:
     use_up(nobody, "10.0.0.1")
     assert ask(nobody, "10.0.0.1", **{header: "10.0.0.2"}) == 429
     assert ask(nobody, "10.0.0.2", **{header: "10.0.0.1"}) == 403
 
 
-def test_behind_a_trusted_proxy_the_address_that_it_saw_counts(nobody: Nobody, settings: Settings) -> None:
+def test_behind_a_trusted_proxy_the_address_it_reports_counts(nobody: Nobody, settings: Settings) -> None:
     settings.TRUSTED_PROXIES = 1
     use_up(nobody, "10.0.0.1", "192.0.2.1")
     assert ask(nobody, "10.0.0.1", "192.0.2.2") == 403
@@ -39,25 +39,23 @@ def test_behind_a_trusted_proxy_the_address_that_it_saw_counts(nobody: Nobody, s
 
 
 @pytest.mark.parametrize("forged", ["192.0.2.9", "192.0.2.8, 192.0.2.9", "nonsense", "", ",,,", "x" * 1000, "::1"])
-def test_what_a_client_forged_before_the_trusted_proxy_gains_nothing(
-    forged: str, nobody: Nobody, settings: Settings
-) -> None:
+def test_entries_left_of_the_trusted_proxys_gain_nothing(forged: str, nobody: Nobody, settings: Settings) -> None:
     settings.TRUSTED_PROXIES = 1
     use_up(nobody, "10.0.0.1", "192.0.2.1")
     assert ask(nobody, "10.0.0.1", f"{forged}, 192.0.2.1") == 429
     assert ask(nobody, "10.0.0.1", f"{forged},192.0.2.1 ") == 429
-    # Nor is the one it pretends to be held up.
+    # The forged address itself is not limited.
     assert ask(nobody, "10.0.0.1", "192.0.2.9") == 403
 
 
-def test_of_two_trusted_proxies_the_first_ones_word_counts(nobody: Nobody, settings: Settings) -> None:
+def test_of_two_trusted_proxies_the_outer_ones_entry_counts(nobody: Nobody, settings: Settings) -> None:
     settings.TRUSTED_PROXIES = 2
     use_up(nobody, "10.0.0.1", "192.0.2.1, 10.0.0.2")
     assert ask(nobody, "10.0.0.1", "192.0.2.7, 192.0.2.1, 10.0.0.2") == 429
     assert ask(nobody, "10.0.0.1", "192.0.2.1, 192.0.2.3, 10.0.0.2") == 403
 
 
-def test_a_request_that_came_past_no_proxy_counts_by_its_own_address(nobody: Nobody, settings: Settings) -> None:
+def test_a_request_that_passed_too_few_proxies_counts_by_its_own_address(nobody: Nobody, settings: Settings) -> None:
     settings.TRUSTED_PROXIES = 2
     use_up(nobody, "10.0.0.1")
     assert ask(nobody, "10.0.0.1", "192.0.2.1") == 429
@@ -65,7 +63,7 @@ def test_a_request_that_came_past_no_proxy_counts_by_its_own_address(nobody: Nob
 
 
 @pytest.mark.parametrize("unreadable", ["", "nonsense", "192.0.2.1, ", "192.0.2.1, unknown"])
-def test_an_entry_that_is_no_address_leaves_the_one_the_request_came_from(
+def test_with_an_unreadable_entry_the_request_counts_by_its_own_address(
     unreadable: str, nobody: Nobody, settings: Settings
 ) -> None:
     settings.TRUSTED_PROXIES = 1

@@ -1,0 +1,100 @@
+"""Filters of the admin's lists."""
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet, TextChoices
+from django.http import HttpRequest
+
+from carriers import CARRIERS
+from shops.admin.wording import short_name
+
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
+    from django.contrib.admin import SimpleListFilter as CheckboxFilter
+    from django.contrib.admin import SimpleListFilter as DropdownFilter
+    from django.contrib.admin.filters import RelatedFieldListFilter as AutocompleteSelectFilter
+else:
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
+
+__all__ = ["AutocompleteSelectFilter", "CarrierFilter", "DropdownFilter", "MultiChoiceFilter", "PeriodFilter"]
+
+
+class CarrierFilter(DropdownFilter):
+    """Rows of one carrier."""
+
+    title = "carrier"
+    parameter_name = "carrier"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(code, code) for code in CARRIERS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(carrier_code=self.value()) if self.value() else queryset
+
+
+class MultiChoiceFilter(CheckboxFilter):
+    """Rows whose column has any of the ticked values."""
+
+    column: str
+    values: type[TextChoices]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, short_name(value)) for value in self.values]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        ticked = request.GET.getlist(cast("str", self.parameter_name))
+        return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
+
+
+def day_field(label: str) -> forms.DateField:
+    """Return an optional day, picked in the browser's own calendar."""
+    return forms.DateField(
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "day"}, format="%Y-%m-%d"),
+    )
+
+
+class PeriodForm(forms.Form):
+    """The first and the last day of a period, both optional."""
+
+    created_from = day_field("from")
+    created_to = day_field("to")
+
+
+class PeriodFilter(admin.ListFilter):
+    """Rows created in a period of days in UTC."""
+
+    title = "day of creation (UTC)"
+    template = "unfold/filters/filters_date_range.html"
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.used_parameters = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
+        self.form = PeriodForm(self.used_parameters)
+
+    def expected_parameters(self) -> list[str | None]:
+        return list(PeriodForm.base_fields)
+
+    def has_output(self) -> bool:
+        return True
+
+    def choices(self, changelist: ChangeList) -> Any:
+        yield {"form": self.form}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.form.is_valid():
+            return queryset.none()
+        first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
+        if first:
+            queryset = queryset.filter(created_at__gte=self.midnight(first))
+        if last and last < date.max:
+            queryset = queryset.filter(created_at__lt=self.midnight(date.fromordinal(last.toordinal() + 1)))
+        return queryset
+
+    @staticmethod
+    def midnight(day: date) -> Any:
+        """Return the start of a day in UTC, in the form that `created_at` is stored in."""
+        raise NotImplementedError

@@ -1,0 +1,145 @@
+"""The admin's list of parcels: search, filters, and their cost."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from shops.admin import base
+from shops.models import Shop
+from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
+from tests.support.api import query_count
+from tests.support.factories import EventFactory, ShopFactory, import_parcel
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "XU1FR",  # the primary number
+        "XU2FR",  # any other
+        "xu2fr",
+        "  XU1FR\t",
+        "xu 1 fr",
+        "#1000",
+        "1000",
+        "Zoe@Example.com",
+        "zoe@example.com",
+        "ZOE@EXAMPLE.COM",
+        "P1",
+    ],
+)
+def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop, text: str) -> None:
+    import_parcel(
+        shop,
+        id="P1",
+        trackingId="XU1FR",
+        trackingNumbers=["XU1FR", "XU2FR"],
+        orderNumber="#1000",
+        customerEmail="zoe@example.com",
+    )
+    import_parcel(shop, id="P2", orderNumber="#10000", customerEmail="other.zoe@example.com")
+    assert listed(staff, q=text) == ["P1"]
+
+
+def test_an_order_number_without_a_hash_is_found_with_one(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", orderNumber="A-7")
+    assert listed(staff, q="#A-7") == ["P1"]
+
+
+def test_a_search_spans_shops_and_kinds_and_lists_the_newest_first(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", trackingId="77", createdAt=NOON_MS)
+    import_parcel(ShopFactory(), id="P2", orderNumber="#77", createdAt=NOON_MS + 1)
+    import_parcel(shop, id="77", createdAt=NOON_MS + 2)
+    import_parcel(shop, id="P4", orderNumber="77", trackingId="77#", createdAt=NOON_MS + 3)
+    assert listed(staff, q="77") == ["P4", "77", "P2", "P1"]
+    assert listed(staff, q="77", shop__id__exact=shop.id) == ["P4", "77", "P1"]
+
+
+@pytest.mark.parametrize("text", ["100%", "_", "'; --", "x" * 10_000, "\u202e", "🦉", '"', "\\"])
+def test_any_text_can_be_searched_for(staff: Client, shop: Shop, text: str) -> None:
+    import_parcel(shop)
+    assert listed(staff, q=text) == []
+
+
+def test_a_search_uses_the_indexes(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, orderNumber="#1000")
+    with CaptureQueriesContext(connection) as captured:
+        listed(staff, q="1000")
+    searches = [query["sql"] for query in captured if "UNION ALL" in query["sql"]]
+    assert len(searches) == 2  # the page and its count
+    for sql in searches:
+        assert "LIKE" not in sql.upper()
+        assert "OUTER JOIN" not in sql.upper()
+
+
+def test_the_list_is_filtered_by_shop_carrier_status_and_day(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", carrierCode="alpha", lastStatus="DELIVERED", createdAt=NOON_MS)
+    import_parcel(shop, id="P2", carrierCode="beta", lastStatus="EXCEPTION", createdAt=NOON_MS + DAY_MS)
+    import_parcel(ShopFactory(), id="P3", carrierCode="beta", lastStatus=None, createdAt=NOON_MS + 2 * DAY_MS)
+    assert listed(staff) == ["P3", "P2", "P1"]
+    assert listed(staff, shop__id__exact=shop.id) == ["P2", "P1"]
+    assert listed(staff, carrier="beta") == ["P3", "P2"]
+    assert listed(staff, carrier="gamma") == []
+    assert listed(staff, status="DELIVERED") == ["P1"]
+    assert listed(staff, status=["DELIVERED", "EXCEPTION"]) == ["P2", "P1"]
+    assert listed(staff, created_from="2026-09-24") == ["P3", "P2"]
+    assert listed(staff, created_to="2026-09-24") == ["P2", "P1"]
+    assert listed(staff, created_from="2026-09-24", created_to="2026-09-24") == ["P2"]
+    assert listed(staff, created_to="9999-12-31") == ["P3", "P2", "P1"]
+    assert listed(staff, created_from="yesterday") == []
+
+
+def test_a_day_begins_and_ends_at_midnight_utc(staff: Client, shop: Shop) -> None:
+    midnight_ms = NOON_MS - DAY_MS // 2
+    for number, created_at_ms in enumerate(
+        [midnight_ms - 1, midnight_ms, midnight_ms + DAY_MS - 1, midnight_ms + DAY_MS]
+    ):
+        import_parcel(shop, id=f"P{number}", createdAt=created_at_ms)
+    assert listed(staff, created_from="2026-09-23", created_to="2026-09-23") == ["P2", "P1"]
+
+
+def test_the_list_shows_where_a_parcel_is(staff: Client, shop: Shop) -> None:
+    import_parcel(
+        shop,
+        trackingId="XU1FR",
+        trackingNumbers=["XU1FR", "XU2FR"],
+        orderNumber="#1000",
+        lastStatus="OUT_FOR_DELIVERY",
+        updatedAt=NOON_MS,
+    )
+    page = staff.get(PARCELS).text
+    for text in ("XU1FR +1", "#1000", "Maison Lumière", "Beta Post", "Out for delivery", "Brest, France"):
+        assert text in page
+    assert "23 Sep 2026, 12:00 UTC" in page
+
+
+def test_the_list_and_the_page_cost_the_same_for_one_parcel_and_for_fifty(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P0", orderNumber="#7")
+    paths = (PARCELS, f"{PARCELS}?q=7", f"{PARCELS}P0/change/")
+    for path in paths:
+        staff.get(path)  # fills caches that outlive a request
+    costs = [query_count(staff, path) for path in paths]
+    for number in range(1, 50):
+        import_parcel(ShopFactory(), id=f"P{number}", orderNumber="#7", events=[EventFactory() for _ in range(20)])
+    assert len(listed(staff, q="7")) == 50
+    assert [query_count(staff, path) for path in paths] == costs
+    assert costs[0] <= 8
+
+
+def test_the_list_reads_no_histories(staff: Client, shop: Shop) -> None:
+    import_parcel(shop)
+    with CaptureQueriesContext(connection) as captured:
+        listed(staff)
+    assert not [query for query in captured if '"events"' in query["sql"]]
+
+
+def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "LISTED_AT_MOST", 3)
+    for number in range(5):
+        import_parcel(shop, id=f"P{number}")
+    with CaptureQueriesContext(connection) as captured:
+        answer = staff.get(PARCELS)
+    counts = [query["sql"] for query in captured if "COUNT(" in query["sql"]]
+    assert counts
+    assert all("LIMIT 4" in sql for sql in counts)
+    assert "there are more" in answer.text

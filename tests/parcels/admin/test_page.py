@@ -1,0 +1,160 @@
+"""The admin's page of a parcel: complete, read-only, and safe from hostile values."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from parcels.models import Parcel, TrackingStatus
+from shops.models import Shop
+from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed, page_of
+from tests.support.api import client, logged_in
+from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
+
+HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
+
+
+def test_the_page_shows_the_whole_parcel(staff: Client, shop: Shop) -> None:
+    events = [
+        EventFactory(status="IN_TRANSIT", createdAt=NOON_MS, label="Picked up"),
+        EventFactory(status="DELIVERED", createdAt=NOON_MS + DAY_MS, label="Handed over", carrierStatusCode="B99"),
+    ]
+    import_parcel(
+        shop,
+        id="P1",
+        trackingNumbers=["XU1FR", "XU2FR"],
+        lastStatus="DELIVERED",
+        deliveryDate=NOON_MS + DAY_MS,
+        events=events,
+        customerEmail="zoe@example.com",
+        giftConfig={"message": "Joyeux anniversaire"},
+    )
+    page = page_of(staff, "P1")
+    assert page.index("Handed over") < page.index("Picked up")
+    for text in (
+        "24 Sep 2026, 12:00 UTC",
+        f"{NOON_MS} ms",
+        "B99",
+        "XU1FR",
+        "XU2FR",
+        "18 impasse des Œillets",
+        "29200 Brest",
+    ):
+        assert text in page
+    assert "2 &times; 9.95" in page
+    internal = page[page.index("Internal: never in an answer of the API") :]
+    for text in ("zoe@example.com", "before@example.com", "Joyeux anniversaire", "fr-FR", "noel-2026", "prod_cross"):
+        assert text in internal
+        assert text == "zoe@example.com" or text not in page[: -len(internal)]
+
+
+def test_a_bare_parcel_has_a_page_too(staff: Client, shop: Shop) -> None:
+    nothing = dict.fromkeys(["carrierProduct", "carrierDisplayName", "lastStatus", "lastStatusUpdatedAt"])
+    nothing |= dict.fromkeys(["carrierLastStatus", "estimatedDeliveryDateWindow", "customerEmail"])
+    nothing |= dict.fromkeys(["customerLocale", "giftConfig", "webTemplate"])
+    empty: dict[str, Any] = {name: [] for name in ("trackingNumbers", "lineItems", "events", "previousEmails")}
+    import_parcel(shop, id="P1", crossSellRecommendations=[], **nothing, **empty)
+    page = page_of(staff, "P1")
+    assert "None yet." in page
+    assert ">None<" not in page
+    assert listed(staff) == ["P1"]
+
+
+@pytest.mark.parametrize("parcel_id", ["a/b", "ä ö", "1_2F", "?q=1", "#", "x" * 255, "add", '"><script>'])
+def test_a_parcel_with_an_odd_id_has_a_page(staff: Client, shop: Shop, parcel_id: str) -> None:
+    import_parcel(shop, id=parcel_id, trackingId="XU1FR")
+    path = re.search(rf'href="({PARCELS}[^"]*/change/[^"]*)"', staff.get(PARCELS).text)
+    assert path
+    assert "XU1FR" in staff.get(path[1]).text
+
+
+def test_nobody_can_create_change_or_delete_a_parcel_not_even_a_superuser(shop: Shop) -> None:
+    root = logged_in(is_superuser=True)
+    import_parcel(shop, id="P1", orderNumber="#1000")
+    for path in ("add/", "P1/change/", "P1/delete/"):
+        assert root.post(PARCELS + path, {"order_number": "#2000", "post": "yes"}).status_code == 403
+    root.post(PARCELS, {"action": "delete_selected", "_selected_action": "P1", "post": "yes"})
+    assert Parcel.objects.get().order_number == "#1000"
+    page = page_of(root, "P1")
+    assert 'name="_save"' not in page
+    assert "/delete/" not in page
+
+
+def test_no_value_of_a_parcel_becomes_markup(staff: Client) -> None:
+    shop = ShopFactory(name=HOSTILE)
+    text = dict.fromkeys(["firstName", "lastName", "name", "company", "address1", "address2", "city", "zip"], HOSTILE)
+    text |= dict.fromkeys(["province", "provinceCode", "country"], HOSTILE)
+    item = dict.fromkeys(["name", "lineItemId", "sku", "productId"], HOSTILE) | {"metadata": {HOSTILE: HOSTILE}}
+    status = {"code": HOSTILE, "description": HOSTILE, "date": NOON_MS}
+    top = dict.fromkeys(["orderId", "orderNumber", "trackingId", "carrierProduct", "customerEmail"], HOSTILE)
+    top |= dict.fromkeys(["customerLocale", "webTemplate", "carrierDisplayName"], HOSTILE[:64])
+    parts: dict[str, Any] = {
+        "trackingNumbers": [HOSTILE, HOSTILE + "2"],
+        "destination": DestinationFactory(**text),
+        "lineItems": [LineItemFactory(**item)],
+        "events": [EventFactory(label=HOSTILE, carrierStatusCode=HOSTILE)],
+        "carrierLastStatus": status,
+        "previousEmails": [HOSTILE],
+        "giftConfig": {"message": HOSTILE},
+        "crossSellRecommendations": [HOSTILE],
+    }
+    import_parcel(shop, id="P1", carrierCode=HOSTILE[:64], **top, **parts)
+    for page in (staff.get(PARCELS).text, page_of(staff, "P1"), staff.get(PARCELS, {"q": HOSTILE}).text):
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "&lt;script&gt;alert(1)" in page
+        assert "49" not in re.findall(r"onerror=&#x27;alert\(2\)&#x27;&gt;(.{2})", page)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example/x.png", " http://x", ""]
+)
+def test_a_picture_comes_from_an_http_address_only(staff: Client, shop: Shop, url: str) -> None:
+    import_parcel(shop, id="P1")
+    Parcel.objects.update(line_items=[LineItemFactory(imageUrl=url)])  # the importer would refuse it
+    page = page_of(staff, "P1")
+    assert '<span class="parcel-picture"></span>' in page
+
+
+def test_a_picture_is_loaded_lazily_and_without_a_referrer(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", lineItems=[LineItemFactory(imageUrl="https://cdn.example.com/a.jpg?b=1&c=2")])
+    (picture,) = re.findall(r'<img src="https[^>]*>', page_of(staff, "P1"))
+    assert 'src="https://cdn.example.com/a.jpg?b=1&amp;c=2"' in picture
+    assert 'referrerpolicy="no-referrer"' in picture
+    assert 'loading="lazy"' in picture
+
+
+def test_no_page_loads_anything_else_from_another_host(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, id="P1", lineItems=[])
+    for path in ("/admin/", PARCELS, f"{PARCELS}P1/change/"):
+        page = staff.get(path).text
+        sources = re.findall(r'<(?:script|img|iframe|link)\b[^>]*?(?:src|href)="([^"]*)"', page)
+        assert sources
+        assert all(source.startswith("/") and not source.startswith("//") for source in sources)
+        for source in sources:
+            assert source == "/admin/jsi18n/" or finders.find(source.removeprefix("/static/")), source
+
+
+def test_parcels_need_the_permission_to_view_them(shop: Shop) -> None:
+    import_parcel(shop, id="P1")
+    other = logged_in("view_shop")
+    assert other.get(PARCELS).status_code == 403
+    assert other.get(f"{PARCELS}P1/change/").status_code == 403
+    assert "Where is the parcel?" not in other.get("/admin/").text
+    assert client().get(PARCELS).headers["Location"].startswith("/admin/login/")
+
+
+def test_the_first_page_asks_where_the_parcel_is(staff: Client) -> None:
+    page = staff.get("/admin/").text
+    assert "Where is the parcel?" in page
+    assert f'action="{PARCELS}"' in page
+
+
+def test_a_status_has_a_colour_in_the_list_and_on_the_page(staff: Client, shop: Shop) -> None:
+    for status in TrackingStatus:
+        import_parcel(shop, id=status, lastStatus=status, events=[EventFactory(status=status)])
+    label = re.compile(r'<span class="[^"]*text-(\w+)-700[^"]*"\s+title="([^"]*)">\s*Delivered')
+    assert label.findall(staff.get(PARCELS).text) == [("green", "Delivered")]
+    assert label.findall(page_of(staff, "DELIVERED")) == [("green", "Delivered")] * 2
