@@ -21,10 +21,14 @@ class Measurement:
     cpu_ms: float
     database_cpu_ms: float
 
+    def __str__(self) -> str:
+        return (
+            f"{self.per_second:6.0f}/s  p50 {self.p50_ms:5.1f}  p95 {self.p95_ms:5.1f}  p99 {self.p99_ms:5.1f} ms  "
+            f"CPU {self.cpu_ms:.3f} ms, PostgreSQL's {self.database_cpu_ms:.3f} ms a request  {self.failures} failed"
+        )
 
-def measure(
-    pid: int, port: int, paths: list[str], *, token: str, connections: int, database_pid: int
-) -> Measurement:
+
+def measure(pid: int, port: int, paths: list[str], *, token: str, connections: int, database_pid: int) -> Measurement:
     """Get `paths` over `connections` connections from the server with this process id."""
     before_s, database_before_s, started_at = cpu_s(pid), cpu_s(database_pid), time.perf_counter()
     with ProcessPoolExecutor(1) as pool:  # the driver has an interpreter of its own

@@ -1,5 +1,6 @@
 """Loads parcels into PostgreSQL fast: copies of a few thousand samples, each with its own numbers and order."""
 
+import random
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,16 @@ def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
 def numbers(index: int) -> list[str]:
     """Return the tracking numbers of the parcel at `index`: two for every third, one for the others."""
     return [tracking_number("alpha", index, part) for part in range(2 if index % 3 == 0 else 1)]
+
+
+def any_number(rng: random.Random, parcels: int) -> str:
+    """Choose a tracking number of any parcel."""
+    return rng.choice(numbers(rng.randrange(parcels)))
+
+
+def any_search(rng: random.Random, parcels: int) -> str:
+    """Choose a search's query string; each search finds 50 parcels, but for the last customer's."""
+    return f"?email=customer%2B{rng.randrange(parcels // PARCELS_A_CUSTOMER)}@example.com"
 
 
 def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:

@@ -14,16 +14,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer, call
 from tests.drills.printing import counts, exit_code
-from tests.drills.process import Process
+from tests.drills.servers import Server, serving
 from tests.drills.shop import new_key, order
-from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
 
 POINTS = {
@@ -43,7 +42,7 @@ POINTS = {
     "finish-before": "before the finishing commit",
     "finish-after": "finished, not answered",
 }
-# Points of a reconciliation, each with the point at which the purchase was killed: answer received (alpha), kept (both).
+# Points of a reconciliation, each with the point at which its purchase was killed: answered (alpha) or kept (both).
 RECONCILE_POINTS = {
     "take-after": ("call-answered", "lease taken"),
     "find-after": ("call-answered", "carrier asked"),
@@ -139,7 +138,7 @@ class Run:
 
     def all_cases(self) -> AuditResult:
         cases = all_cases(self.carrier, self.batch)
-        with self.serving() as server:
+        with serving(self.env, self.batch) as server:
             with self.reconciling():
                 for case in cases:
                     self.interrupt_purchases(server, case)
@@ -164,14 +163,6 @@ class Run:
         return total
 
     @contextmanager
-    def serving(self) -> Iterator["ForkingServer | Granian"]:
-        with ExitStack() as stack:
-            if self.batch == 1:
-                yield ForkingServer(stack.enter_context(self.env.forking_server()))
-            else:
-                yield Granian(self.env, stack, self.batch)
-
-    @contextmanager
     def reconciling(self) -> Iterator[None]:
         """With granian, whose kills take long, run the command all the time, as cron would."""
         is_over = threading.Event()
@@ -188,7 +179,7 @@ class Run:
             is_over.set()
             thread.join()
 
-    def interrupt_purchases(self, server: "ForkingServer | Granian", case: Case) -> None:
+    def interrupt_purchases(self, server: Server, case: Case) -> None:
         for _ in range(-(-self.rounds // self.batch)):
             keys = [new_key() for _ in range(self.batch)]
             case.answers |= {key: [] for key in keys}
@@ -196,20 +187,20 @@ class Run:
             if not case.reconcile_point:
                 case.at_once.update(self.ask(server.port, case, key).outcome for key in keys)
 
-    def kill(self, server: "ForkingServer | Granian", case: Case, keys: list[str]) -> None:
+    def kill(self, server: Server, case: Case, keys: list[str]) -> None:
         """Send purchases that kill the server at the case's point."""
         headers = {"X-Drill-Kill": f"{case.point}*{self.batch}"}
         with ThreadPoolExecutor(len(keys)) as pool:
             answers = list(pool.map(lambda key: self.ask(server.port, case, key, **headers), keys))
         self.restart(server, case.point, answers)
 
-    def interrupt_reconciling(self, server: "ForkingServer | Granian", case: Case) -> None:
+    def interrupt_reconciling(self, server: Server, case: Case) -> None:
         for key in case.answers if case.reconcile_point else ():
             headers = {"X-Drill-Kill": case.reconcile_point}
             answer = call(server.port, "POST", f"/drill/reconcile?{key}", headers=headers)
             self.restart(server, case.reconcile_point, [answer])
 
-    def restart(self, server: "ForkingServer | Granian", point: str, answers: list[Answer]) -> None:
+    def restart(self, server: Server, point: str, answers: list[Answer]) -> None:
         """Restart a server that was killed at a point, and so gave no answers."""
         assert not any(answer.status for answer in answers), f"{point} was not reached: {answers}"
         self.kills += 1
@@ -219,33 +210,6 @@ class Run:
         answer = self.env.buy(port, key, case.order(key, self.carrier), **headers)
         case.answers[key].append(answer)
         return answer
-
-
-class ForkingServer:
-    """A server that restarts by itself."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    def restart(self) -> None:
-        """Do nothing."""
-
-
-class Granian:
-    """The production server, which has to be started again after a kill."""
-
-    def __init__(self, env: Environment, stack: ExitStack, batch: int) -> None:
-        self.env, self.stack, self.batch = env, stack, batch
-        self.process: Process | None = None
-        self.restart()
-
-    def restart(self) -> None:
-        if self.process:
-            self.process.popen.wait()
-        server = self.env.granian("tests.drills.kill_points:application", threads=self.batch + 2, DRILL_KILLS_GROUP="1")
-        self.port, self.process = self.stack.enter_context(server)
-        with ThreadPoolExecutor(self.batch) as pool:  # each thread has answered a request
-            list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.batch * 2)))
 
 
 if __name__ == "__main__":
