@@ -79,19 +79,21 @@ class Environment:
 
     @contextmanager
     def granian(
-        self, application: str, *, workers: int = 1, threads: int, **variables: str
+        self, application: str, *, workers: int = 1, threads: int, log: str = "service.log", **variables: str
     ) -> Iterator[tuple[int, Process]]:
         """Serve a WSGI application with granian itself; yield the port and the process."""
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", str(workers)]
         command += ["--blocking-threads", str(threads), application]
-        with self.listening(command, **variables) as server:
+        with self.listening(command, log, **variables) as server:
             yield server
 
     @contextmanager
-    def listening(self, command: list[str], **variables: str) -> Iterator[tuple[int, Process]]:
+    def listening(
+        self, command: list[str], log: str = "service.log", **variables: str
+    ) -> Iterator[tuple[int, Process]]:
         port = free_port()
         options = ["--host", "127.0.0.1", "--port", str(port)]
-        with Process([*command, *options], self.variables | variables, self.folder / "service.log") as process:
+        with Process([*command, *options], self.variables | variables, self.folder / log) as process:
             process.wait_until_listening(port)
             yield port, process
 
