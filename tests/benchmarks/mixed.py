@@ -1,9 +1,9 @@
 """The load one machine holds: ``python -m tests.benchmarks.mixed [--cores 2] [--parcels N] [--rates 200,400,...]``.
 
-Serves on PostgreSQL (with fsync on) and Redis of its own, all on `--cores` cores; whoever asks, and the carriers'
-sandbox, run on the machine's other cores where it has any. 95 % look-ups, 4 % searches of 50 and 1 % labels arrive at
-random moments at a given mean rate, whether or not earlier ones are answered, and a latency counts from the moment a
-request was due. The rates are tried in turn until the 99th percentile of all requests is no longer below 50 ms.
+The service, PostgreSQL (with fsync) and Redis share `--cores` cores; the clients and the carriers' sandbox run on the
+machine's other cores if there are any. 95 % look-ups, 4 % searches of 50 and 1 % labels arrive at random moments at a
+given mean rate, whether or not earlier ones are answered (an open loop), and a latency counts from the moment a request
+was due. The rates are tried in turn until the 99th percentile of all requests reaches 50 ms.
 """
 
 import argparse
@@ -14,36 +14,36 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, HTTPException
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import quantiles
-from threading import Thread
 from typing import Any, NamedTuple
 
-import orjson
-
-from tests.benchmarks.drive import cpu_s, descendants
-from tests.drills.environment import SHOP, Process, Stage, new_key, order, stage
-from tests.support.paths import SHIPMENTS, TRACKING
+from tests.drills.environment import Environment, environment
+from tests.drills.http_client import Connection
+from tests.drills.process import Process, cpu_s, process_tree
+from tests.drills.shop import SHOP, new_key, order
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 LIMIT_MS = 50.0
 SHARES = {"look-up": 0.95, "search": 0.04, "label": 0.01}
 DRIVERS, CONNECTIONS = 2, 48  # processes, and connections of each
 DURATION_S = 20.0
+CLIENT_TIMEOUT_S = 60
 WARM_RATE = 200
 RATES = "200,400,600,800,1000,1200,1400,1600,1800,2000,2400"
 
 
 class Request(NamedTuple):
-    """What is asked, and when: seconds after the start."""
+    """A request, due some seconds after the start."""
 
     due_s: float
     kind: str
     method: str
     path: str
-    body: bytes | None
+    body: dict[str, Any] | None = None
 
 
 class Outcome(NamedTuple):
@@ -57,32 +57,32 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--parcels", type=int, default=200_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--threads", type=int, help="default: as many as `serve` has of itself")
+    parser.add_argument("--threads", type=int, help="the default of `serve` if left out")
     parser.add_argument("--rates", default=RATES)
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
     served, others = set(cores[: options.cores]), set(cores[options.cores :]) or set(cores)
     with ExitStack() as stack:
-        os.sched_setaffinity(0, served)  # what is started from here on inherits it
-        world = stack.enter_context(stage("postgresql", {"CARRIER_CONCURRENCY": 4}, redis=True))
+        os.sched_setaffinity(0, served)  # inherited by every process started from here on
+        env = stack.enter_context(environment("postgresql", {"CARRIER_CONCURRENCY": 4}, redis=True))
         prepare(options.parcels)
-        port, process = stack.enter_context(world.served(workers=options.workers, threads=options.threads))
+        port, process = stack.enter_context(env.served(workers=options.workers, threads=options.threads))
         move([os.getpid(), *sandboxes()], others)
         server = f"served on {len(served)} cores by {options.workers} workers"
         print(f"{options.parcels} parcels; {server}, driven from {len(others)} cores")
-        run(world, port, process, WARM_RATE, options.parcels)  # until every thread has its connections
+        run(env, port, process, WARM_RATE, options.parcels)  # every thread connects
         for rate in map(int, options.rates.split(",")):
-            if show(rate, run(world, port, process, rate, options.parcels)) >= LIMIT_MS:
+            if show(rate, *run(env, port, process, rate, options.parcels)) >= LIMIT_MS:
                 break
 
 
 def prepare(parcels: int) -> None:
-    """Load the parcels, and let the database keep what it is told to."""
+    """Load the parcels, and let the database write as in production."""
     from django.db import connection, connections
 
-    from tests.benchmarks.load import load
+    from tests.benchmarks.parcels import load_parcels
 
-    load(SHOP, parcels)
+    load_parcels(SHOP, parcels)
     with connection.cursor() as cursor:
         for setting in ("fsync", "full_page_writes"):
             cursor.execute(f"ALTER SYSTEM SET {setting} = on")
@@ -97,19 +97,19 @@ def move(processes: list[int], cores: set[int]) -> None:
 
 
 def sandboxes() -> Iterator[int]:
-    for child in descendants(os.getpid()):
-        if b"carriers.sandbox" in Path(f"/proc/{child}/cmdline").read_bytes():
-            yield child
+    for process in process_tree(os.getpid()):
+        if b"carriers.sandbox" in Path(f"/proc/{process}/cmdline").read_bytes():
+            yield process
 
 
-def run(world: Stage, port: int, process: Process, rate: int, parcels: int) -> tuple[list[Outcome], float]:
-    """Ask at `rate` requests a second; return every outcome and the service's CPU seconds a second."""
+def run(env: Environment, port: int, process: Process, rate: int, parcels: int) -> tuple[list[Outcome], float]:
+    """Send `rate` requests a second; return every outcome and the service's CPU seconds a second."""
     before_s, started_s = cpu_s(process.popen.pid), time.monotonic()
+    drivers = [
+        Driver(port, env.token, arrivals(random.Random(number), rate / DRIVERS, parcels)) for number in range(DRIVERS)
+    ]
     with ProcessPoolExecutor(DRIVERS) as pool:
-        shares = [arrivals(random.Random(number), rate / DRIVERS, parcels) for number in range(DRIVERS)]
-        outcomes = [
-            each for share in pool.map(drive, [port] * DRIVERS, [world.token] * DRIVERS, shares) for each in share
-        ]
+        outcomes = [outcome for share in pool.map(Driver.drive, drivers) for outcome in share]
     return outcomes, (cpu_s(process.popen.pid) - before_s) / (time.monotonic() - started_s)
 
 
@@ -117,82 +117,57 @@ def arrivals(rng: random.Random, rate: float, parcels: int) -> list[Request]:
     requests, due_s = [], 0.5
     while due_s < DURATION_S:
         due_s += rng.expovariate(rate)
-        kind = rng.choices(list(SHARES), list(SHARES.values()))[0]
-        requests.append(Request(due_s, kind, *REQUESTS[kind](rng, parcels)))
+        requests.append(any_request(rng, due_s, parcels))
     return requests
 
 
-def look_up(rng: random.Random, parcels: int) -> tuple[str, str, None]:
-    from tests.benchmarks.load import numbers
+def any_request(rng: random.Random, due_s: float, parcels: int) -> Request:
+    from tests.benchmarks.parcels import any_number, any_search
 
-    return "GET", f"{TRACKING}/parcels/{rng.choice(numbers(rng.randrange(parcels)))}", None
-
-
-def search(rng: random.Random, parcels: int) -> tuple[str, str, None]:
-    from tests.benchmarks.load import PARCELS_A_CUSTOMER
-
-    customer = rng.randrange(parcels // PARCELS_A_CUSTOMER)
-    return "GET", f"{TRACKING}/search?email=customer%2B{customer}@example.com", None
-
-
-def label(rng: random.Random, parcels: int) -> tuple[str, str, bytes]:
-    return "POST", SHIPMENTS, orjson.dumps(order(new_key(), rng.choice(["alpha", "beta"])))
+    match rng.choices(list(SHARES), list(SHARES.values()))[0]:
+        case "look-up" as kind:
+            return Request(due_s, kind, "GET", PARCELS + any_number(rng, parcels))
+        case "search" as kind:
+            return Request(due_s, kind, "GET", SEARCH + any_search(rng, parcels))
+        case kind:
+            return Request(due_s, kind, "POST", SHIPMENTS, order(new_key(), rng.choice(["alpha", "beta"])))
 
 
-REQUESTS: dict[str, Any] = {"look-up": look_up, "search": search, "label": label}
+@dataclass(frozen=True)
+class Driver:
+    """Sends each request when it is due, over the first free connection."""
+
+    port: int
+    token: str
+    requests: list[Request]
+
+    def drive(self) -> list[Outcome]:
+        due: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        started_s = time.monotonic()
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            shares = [pool.submit(self._send, due, started_s) for _ in range(CONNECTIONS)]
+            for request in self.requests:
+                time.sleep(max(0.0, started_s + request.due_s - time.monotonic()))
+                due.put(request)
+            for _ in shares:
+                due.put(None)
+            return [outcome for share in shares for outcome in share.result()]
+
+    def _send(self, due: "queue.SimpleQueue[Request | None]", started_s: float) -> list[Outcome]:
+        outcomes = []
+        with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
+            while request := due.get():
+                headers = {"Authorization": f"Bearer {self.token}"}
+                headers |= {"Idempotency-Key": new_key()} if request.body else {}
+                answer = connection.request(request.method, request.path, request.body, headers)
+                latency_ms = (time.monotonic() - started_s - request.due_s) * 1000
+                outcomes.append(Outcome(request.kind, answer.status, latency_ms))
+        return outcomes
 
 
-def drive(port: int, token: str, requests: list[Request]) -> list[Outcome]:
-    """Send each request when it is due, over the first connection that is free."""
-    outcomes: list[Outcome] = []
-    due: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-    started_s = time.perf_counter()
-    workers = [Thread(target=work, args=(port, token, due, started_s, outcomes)) for _ in range(CONNECTIONS)]
-    for worker in workers:
-        worker.start()
-    for request in requests:
-        time.sleep(max(0.0, started_s + request.due_s - time.perf_counter()))
-        due.put(request)
-    for _ in workers:
-        due.put(None)
-    for worker in workers:
-        worker.join()
-    return outcomes
-
-
-def work(
-    port: int, token: str, due: "queue.SimpleQueue[Request | None]", started_s: float, outcomes: list[Outcome]
-) -> None:
-    with connected(port) as connection:
-        while request := due.get():
-            headers = {"Authorization": f"Bearer {token}"}
-            if request.body:
-                headers |= {"Content-Type": "application/json", "Idempotency-Key": new_key()}
-            try:
-                connection.request(request.method, request.path, request.body, headers)
-                response = connection.getresponse()
-                response.read()
-                status = response.status
-            except (HTTPException, OSError):
-                status = 0
-                connection.close()
-            latency_ms = (time.perf_counter() - started_s - request.due_s) * 1000
-            outcomes.append(Outcome(request.kind, status, latency_ms))
-
-
-@contextmanager
-def connected(port: int) -> Iterator[HTTPConnection]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def show(rate: int, result: tuple[list[Outcome], float]) -> float:
+def show(rate: int, outcomes: list[Outcome], cpu: float) -> float:
     """Print a rate's figures; return the 99th percentile of all requests, in milliseconds."""
-    outcomes, cpu = result
-    print(f"{rate}/s asked for {DURATION_S:.0f} s; the service used {cpu:.2f} cores")
+    print(f"{rate}/s sent for {DURATION_S:.0f} s; the service used {cpu:.2f} cores")
     for kind in [*SHARES, "all"]:
         chosen = [each for each in outcomes if kind in (each.kind, "all")]
         if len(chosen) > 1:

@@ -1,31 +1,28 @@
-"""``python -m tests.benchmarks.retention``: what removing things by age costs, and what look-ups notice of it.
+"""The retention benchmark: ``python -m tests.benchmarks.retention [--parcels N] [--batch N]``.
 
-A PostgreSQL of its own, full of parcels of up to 20 days; those older than 10 are removed by a process of their own
-while look-ups go on in this one, one after the other. Then half as many labels lose keys and addresses. fsync is
-off, as in the tests' servers.
+It measures the cost of removing data by age, and its effect on look-ups, on a PostgreSQL of its own with parcels of up
+to 20 days. A process removes those older than 10 days while this one looks parcels up, one after the other. Then half
+as many labels lose keys and addresses. fsync is off, as in the tests' servers.
 """
 
 import argparse
-import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import ExitStack
-from datetime import timedelta
-from pathlib import Path
+from datetime import datetime, timedelta
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.__main__ import SHOP, environment, prepare
-from tests.support.services import postgresql
+from tests.drills.environment import environment
+from tests.drills.shop import RECIPIENT, SENDER, SHOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-KEEP_DAYS = "10"
-BASELINE = 5_000
+KEEP_DAYS = 10
+LABEL_DAYS = 20
+BASELINE = 5_000  # look-ups
 
 
 def main() -> None:
@@ -33,44 +30,30 @@ def main() -> None:
     parser.add_argument("--parcels", type=int, default=200_000)
     parser.add_argument("--batch", default="500")
     options = parser.parse_args()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)))
-        os.environ.update(environment(), XDG_RUNTIME_DIR=str(folder), KEEP_PARCELS_DAYS=KEEP_DAYS)
-        os.environ["DATABASE_URL"] = stack.enter_context(postgresql(folder / "pg"))
-        prepare(options.parcels)
+    with environment("postgresql", {"KEEP_PARCELS_DAYS": KEEP_DAYS}):
+        from tests.benchmarks.parcels import load_parcels
+
+        load_parcels(SHOP, options.parcels)
         find_a_customer()
         print(f"look-ups alone:               {latencies(options.parcels, until=None)}")
         timed("apply_retention", "--dry-run").wait()
         process = timed("apply_retention", "--batch", options.batch)
-        print(f"look-ups beside the removal:  {latencies(options.parcels, until=process)}")
+        print(f"look-ups during the removal:  {latencies(options.parcels, until=process)}")
         timed("apply_retention").wait()
         age_labels(options.parcels // 2)
 
 
 def age_labels(count: int) -> None:
-    """Fill the labels' table, a half with old labels; time each thing that is done to them."""
+    """Fill the labels' table, half of it with old labels; time each operation on them."""
     from django.utils import timezone
 
     from labels import erasure, retention
-    from labels.models import ShippingLabel
 
     now = timezone.now()
-    address = {"firstName": "Zoé", "lastName": "Lefèvre", "address1": "3 rue de l'Église", "city": "Lyon"}
-    address |= {"zip": "69002", "countryCode": "FR", "phone": "+33472001122", "email": "zoe@example.com"}
-    ShippingLabel.objects.bulk_create(
-        (
-            ShippingLabel(
-                shop_id=SHOP, state="label_generated", leased_until=now, order_id=f"o{number}", sender=address,
-                recipient=address, weights_kg=["1"], idempotency_key=f"k{number}",
-                finished_at=now - timedelta(days=number % 20),
-            )
-            for number in range(count)
-        ),
-        batch_size=1000,
-    )  # fmt: skip
-    before = now - timedelta(days=10)
+    fill_labels(count, now)
+    before = now - timedelta(days=KEEP_DAYS)
     steps: dict[str, Callable[[], int]] = {
-        "a customer looked for": lambda: len(erasure.labels_of(SHOP, "nobody@example.com", [])),
+        "a customer's labels found": lambda: len(erasure.labels_of(SHOP, "nobody@example.com", [])),
         "keys released": lambda: retention.release_keys(before=before, batch_size=500, is_dry_run=False),
         "addresses removed": lambda: retention.remove_addresses(before=before, batch_size=500, is_dry_run=False),
     }
@@ -80,25 +63,39 @@ def age_labels(count: int) -> None:
         print(f"{count} labels: {name}: {done} in {time.monotonic() - started_at:.2f} s")
 
 
+def fill_labels(count: int, now: datetime) -> None:
+    from labels.models import ShippingLabel
+
+    labels = (
+        ShippingLabel(
+            shop_id=SHOP, state="label_generated", leased_until=now, order_id=f"o{number}", sender=SENDER,
+            recipient=RECIPIENT, weights_kg=["1"], idempotency_key=f"k{number}",
+            finished_at=now - timedelta(days=number % LABEL_DAYS),
+        )
+        for number in range(count)
+    )  # fmt: skip
+    ShippingLabel.objects.bulk_create(labels, batch_size=1000)
+
+
 def timed(*arguments: str) -> "subprocess.Popen[bytes]":
-    """Start a command that tells how long it took."""
+    """Start a command that prints its duration."""
     code = (
         "import sys, time; started = time.monotonic(); "
         "from django.core.management import execute_from_command_line as run; run(sys.argv); "
-        "print(f'{\" \".join(sys.argv[1:])}: {time.monotonic() - started:.1f} s, its start included')"
+        "print(f'{\" \".join(sys.argv[1:])}: {time.monotonic() - started:.1f} s, including its start')"
     )
     return subprocess.Popen([sys.executable, "-c", code, *arguments])
 
 
 def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
-    """Look parcels up until a process has ended, or a fixed number of times; tell how long the answers took."""
+    """Look parcels up until a process has ended, or a fixed number of times; describe the latencies."""
     from parcels.queries import find
-    from tests.benchmarks.load import numbers
+    from tests.benchmarks.parcels import any_number
 
     rng = random.Random(1)
     taken_ms: list[float] = []
     while until.poll() is None if until else len(taken_ms) < BASELINE:
-        number = numbers(rng.randrange(parcels))[0]
+        number = any_number(rng, parcels)
         started_at = time.perf_counter()
         find(shop_id=SHOP, number=number)
         taken_ms.append((time.perf_counter() - started_at) * 1000)
@@ -110,7 +107,7 @@ def latencies(parcels: int, *, until: "subprocess.Popen[bytes] | None") -> str:
 
 
 def find_a_customer() -> None:
-    """Find one by an address that is nobody's, which reads all there is to read, and show how."""
+    """Search for an unknown e-mail address, which reads all rows there are to read; print the query plans."""
     from django.db import connection
 
     from parcels.erasure import parcels_of
@@ -120,7 +117,7 @@ def find_a_customer() -> None:
     connection.force_debug_cursor = True
     started_at = time.monotonic()
     parcels_of(SHOP, "nobody@example.com")
-    print(f"a customer looked for in all parcels: {(time.monotonic() - started_at) * 1000:.0f} ms")
+    print(f"a customer's parcels found among all: {(time.monotonic() - started_at) * 1000:.0f} ms")
     for query in connection.queries:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN {query['sql']}".replace("%", "%%"), [])

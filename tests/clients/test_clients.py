@@ -1,4 +1,4 @@
-"""What others generate from the description works with the running service: a Python client, TypeScript types."""
+"""Clients generated from the description work with the running service: a Python client and TypeScript types."""
 
 import json
 import os
@@ -47,7 +47,7 @@ ORDERS = {
 
 @dataclass(frozen=True)
 class Service:
-    """The service running, with a parcel to be found."""
+    """The running service, with a parcel to find."""
 
     port: int
     caller: Caller
@@ -55,7 +55,7 @@ class Service:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a program that uses it is told."""
+        """The environment of a client program."""
         facts = {
             "url": f"http://127.0.0.1:{self.port}",
             "token": self.caller.token,
@@ -104,7 +104,7 @@ def node(script: str, *arguments: str | Path, **options: Any) -> str:
 
 
 def check(output: str, service: Service) -> None:
-    """Compare what a client has seen with what there is."""
+    """Compare a client's output with the service's data."""
     seen = json.loads(output)
     assert seen["parcel"] == service.parcel
     assert seen["found"] == [service.parcel]
@@ -133,5 +133,5 @@ def test_the_generated_typescript_types_compile_and_work(service: Service, tmp_p
     check(output, service)
 
 
-def test_the_linter_has_nothing_to_say_of_the_description() -> None:
+def test_the_linter_finds_nothing_in_the_description() -> None:
     assert node("lint.mjs", FILE) == ""

@@ -1,1 +1,1 @@
-"""The API and its description, held against each other by schemathesis: the short form is a test."""
+"""Tests of the API against its description, by schemathesis; the short form is part of the test suite."""

@@ -1,21 +1,23 @@
-"""Hold the running service against its description: ``python -m tests.contract [--database D] [--examples N]``.
+"""Test the running service against its description: ``python -m tests.contract [--database D] [--examples N]``.
 
-The service runs as in production, on a database, a Redis and carriers' sandbox of its own; schemathesis sends it what
-the description allows and what it forbids, in all its phases, and checks every answer.
+The service runs as in production, on its own database, Redis and carriers' sandbox. In all its phases, schemathesis
+sends valid and invalid requests, and checks every answer.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import ROOT, SHOP, Stage, stage
+from tests.drills.environment import Environment, environment
+from tests.drills.shop import import_samples
+from tests.support.processes import ROOT
 
 PARCELS = 400
+SETTINGS = ROOT / "tests/contract/schemathesis.toml"
 
 
 def main() -> None:
@@ -24,51 +26,40 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=4000, help="cases of each operation, in each phase")
     parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    with stage(arguments.database, {}, redis=arguments.database == "postgresql") as made:
-        world = seed(made)
-        with made.served() as (port, _):
-            bought = [made.buy(port, f"seed-{number}", order) for number, order in enumerate(world["orders"])]
-            world["labels"] = [answer.body for answer in bought if answer.status == 201]
-            (made.folder / "world.json").write_text(json.dumps(world))
-            started_s = time.monotonic()
-            options = {"max-examples": arguments.examples, "seed": arguments.seed, "phases": arguments.phases}
-            status = run(made, port, options)
-        print(f"{arguments.database}, {time.monotonic() - started_s:.0f} s, seed {arguments.seed}", flush=True)
-        print(summary(json.loads((made.folder / "tally.json").read_text())))
+    options = parser.parse_args()
+    with environment(options.database, {}, redis=options.database == "postgresql") as env, env.served() as (port, _):
+        (env.folder / "data.json").write_text(json.dumps(fill(env, port)))
+        started_s = time.monotonic()
+        status = run(env, port, {"max-examples": options.examples, "seed": options.seed, "phases": options.phases})
+        print(f"{options.database}, {time.monotonic() - started_s:.0f} s, seed {options.seed}", flush=True)
+        print(summary(json.loads((env.folder / "tally.json").read_text())))
     sys.exit(status)
 
 
-def seed(made: Stage) -> dict[str, Any]:
-    """Fill the shop; tell what there is to be found, and an order that each product's carrier takes."""
-    import orjson
-    from django.db import connections
-
+def fill(env: Environment, port: int) -> dict[str, Any]:
+    """Import parcels and buy a label of each product; return what requests can find, and orders that are accepted."""
     from carriers.products import PRODUCTS
-    from parcels.importing import ParcelImport
-    from parcels.samples import sample_parcels
     from tests.labels.orders import order
 
-    samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
-    lines = ((number, orjson.dumps(sample)) for number, sample in enumerate(samples, 1))
-    ParcelImport(shop_id=SHOP, report=print).run(lines)
-    connections.close_all()
+    samples = import_samples(PARCELS)
+    orders = [order(code) for code in PRODUCTS]
+    bought = [env.buy(port, f"seed-{number}", order) for number, order in enumerate(orders)]
     return {
         "numbers": [number for sample in samples for number in sample["trackingNumbers"]],
         "parcels": [{"orderName": sample["orderNumber"], "email": sample["customerEmail"]} for sample in samples],
-        "orders": [order(code) for code in PRODUCTS],
+        "orders": orders,
+        "labels": [answer.body for answer in bought if answer.status == 201],
     }
 
 
-def run(made: Stage, port: int, options: dict[str, Any]) -> int:
-    """Let schemathesis loose; its report goes to standard output."""
-    settings = ROOT / "tests/contract/schemathesis.toml"
-    command: list[str | Path] = [Path(sys.executable).with_name("schemathesis"), "--config-file", settings]
+def run(env: Environment, port: int, options: dict[str, Any]) -> int:
+    """Run schemathesis, which reports to standard output; return its exit code."""
+    command: list[str | Path] = [Path(sys.executable).with_name("schemathesis"), "--config-file", SETTINGS]
     command += ["run", f"http://127.0.0.1:{port}/openapi.json"]
     command += [f"--{name}={value}" for name, value in options.items()]
-    facts = {"TOKEN": made.token, "WORLD": made.folder / "world.json", "TALLY": made.folder / "tally.json"}
-    environment = os.environ | {f"CONTRACT_{name}": str(value) for name, value in facts.items()}
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    facts = {"TOKEN": env.token, "DATA": env.folder / "data.json", "TALLY": env.folder / "tally.json"}
+    variables = env.variables | {f"CONTRACT_{name}": str(value) for name, value in facts.items()}
+    return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
 
 
 def summary(tally: dict[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""What schemathesis is told of this service: what exists, so that successes are met; which refusals are rules."""
+"""Schemathesis hooks: fill requests with existing data, count the answers, and accept refusals by rule."""
 
 import atexit
 import json
@@ -14,17 +14,17 @@ from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.generation.meta import TestPhase
 
-WORLD: dict[str, Any] = json.loads(Path(os.environ["CONTRACT_WORLD"]).read_text())
+DATA: dict[str, Any] = json.loads(Path(os.environ["CONTRACT_DATA"]).read_text())
 TALLY = Path(os.environ["CONTRACT_TALLY"])
-ORDERS: list[dict[str, Any]] = WORLD["orders"]
-# What was bought so far.
-labels: list[str] = [label["id"] for label in WORLD["labels"]]
-signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label in WORLD["labels"]]
-# The operations that were asked for something that exists.
+ORDERS: list[dict[str, Any]] = DATA["orders"]
+# Labels bought so far.
+labels: list[str] = [label["id"] for label in DATA["labels"]]
+signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label in DATA["labels"]]
+# Operations that have met existing data.
 filled: set[str] = set()
 tally: Counter[str] = Counter()
 atexit.register(lambda: TALLY.write_text(json.dumps(tally)))
-# Rules between fields, and of what a text means: JSON Schema has no words for them, or generators do not read them.
+# Rules between fields and rules of meaning, which JSON Schema cannot express or generators do not read.
 RULES = re.compile(
     r"^([\w.\[\]]+: ("
     r"is a product of (alpha|beta), not of (alpha|beta)\."
@@ -36,24 +36,24 @@ RULES = re.compile(
     r"|must be a phone number\."
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
-    r"|must not be empty\."  # Python knows spaces that a pattern does not
+    r"|must not be empty\."  # Python strips more kinds of spaces than a pattern knows
     r") ?)+$"
 )
 SEARCH_NEEDS_ONE = "One of the query parameters orderName and email must be provided."
 
 
 def draw(case: Case[Any]) -> random.Random:
-    """Choices that follow from what was generated, so that a run can be repeated."""
+    """Seed choices with the generated case, so that a run can be repeated."""
     return random.Random(repr((case.path_parameters, case.query, case.body)))
 
 
 @schemathesis.hook
 def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
-    """Put what exists into each operation's first valid case and half of the others, but where a bound is tried."""
+    """Put existing data into each operation's first valid case and half of the others, except in boundary tests."""
     if case.meta is None or case.meta.generation.mode.is_negative:
         return case
     choice = draw(case)
-    if "Idempotency-Key" in case.headers:  # the example's own would be used with ever other bodies
+    if "Idempotency-Key" in case.headers:  # the example's own would meet ever different bodies
         case.headers["Idempotency-Key"] = f"{choice.getrandbits(64):x}"
     is_first = case.operation.label not in filled
     if case.meta.phase.name != TestPhase.COVERAGE and (is_first or choice.random() < 0.5):
@@ -65,10 +65,10 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
 def fill(case: Case[Any], choice: random.Random) -> None:
     match case.operation.path.rpartition("/")[2]:
         case "{trackingNumber}":
-            case.path_parameters["trackingNumber"] = choice.choice(WORLD["numbers"])
+            case.path_parameters["trackingNumber"] = choice.choice(DATA["numbers"])
         case "search":
             names = choice.sample(["orderName", "email"], choice.randint(1, 2))
-            case.query |= {name: value for name, value in choice.choice(WORLD["parcels"]).items() if name in names}
+            case.query |= {name: value for name, value in choice.choice(DATA["parcels"]).items() if name in names}
         case "shipments":
             number = choice.randrange(len(ORDERS))
             case.body = ORDERS[number]
@@ -82,7 +82,7 @@ def fill(case: Case[Any], choice: random.Random) -> None:
 
 @schemathesis.hook
 def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
-    """Count the answer, and remember what it makes."""
+    """Count the answer, and remember a label that it creates."""
     tally[f"{case.method} {case.operation.path} {response.status_code}"] += 1
     if response.status_code == 201:
         body = response.json()
@@ -93,10 +93,10 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
 
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
-    """Let pass what is right all the same.
+    """Drop failures that are right for this API.
 
     A valid request may break a rule that the description states in words only. Where the Authorization header is
-    missing, schemathesis wants a 401; the specification asks for a 403 on the parcel endpoints.
+    missing, schemathesis expects a 401; the parcel endpoints answer 403.
     """
     match type(failure).__name__:
         case "RejectedPositiveData":
@@ -107,7 +107,7 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
 
 
 def is_rule(response: Response) -> bool:
-    """Whether a valid request was refused by a rule, not by mistake."""
+    """Tell a refusal by rule from one by mistake."""
     body = response.json()
     has_code = body.get("code", "").endswith(("_REJECTED", "IDEMPOTENCY_KEY_REUSED"))
     return has_code or body["message"] == SEARCH_NEEDS_ONE or bool(RULES.match(body["message"]))
@@ -115,7 +115,7 @@ def is_rule(response: Response) -> bool:
 
 @schemathesis.check
 def every_code_is_described(ctx: CheckContext, response: Response, case: Case[Any]) -> None:
-    """An error's code must be among the examples of its status, which name them all."""
+    """Check that an error's code is among the examples of its status, which name all codes."""
     if response.status_code < 400 or case.method == "HEAD":
         return
     code = response.json().get("code")

@@ -1,12 +1,12 @@
-"""The contract's short form, on the database of the run; the long form is ``make contract``."""
+"""The short form, on the database of the run; the long form is ``make contract``."""
 
 import pytest
 
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import run_module
 
-# What is met even in the short form: each success, and what only a running service can refuse.
-MET = [
+# Answers that even the short form meets: each success, and refusals that only a running service gives.
+EXPECTED = [
     f"GET {PARCELS}{{trackingNumber}} 200",
     f"GET {PARCELS}{{trackingNumber}} 404",
     f"GET {SEARCH} 200",
@@ -21,5 +21,5 @@ MET = [
 def test_no_answer_is_outside_the_description(pytestconfig: pytest.Config) -> None:
     options = ["--examples", "10", "--phases", "examples,fuzzing,stateful"]
     output = run_module("tests.contract", "--database", pytestconfig.getoption("services"), *options)
-    for answer in MET:
+    for answer in EXPECTED:
         assert answer in output

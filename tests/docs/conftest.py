@@ -1,4 +1,4 @@
-"""The demonstration, running as `make demo` runs it, on a database of its own."""
+"""The demo, run as by `make demo`, on a database of its own."""
 
 import os
 import re
@@ -23,7 +23,7 @@ TIMEOUT_S = 60
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration's user is told, and the environment it runs in."""
+    """The demo's output, and its environment."""
 
     url: str
     token: str
@@ -33,7 +33,7 @@ class Demo:
     environment: dict[str, str]
 
     def command(self, *arguments: str) -> str:
-        """Run a command of the service beside it; return what it prints."""
+        """Run a command of the service in its environment; return the output."""
         process = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -48,7 +48,7 @@ class Demo:
 
 @contextmanager
 def database(folder: Path) -> Iterator[str]:
-    """An empty database of the kind that the run is on."""
+    """Create an empty database of the run's kind; yield its URL."""
     url = os.environ["DATABASE_URL"]
     if url.startswith("sqlite"):
         yield f"sqlite:///{folder / 'demo.sqlite3'}"
@@ -92,10 +92,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 @pytest.fixture(params=["curl", "stand-in"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where programs are found, with the system's curl, or with ours where there may be none."""
+    """A PATH with the system's curl, or with our stand-in."""
     if request.param == "curl":
         if shutil.which("curl") is None:
-            pytest.skip("there is no curl here; the stand-in runs the same lines")
+            pytest.skip("no curl is installed; the stand-in runs the same lines")
         return os.environ["PATH"]
     script = tmp_path / "bin" / "curl"
     script.parent.mkdir()
@@ -107,11 +107,11 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def read_until_ready(process: "subprocess.Popen[bytes]") -> str:
     assert process.stdout
     lines = []
-    for line in process.stdout:  # it ends, with the process, if the demonstration fails
+    for line in process.stdout:  # ends with the process if the demo fails
         lines.append(line.decode())
         if lines[-1].strip() == LAST_LINE:
             return "".join(lines)
-    raise RuntimeError("the demonstration did not start")
+    raise RuntimeError("the demo did not start")
 
 
 def found(pattern: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Stands in for curl where there is none: the options that the guide's examples use, over the standard library."""
+"""A stand-in for curl where none is installed: the options of the guide's examples, with the standard library."""
 
 import argparse
 import sys
@@ -10,9 +10,9 @@ TIMEOUT_S = 60
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="curl", allow_abbrev=False)
-    parser.add_argument("-s", action="store_true", help="silent, as it is anyway")
-    parser.add_argument("-i", action="store_true", help="print status and headers too")
-    parser.add_argument("-G", action="store_true", help="data is for the query string")
+    parser.add_argument("-s", action="store_true", help="silent (always)")
+    parser.add_argument("-i", action="store_true", help="print status and headers, too")
+    parser.add_argument("-G", action="store_true", help="put data into the query string")
     parser.add_argument("-X", dest="method")
     parser.add_argument("-H", dest="headers", action="append", default=[])
     parser.add_argument("-d", dest="data")

@@ -1,4 +1,4 @@
-"""The guide's examples as its reader meets them: what is run, and the answer shown below it."""
+"""The guide's examples: code to run, and the answer shown below it."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from config.docs.guide import SOURCE, markdown
 
 RUN = ("sh", "python", "js")
 SHOWN = ("http", "json", "text")
-MORE = "..."  # stands, in an answer, for further fields
+MORE = "..."  # in an answer: further fields
 
-# Values that are others each time, by their name: what they look like, shown and answered.
+# Values that differ each time, by name: the pattern of both the shown and the real value.
 ISO_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 MILLISECONDS = r"\d{13}"
 VARYING = {
@@ -33,13 +33,13 @@ VARYING = {
     "ratelimit": r'"shop";r=\d+;t=\d+',
     "retry-after": r"\d+",
 }
-# Of these, what is shown twice is the same thing twice.
+# Of these, equal shown values stand for equal real ones.
 LASTING = ("id", "trackingNumber")
 
 
 @dataclass(frozen=True)
 class Example:
-    """A block of code with the answer below it, if there is one; `words` stand behind its language."""
+    """A block of code with the answer below it, if any; `words` follow the language."""
 
     line: int
     language: str
@@ -63,12 +63,12 @@ def examples() -> list[Example]:
 
 
 def parse_json(text: str) -> Any:
-    """Read an answer's JSON, in which a line of three dots stands for further fields."""
+    """Parse an answer's JSON, in which a line of three dots stands for further fields."""
     return json.loads(re.sub(r"^(\s*)\.\.\.$", rf'\1"{MORE}": 0', text, flags=re.MULTILINE))
 
 
 def parse_http(text: str) -> tuple[str, dict[str, str], str]:
-    """Return status line, headers by their lower-case names, and body."""
+    """Return the status line, headers by lower-case name, and the body."""
     head, _, body = text.replace("\r\n", "\n").partition("\n\n")
     status, *lines = head.splitlines()
     return status.strip(), {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}, body
@@ -76,7 +76,7 @@ def parse_http(text: str) -> tuple[str, dict[str, str], str]:
 
 @dataclass
 class Comparison:
-    """Holds answers against the shown ones; `known` maps what was shown to what stands for it in this run."""
+    """Compares answers with the shown ones; `known` maps shown values to those of this run."""
 
     known: dict[str, str]
 
@@ -116,7 +116,7 @@ class Comparison:
         return type(shown) is type(value) and bool(re.fullmatch(pattern, str(value)))
 
     def as_run(self, code: str) -> str:
-        """The code with what it was shown replaced by what stands for it."""
+        """Replace shown values in the code by those of this run."""
         for shown, value in self.known.items():
             code = code.replace(shown, value)
         return code

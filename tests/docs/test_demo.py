@@ -1,4 +1,4 @@
-"""The demonstration itself: what it prints can be pasted, and it ends when it is told to."""
+"""The demo: its printed lines can be pasted, and it ends on SIGINT."""
 
 import ctypes
 import re
@@ -44,14 +44,14 @@ def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_p
 
 
 def interrupt_another_thread(pid: int) -> None:
-    """Send SIGINT to a process so that it interrupts no wait of the thread that has to act on it, as may happen."""
+    """Send SIGINT to a thread other than the main one, so that it does not interrupt the main thread's wait."""
     other = max(int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir())
     assert other != pid
     assert ctypes.CDLL(None).tgkill(pid, other, signal.SIGINT) == 0
 
 
 def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: Path) -> None:
-    """A shell that is no terminal's starts what runs in its background with SIGINT ignored."""
+    """A non-interactive shell starts its background processes with SIGINT ignored."""
     environment = {name: value for name, value in ENVIRONMENT.items() if name != "HTTPS"} | {
         "ALLOWED_HOSTS": "api.example.com",
         "DATABASE_URL": f"sqlite:///{tmp_path / 'demo.sqlite3'}",
@@ -84,7 +84,7 @@ def test_a_service_that_does_not_answer_is_one_line() -> None:
 
 
 def test_no_password_is_a_word_of_the_carriers(db: None) -> None:
-    """It would be blanked out of what they say."""
+    """Redaction would remove it from their messages."""
     ShopFactory(id="demo")
     seed_contracts()
     passwords = [contract.credentials.password for contract in CarrierContract.objects.all()]

@@ -1,1 +1,1 @@
-"""Drills: the service and the carriers' sandbox as processes, with kills, outages and a sick carrier in between."""
+"""Drills: the service and the carriers' sandbox as real processes, with kills, outages and hung carriers."""

@@ -1,69 +1,76 @@
 """The hung-carrier drill: ``python -m tests.drills.hung_carrier``.
 
-The service as in production (granian, 2 workers, PostgreSQL, Redis), clients that look parcels up, and 32 clients that
-order labels while a carrier, or the storage, accepts connections and is silent. It prints how the look-ups fared
-before, during and after, and what the label clients were answered. `tests.drills.threads` does so for many numbers.
+The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up, and 32 clients order
+labels, while a carrier or the storage accepts connections and stays silent. It prints the look-ups before, during and
+after, and the label clients' answers. `tests.drills.threads` runs it for many numbers of threads.
 """
 
 import argparse
-import socket
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tests.benchmarks.drive import cpu_s
-from tests.drills.crowd import Crowd, Seen, percentiles
-from tests.drills.environment import SHOP, Answer, Stage, stage
-from tests.drills.judging import Judge
+from tests.drills.audit import Audit
+from tests.drills.clients import Clients, Sample, percentiles
+from tests.drills.environment import Environment, bucket_settings, environment, silent_server
+from tests.drills.http_client import Answer
+from tests.drills.printing import exit_code
+from tests.drills.process import cpu_s
+from tests.drills.shop import SHOP
 
 WORKERS = 2
 PARCELS = 10_000
 LOOK_UP_CLIENTS, LOOK_UP_PACE_S = 8, 0.01
 FLAT_OUT_CLIENTS = 16
 LABEL_CLIENTS, LABEL_PACE_S = 32, 0.25
-LEAD_S = 1.0  # until the label clients have taken what they get
-WHAT = {
+LEAD_S = 1.0  # until the label clients hold all threads they can get
+TITLES = {
     "nothing": "nothing hangs",
     "alpha": "alpha hangs",
     "beta": "beta hangs",
     "both": "both carriers hang",
     "storage": "the storage hangs",
 }
-# What an excess label request may cost its client on a busy machine, a purchase at work left out.
+HUNG_CARRIERS = {"alpha": ["alpha"], "beta": ["beta"], "both": ["alpha", "beta"]}
+# The limit of an excess label request's duration on a busy machine.
 QUICK_S = 5.0
-# How much longer what hangs does so than anybody orders: an end that frees a slot lets another purchase in.
+# Faults outlast the last order by this: a call that ended earlier would let another purchase in.
 SLACK_S = 6.0
 
 
 @dataclass(frozen=True)
 class LookUps:
-    """How the look-ups of one phase fared; times in seconds."""
+    """The look-ups of one phase; times in seconds."""
 
-    seen: list[Seen]
+    samples: list[Sample]
     seconds: float
     cpu_s: float
 
     @property
     def answered(self) -> float:
-        return sum(each.outcome == "200" for each in self.seen) / len(self.seen)
+        return sum(sample.outcome == "200" for sample in self.samples) / len(self.samples)
 
     @property
     def rate(self) -> float:
-        return len(self.seen) / self.seconds
+        return len(self.samples) / self.seconds
 
     @property
     def cpu_ms(self) -> float:
-        """Of the whole service, a look-up: while labels are ordered too, with what they cost."""
-        return 1000 * self.cpu_s / len(self.seen)
+        """CPU time of the whole service for each look-up; it includes that of labels ordered meanwhile."""
+        return 1000 * self.cpu_s / len(self.samples)
+
+    @property
+    def percentiles_ms(self) -> list[float]:
+        return [1000 * value for value in percentiles([sample.duration_s for sample in self.samples])]
 
     def __str__(self) -> str:
-        p50, p95, p99 = (1000 * value for value in percentiles([each.duration_s for each in self.seen]))
-        slowest = 1000 * max(each.duration_s for each in self.seen)
+        p50, p95, p99 = self.percentiles_ms
+        slowest = 1000 * max(sample.duration_s for sample in self.samples)
         return (
             f"{self.answered:8.2%} {self.rate:7.0f}/s {p50:8.1f} {p95:8.1f} {p99:8.1f} "
             f"{slowest:8.1f} ms {self.cpu_ms:7.2f} ms"
@@ -72,9 +79,9 @@ class LookUps:
 
 @dataclass
 class Run:
-    """One service that met one illness."""
+    """One run of the service, with one thing that hangs."""
 
-    what: str
+    title: str
     threads: int
     concurrency: int
     phases: dict[str, LookUps] = field(default_factory=dict)
@@ -84,27 +91,27 @@ class Run:
 
     @property
     def faults(self) -> list[str]:
-        """Promises broken, for a service that has more threads than can hang."""
+        """Broken promises of a service that has more threads than can hang."""
         late = [name for name, phase in self.phases.items() if phase.answered < 1]
-        faults = [f"{self.what}: look-ups {name} were not all answered" for name in late]
-        refused = [answer.duration_s for answer in self.answers if is_refusal(answer)]
+        faults = [f"look-ups {name} were not all answered" for name in late]
+        refused = [answer.duration_s for answer in self.answers if is_unavailable(answer)]
         if refused and percentiles(refused)[1] > QUICK_S:
-            faults.append(f"{self.what}: label requests were not refused quickly")
+            faults.append("label requests were not refused quickly")
         if self.bought_twice:
-            faults.append(f"{self.what}: {self.bought_twice} bought twice")
-        at_work = {key for key, seen in self.labels.items() if any(not is_refusal(answer) for answer in seen)}
-        if self.rows > len(at_work):
-            faults.append(f"{self.what}: {self.rows} rows for {len(at_work)} purchases that were let in")
-        return faults
+            faults.append(f"{self.bought_twice} bought twice")
+        admitted = {key for key, seen in self.labels.items() if any(not is_unavailable(answer) for answer in seen)}
+        if self.rows > len(admitted):
+            faults.append(f"{self.rows} rows for {len(admitted)} purchases that were let in")
+        return [f"{self.title}: {fault}" for fault in faults]
 
     @property
     def answers(self) -> list[Answer]:
         return [answer for seen in self.labels.values() for answer in seen]
 
     def show(self) -> None:
-        """Print what happened, phase by phase."""
+        """Print the look-ups of each phase and the label clients' answers."""
         print(
-            f"\n{self.what}: {WORKERS} workers x {self.threads} threads, CARRIER_CONCURRENCY {self.concurrency}; "
+            f"\n{self.title}: {WORKERS} workers x {self.threads} threads, CARRIER_CONCURRENCY {self.concurrency}; "
             f"{LOOK_UP_CLIENTS} look-up clients, {LABEL_CLIENTS} label clients"
         )
         print(f"  {'look-ups':10} answered      rate      p50      p95      p99  slowest    CPU each")
@@ -120,80 +127,83 @@ class Run:
         print(f"  rows written: {self.rows}; bought twice: {self.bought_twice}", flush=True)
 
 
-def is_refusal(answer: Answer) -> bool:
+def is_unavailable(answer: Answer) -> bool:
     return answer.status == 502 and answer.outcome.endswith("_UNAVAILABLE")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hung_carrier", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=15.0, help="a phase")
+    parser.add_argument("--seconds", type=float, default=15.0, help="duration of a phase")
     parser.add_argument("--threads", type=int, default=24, help="SERVE_THREADS")
     parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
-    parser.add_argument("--what", choices=WHAT, action="append", help="what hangs; all in turns without it")
+    parser.add_argument("--what", choices=TITLES, action="append", help="what hangs; by default each in turn")
     options = parser.parse_args()
     faults = []
-    with stage("postgresql", {}, redis=True) as world:
-        numbers = fill()
-        for what in options.what or list(WHAT):
-            run = drill(world, numbers, what, options.threads, options.concurrency, options.seconds)
+    with environment("postgresql", {}, redis=True) as env:
+        numbers = load_parcels()
+        for what in options.what or list(TITLES):
+            run = drill(env, numbers, what, options.threads, options.concurrency, options.seconds)
             run.show()
             faults += run.faults
     print(f"\n{len(faults)} faults")
-    for fault in faults:
-        print(f"  FAULT {fault}")
-    sys.exit(1 if faults else 0)
+    sys.exit(exit_code(faults))
 
 
-def fill() -> list[str]:
-    """Load the parcels that are looked up; return their numbers."""
+def load_parcels() -> list[str]:
+    """Load the parcels to look up; return their tracking numbers."""
     from django.db import connection
 
-    from tests.benchmarks.load import load, numbers
+    from tests.benchmarks import parcels
 
-    load(SHOP, PARCELS)
+    parcels.load_parcels(SHOP, PARCELS)
     connection.close()
-    return [number for index in range(PARCELS) for number in numbers(index)]
+    return [number for index in range(PARCELS) for number in parcels.numbers(index)]
 
 
-def drill(world: Stage, numbers: list[str], what: str, threads: int, concurrency: int, seconds: float) -> Run:
-    run = Run(WHAT[what], threads, concurrency)
-    storage: AbstractContextManager[dict[str, str]] = silent_bucket() if what == "storage" else nullcontext({})
-    rows_before = rows()
+def drill(env: Environment, numbers: list[str], what: str, threads: int, concurrency: int, seconds: float) -> Run:
+    run = Run(TITLES[what], threads, concurrency)
+    rows_before = count_rows()
     with (
-        storage as bucket,
-        world.setting({"CARRIER_CONCURRENCY": str(concurrency)} | bucket),
-        world.served(workers=WORKERS, threads=threads) as (port, process),
+        storage_settings(what) as bucket,
+        env.setting({"CARRIER_CONCURRENCY": str(concurrency)} | bucket),
+        env.served(workers=WORKERS, threads=threads) as (port, process),
         ProcessPoolExecutor(2) as pool,
     ):
-        visitors = Crowd(port, world.token, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
-        look_up = partial(looked_up, pool, numbers, process.popen.pid)
-        look_up(flat_out(visitors, LEAD_S))  # each thread has a connection to the database
-        run.phases["flat out"] = look_up(flat_out(visitors, seconds))
-        run.phases["before"] = look_up(visitors)
-        with sick(world, what, seconds + 2 * LEAD_S + SLACK_S):
-            buyers = Crowd(port, world.token, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
+        clients = look_up_clients(env, port, seconds)
+        look_up = partial(look_ups, pool, numbers, process.popen.pid)
+        look_up(flat_out(clients, LEAD_S))  # each thread connects to the database
+        run.phases["flat out"] = look_up(flat_out(clients, seconds))
+        run.phases["before"] = look_up(clients)
+        delay_s = seconds + 2 * LEAD_S + SLACK_S
+        hangs = [{"fault": "hang", "carrier": each, "delay_s": delay_s} for each in HUNG_CARRIERS.get(what, [])]
+        with env.faults(*hangs):
+            buyers = Clients(env, port, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
             labels = pool.submit(buyers.labels)
             time.sleep(LEAD_S)
-            run.phases["during"] = look_up(visitors)
+            run.phases["during"] = look_up(clients)
         run.labels = labels.result()
-        run.phases["after"] = look_up(visitors)
-    run.rows = rows() - rows_before
-    run.bought_twice = Judge(world).keys(run.labels).bought_twice
+        run.phases["after"] = look_up(clients)
+    run.rows = count_rows() - rows_before
+    run.bought_twice = Audit(env).keys(run.labels).bought_twice
     return run
 
 
-def looked_up(pool: Executor, numbers: list[str], server: int, crowd: Crowd) -> LookUps:
-    """Let a crowd look parcels up in a process of its own; `server` is the id of the service's process."""
+def look_up_clients(env: Environment, port: int, seconds: float) -> Clients:
+    return Clients(env, port, LOOK_UP_CLIENTS, seconds, LOOK_UP_PACE_S)
+
+
+def flat_out(clients: Clients, seconds: float) -> Clients:
+    return replace(clients, count=FLAT_OUT_CLIENTS, pace_s=0, seconds=seconds)
+
+
+def look_ups(pool: Executor, numbers: list[str], server: int, clients: Clients) -> LookUps:
+    """Run clients in a process of their own; `server` is the id of the service's process."""
     before_s, started_s = cpu_s(server), time.monotonic()
-    seen = pool.submit(crowd.look_ups, numbers).result()
-    return LookUps(seen, time.monotonic() - started_s, cpu_s(server) - before_s)
+    samples = pool.submit(clients.look_ups, numbers).result()
+    return LookUps(samples, time.monotonic() - started_s, cpu_s(server) - before_s)
 
 
-def flat_out(crowd: Crowd, seconds: float) -> Crowd:
-    return replace(crowd, clients=FLAT_OUT_CLIENTS, pace_s=0, seconds=seconds)
-
-
-def rows() -> int:
+def count_rows() -> int:
     from django.db import connection
 
     from labels.models import ShippingLabel
@@ -204,26 +214,13 @@ def rows() -> int:
 
 
 @contextmanager
-def sick(world: Stage, what: str, seconds: float) -> Iterator[None]:
-    """Let carriers take requests and stay silent, each request for so long, while the block runs."""
-    for carrier in {"alpha": ["alpha"], "beta": ["beta"], "both": ["alpha", "beta"]}.get(what, []):
-        world.arm(fault="hang", carrier=carrier, delay_s=seconds)
-    try:
-        yield
-    finally:
-        world.disarm()
-
-
-@contextmanager
-def silent_bucket() -> Iterator[dict[str, str]]:
-    """Give the settings of a bucket that takes connections and stays silent."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        yield {
-            "LABELS_BUCKET": "labels",
-            "AWS_S3_ENDPOINT_URL": f"http://127.0.0.1:{listener.getsockname()[1]}",
-            "AWS_ACCESS_KEY_ID": "drill",
-            "AWS_SECRET_ACCESS_KEY": "drill",
-        }
+def storage_settings(what: str) -> Iterator[dict[str, str]]:
+    """Yield the settings of a silent bucket if the storage hangs, none otherwise."""
+    if what != "storage":
+        yield {}
+        return
+    with silent_server() as port:
+        yield bucket_settings(port)
 
 
 if __name__ == "__main__":

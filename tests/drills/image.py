@@ -1,17 +1,16 @@
-"""Runs the image as deploy/ says, on real servers, and judges what it does.
+"""The image drill: runs the image as deployed by deploy/, on real servers, and checks its behaviour.
 
     python -m tests.drills.image [--image NAME] [--engine "podman --runtime runc"] [--options FLAGS]
 
 The containers use the host's network and the tests' servers (PostgreSQL, Redis, S3, the carriers' sandbox). Everything
-else, from the command to the last restriction, is taken from compose.yaml, and then from the Deployment, which has no
-init process. docker will do as well as podman.
+else, from the command to the restrictions, comes from compose.yaml, and then from the Deployment, which has no init
+process. It works with podman and docker.
 """
 
 import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,86 +22,83 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from tests.drills.containers import Engine
-from tests.drills.environment import ACCOUNTS, SENDER, Answer, Process, call, order, wait_for
+from tests.drills.environment import sandbox, sandbox_settings
+from tests.drills.http_client import Answer, call
+from tests.drills.process import Process
+from tests.drills.shop import ACCOUNTS, SENDER, SHOP, order
 from tests.support.deployment import ROOT, Service, compose_services, deployed
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_executable
+from tests.support.waiting import until
 
 HOST = "127.0.0.1"
-SHOP = "drill"
 SLOW_S = 4
-READY_S = 60
 SAMPLES = ROOT / "tests" / "data" / "parcels.ndjson"
-BUILDERS = "for name in pip pip3 gcc cc g++ make ld as curl wget git; do command -v $name && exit 1; done; \
+BUILD_TOOLS = "for name in pip pip3 gcc cc g++ make ld as curl wget git; do command -v $name && exit 1; done; \
 python -m pip --version && exit 1; python -m ensurepip --version && exit 1; exit 0"
-# A compiled file that is compared with its source (PEP 552: flags other than 1) would be compiled again at every start.
-STALE = """python -c 'from pathlib import Path
+# A compiled file that Python compares with its source (PEP 552: flags other than 1) would be compiled at every start.
+CHECKED_FILES = """python -c 'from pathlib import Path
 files = [file for folder in ("/app", "/venv/lib") for file in Path(folder).rglob("*.pyc")]
 print(sum(file.read_bytes()[4:8] != bytes([1, 0, 0, 0]) for file in files), "of", len(files) // 1000, "thousand")'"""
 
 
 class Report:
-    """Prints what was seen; a judgement that fails ends the drill."""
+    """Prints facts; a failed check ends the drill."""
 
     @contextmanager
-    def timed(self, what: str) -> Iterator[None]:
+    def timed(self, title: str) -> Iterator[None]:
         started_s = time.monotonic()
         yield
-        self(what, f"{time.monotonic() - started_s:.1f} s")
+        self(title, f"{time.monotonic() - started_s:.1f} s")
 
-    def __call__(self, what: str, seen: object) -> None:
-        print(f"{what:<48} {seen}", flush=True)
+    def __call__(self, title: str, value: object) -> None:
+        print(f"{title:<48} {value}", flush=True)
 
-    def equal(self, what: str, seen: object, expected: object) -> None:
-        self(what, seen)
-        assert seen == expected, f"{what}: {expected} was expected"
+    def equal(self, title: str, value: object, expected: object) -> None:
+        self(title, value)
+        assert value == expected, f"{title}: {expected} was expected"
 
 
-def environment(folder: Path, stack: ExitStack) -> tuple[dict[str, str], list[str]]:
-    """Start the servers; return what differs from compose.yaml, and the flags that let a container reach them."""
+def start_servers(folder: Path, stack: ExitStack) -> dict[str, str]:
+    """Start the servers; return the settings that differ from compose.yaml."""
     os.environ.update(ENVIRONMENT | {"XDG_RUNTIME_DIR": str(folder)})
     from tests.labels.buckets import s3_server
 
     stack.enter_context(postgresql(folder / "pg"))
-    (folder / "pg").chmod(0o711)  # another account may pass through to the socket, and see nothing else
+    (folder / "pg").chmod(0o711)  # the container's account may reach the socket, and read nothing else
     redis_port, sandbox_port = free_port(), free_port()
     redis = [redis_executable(), "--port", str(redis_port), "--bind", HOST, "--save", ""]
-    sandbox = [sys.executable, "-m", "carriers.sandbox", "--port", str(sandbox_port)]
-    for port, command in ((redis_port, redis), (sandbox_port, sandbox)):
-        wait_for(port, stack.enter_context(Process(command, dict(os.environ), folder / f"{port}.log")))
+    stack.enter_context(Process(redis, dict(os.environ), folder / "redis.log")).wait_until_listening(redis_port)
+    stack.enter_context(sandbox(folder, sandbox_port))
     (folder / "s3").mkdir()
     bucket = stack.enter_context(s3_server(folder / "s3"))
-    carriers = f"http://{HOST}:{sandbox_port}"
-    found = {
+    addresses = {
         "DATABASE_URL": "postgresql://postgres@%2Frun%2Fpostgresql/postgres",
         "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
         "SERVE_PORT": str(free_port()),
         "METRICS_PORT": str(free_port()),
-        "ALPHA_URL": f"{carriers}/alpha/shipping",
-        "ALPHA_TRACKING_URL": f"{carriers}/alpha/tracking",
-        "BETA_URL": f"{carriers}/beta/2.0",
     }
-    return found | bucket.environment, ["--volume", f"{folder / 'pg'}:/run/postgresql"]
+    return addresses | sandbox_settings(sandbox_port) | bucket.environment
 
 
 def secrets() -> dict[str, str]:
-    """What deploy/new-secrets.sh writes."""
+    """Run deploy/new-secrets.sh; return its settings."""
     made = subprocess.run(
         [ROOT / "deploy" / "new-secrets.sh", HOST, HOST], capture_output=True, text=True, check=True
     ).stdout
     return dict(line.split("=", 1) for line in made.splitlines())
 
 
-def judge_image(engine: Engine, service: Service, report: Report) -> None:
-    size = int(engine.show("image", "inspect", "--format", "{{.Size}}", engine.image))
+def check_image(engine: Engine, service: Service, report: Report) -> None:
+    size = int(engine.output("image", "inspect", "--format", "{{.Size}}", engine.image))
     report("image", f"{size / 1e6:.0f} MB")
     shell = Service("shell", service.definition | {"entrypoint": ["sh", "-c"], "command": []})
     run = partial(in_shell, engine, shell)
     report.equal("account", run("id -u; id -g").split(), ["10001", "10001"])
-    run(BUILDERS)
+    run(BUILD_TOOLS)
     report("pip, compilers, downloaders", "none")
-    compared = run(STALE)
+    compared = run(CHECKED_FILES)
     report("compiled files compared with their sources", compared)
     assert compared.startswith("0 of")
     assert not compared.endswith(" 0 thousand")
@@ -112,13 +108,13 @@ def judge_image(engine: Engine, service: Service, report: Report) -> None:
 
 def in_shell(engine: Engine, shell: Service, script: str) -> str:
     entrypoint, _ = shell.command()
-    done = engine.ask("run", "--rm", *engine.flags(shell), *entrypoint, engine.image, "-c", script)
+    done = engine.try_run("run", "--rm", *engine.flags(shell), *entrypoint, engine.image, "-c", script)
     assert not done.returncode, done.stdout + done.stderr
     return done.stdout.strip()
 
 
 def open_shop(run: Callable[..., str], report: Report) -> str:
-    """Let the commands of the image make a shop that buys; return its token."""
+    """Make a shop that buys with the image's commands; return its token."""
     report.equal("create_shop", run("create_shop", "Drill", "--id", SHOP), SHOP)
     run("set_sender_address", SHOP, "-", stdin=json.dumps(SENDER))
     for carrier, (account, password) in ACCOUNTS.items():
@@ -129,15 +125,12 @@ def open_shop(run: Callable[..., str], report: Report) -> str:
 
 
 def wait_until_healthy(engine: Engine, service: Service, name: str) -> None:
-    """Ask as the file's health check does."""
-    deadline = time.monotonic() + READY_S
-    while engine.ask("exec", name, *service.health_command()).returncode:
-        assert time.monotonic() < deadline, engine.ask("logs", name).stderr
-        time.sleep(0.2)
+    """Run the deployment's own health check until it passes."""
+    until(lambda: engine.try_run("exec", name, *service.health_command()).returncode == 0)
 
 
-def judge_service(engine: Engine, service: Service, token: str, report: Report) -> None:
-    """Look up, buy, and end it in the middle of a purchase."""
+def check_service(engine: Engine, service: Service, token: str, report: Report) -> None:
+    """Look up, buy, and stop the container during a purchase."""
     port = int(service.environment["SERVE_PORT"])
     client = {"Authorization": f"Bearer {token}", "X-Forwarded-Proto": "https"}
     number = json.loads(SAMPLES.read_text().splitlines()[0])["trackingId"]
@@ -154,19 +147,19 @@ def judge_service(engine: Engine, service: Service, token: str, report: Report) 
         report.equal("label", label.outcome, "201")
         with urlopen(label.body["labelUrl"], timeout=5) as pdf:
             report.equal("its PDF, from the bucket", pdf.read(5), b"%PDF-")
-        report("memory", engine.show("stats", "--no-stream", "--format", "{{.MemUsage}}", name))
-        judge_stop(engine, service, name, partial(buy, port, client, f"{service.name} 2"), report)
+        report("memory", engine.output("stats", "--no-stream", "--format", "{{.MemUsage}}", name))
+        check_stop(engine, service, name, partial(buy, port, client, f"{service.name} 2"), report)
     with engine.started(service) as name:
         wait_until_healthy(engine, service, name)
         report.equal("the same key after a new start", buy(port, client, f"{service.name} 2").outcome, "201 replayed")
 
 
-def judge_stop(engine: Engine, service: Service, name: str, buy_slowly: Callable[[], Answer], report: Report) -> None:
+def check_stop(engine: Engine, service: Service, name: str, buy_slowly: Callable[[], Answer], report: Report) -> None:
     fault = {"fault": "slow", "carrier": "alpha", "count": 1, "delay_s": SLOW_S}
     call(sandbox_port(service), "POST", "/control/faults", fault)
     with ThreadPoolExecutor() as pool:
         purchase = pool.submit(buy_slowly)
-        time.sleep(SLOW_S / 4)  # it is at the carrier now
+        time.sleep(SLOW_S / 4)  # the carrier has it now
         with report.timed("SIGTERM during a purchase"):
             exit_code = engine.stop(name)
     report.equal("the purchase", purchase.result().outcome, "201")
@@ -181,14 +174,11 @@ def buy(port: int, headers: dict[str, str], key: str) -> Answer:
     return call(port, "POST", SHIPMENTS, order(key, "alpha"), headers | {"Idempotency-Key": key})
 
 
-def judge_loop(engine: Engine, service: Service, report: Report) -> None:
-    """See a schedule's first round through, and end it while it waits for the next."""
+def check_loop(engine: Engine, service: Service, report: Report) -> None:
+    """Wait for the first round of a scheduled command, and stop it before the next."""
     with engine.started(service) as name:
-        deadline = time.monotonic() + READY_S
-        while "sleep" not in engine.ask("exec", name, "sh", "-c", "cat /proc/[0-9]*/comm").stdout.split():
-            assert time.monotonic() < deadline, engine.ask("logs", name).stderr
-            time.sleep(0.2)
-        logs = engine.ask("logs", name)
+        until(lambda: "sleep" in engine.try_run("exec", name, "sh", "-c", "cat /proc/[0-9]*/comm").stdout.split())
+        logs = engine.try_run("logs", name)
         assert "Traceback" not in logs.stderr, logs.stderr
         assert "CommandError" not in logs.stderr, logs.stderr
         report(f"{service.name}: a round", logs.stdout.strip().replace("\n", "; ") or "done")
@@ -197,35 +187,34 @@ def judge_loop(engine: Engine, service: Service, report: Report) -> None:
         report(f"{service.name}: exit code", exit_code)
 
 
-def play(engine: Engine, report: Report) -> None:
+def drill(engine: Engine, report: Report) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
-        changed, flags = environment(folder, stack)
-        engine.options += flags
-        services = compose_services(secrets(), changed)
+        services = compose_services(secrets(), start_servers(folder, stack))
+        engine.options += ["--volume", f"{folder / 'pg'}:/run/postgresql"]
         service, migrate = services["service"], services["migrate"]
-        judge_image(engine, service, report)
+        check_image(engine, service, report)
         with report.timed("migrate"):
             engine.run(migrate, *migrate.command()[1])
         token = open_shop(partial(engine.run, service), report)
-        report("", "as compose.yaml says")
-        judge_service(engine, service, token, report)
+        report("", "from compose.yaml")
+        check_service(engine, service, token, report)
         for name in ("reconcile", "retention"):
-            judge_loop(engine, services[name], report)
-        report("", "as kubernetes/base/deployment.yaml says")
-        judge_service(engine, deployed(service.environment), token, report)
+            check_loop(engine, services[name], report)
+        report("", "from kubernetes/base/deployment.yaml")
+        check_service(engine, deployed(service.environment), token, report)
         ledger = call(sandbox_port(service), "GET", "/ledger").body
         report.equal("parcels on the carrier's ledger", len(ledger), 4)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run the image as deploy/ says, and judge what it does.")
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.image", description=__doc__)
     parser.add_argument("--image", default="parcel-service")
-    parser.add_argument("--engine", default="podman", help="docker, podman, podman with options")
-    parser.add_argument("--options", default="", help="of every container")
+    parser.add_argument("--engine", default="podman", help="docker or podman, maybe with options")
+    parser.add_argument("--options", default="", help="flags of every container")
     options = parser.parse_args()
-    play(Engine(options.engine, options.image, options.options), Report())
-    print("all as it should be")
+    drill(Engine(options.engine, options.image, options.options), Report())
+    print("all checks passed")
 
 
 if __name__ == "__main__":

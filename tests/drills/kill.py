@@ -1,8 +1,9 @@
-"""The kill drill: ``python -m tests.drills.kill [--rounds N] [--carrier C] [--database D] [--server warm|granian]``.
+"""The kill drill: ``python -m tests.drills.kill [--rounds N] [--carrier C] [--database D] [--server forking|granian]``.
 
-It ends the service with SIGKILL at each point of a purchase, N times; the client, who saw no answer, asks again with
-the same Idempotency-Key at once; when the leases are over, ``reconcile_labels`` runs in two processes at the same time,
-the client asks once more, and the sandbox's ledger is compared with the table. Points of the reconciliation follow.
+It kills the service with SIGKILL at each point of a purchase, N times. The client, which got no answer, retries at once
+with the same Idempotency-Key. When the leases have expired, ``reconcile_labels`` runs in two processes at the same
+time, the client retries again, and the sandbox's ledger is compared with the table. Then follow kills at the points of
+a reconciliation.
 """
 
 import argparse
@@ -13,12 +14,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.drills.environment import ROOT, Answer, Process, Stage, call, new_key, order, stage
-from tests.drills.judging import Judge, Verdict
-from tests.support.paths import SHIPMENTS
+from tests.drills.audit import Audit, AuditResult
+from tests.drills.environment import Environment, environment
+from tests.drills.http_client import Answer, call
+from tests.drills.printing import counts, exit_code
+from tests.drills.servers import Server, serving
+from tests.drills.shop import new_key, order
+from tests.support.processes import ROOT
 
 POINTS = {
     "reserve-before": "before the row is written",
@@ -37,7 +42,7 @@ POINTS = {
     "finish-before": "before the finishing commit",
     "finish-after": "finished, not answered",
 }
-# Where a reconciliation dies, of purchases that died with the answer received (alpha) or kept (both).
+# Points of a reconciliation, each with the point at which its purchase was killed: answered (alpha) or kept (both).
 RECONCILE_POINTS = {
     "take-after": ("call-answered", "lease taken"),
     "find-after": ("call-answered", "carrier asked"),
@@ -47,7 +52,7 @@ RECONCILE_POINTS = {
     "store-after": ("keep-after", "uploaded"),
     "finish-after": ("keep-after", "finished"),
 }
-# Long enough for a machine that is busy with other things to buy in.
+# Long enough for a purchase on a busy machine.
 TIMEOUT_S, LEASE_S = 4.0, 6.0
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
@@ -55,37 +60,41 @@ SETTINGS: dict[str, object] = {
     "RECONCILE_WAIT": LEASE_S,
     "CARRIER_CONCURRENCY": 16,
 }
-FLIGHT = 8  # purchases that a kill of granian interrupts together
+GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.kill", description=__doc__)
     parser.add_argument("--rounds", type=int, default=125)
     parser.add_argument("--carrier", choices=["alpha", "beta"])
-    parser.add_argument("--database", choices=["sqlite", "postgresql"])
-    parser.add_argument("--server", choices=["warm", "granian"], default="warm")
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], help="both, one after the other, by default")
+    parser.add_argument("--server", choices=["forking", "granian"], default="forking")
     options = parser.parse_args()
-    if options.database is None:  # Django knows one database a process
-        own = [sys.executable, "-m", "tests.drills.kill", *sys.argv[1:], "--database"]
-        codes = [subprocess.run([*own, name], cwd=ROOT, check=False).returncode for name in ("sqlite", "postgresql")]
-        sys.exit(max(codes))
+    if options.database is None:
+        sys.exit(drill_both_databases())
     carriers = [options.carrier] if options.carrier else ["alpha", "beta"]
-    sys.exit(0 if drill(options.database, carriers, options.rounds, options.server) else 1)
+    sys.exit(exit_code(drill(options.database, carriers, options.rounds, options.server)))
 
 
-def drill(database: str, carriers: list[str], rounds: int, server: str) -> bool:
+def drill_both_databases() -> int:
+    """Run the drill in two processes, as Django knows one database a process."""
+    command = [sys.executable, "-m", "tests.drills.kill", *sys.argv[1:], "--database"]
+    codes = [subprocess.run([*command, name], cwd=ROOT, check=False).returncode for name in ("sqlite", "postgresql")]
+    return max(codes)
+
+
+def drill(database: str, carriers: list[str], rounds: int, server: str) -> list[str]:
+    """Kill the service and print the results; return the faults."""
     started_s = time.monotonic()
-    with stage(database, SETTINGS) as world:
-        total, kills = Verdict(), 0
+    with environment(database, SETTINGS) as env:
+        total, kills = AuditResult(), 0
         for carrier in carriers:
             print(f"\n{database}, {carrier}, {server}: {rounds} purchases interrupted at each point", flush=True)
-            run = Run(world, carrier, rounds, FLIGHT if server == "granian" else 1)
+            run = Run(env, carrier, rounds, GRANIAN_BATCH if server == "granian" else 1)
             total.add(run.all_cases())
             kills += run.kills
     print(f"\n{database}: {kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
-    for fault in total.faults[:20]:
-        print(f"  FAULT {fault}")
-    return not total.faults
+    return total.faults
 
 
 @dataclass
@@ -93,81 +102,74 @@ class Case:
     """One point, the purchases interrupted there, and all that their clients saw."""
 
     point: str
-    then: str = ""
+    reconcile_point: str = ""
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     at_once: Counter[str] = field(default_factory=Counter)
-    later: Counter[str] = field(default_factory=Counter)
+    reconciled: Counter[str] = field(default_factory=Counter)
 
     @property
     def name(self) -> str:
-        return f"reconciling: {RECONCILE_POINTS[self.then][1]}" if self.then else POINTS[self.point]
+        if self.reconcile_point:
+            return f"reconciling: {RECONCILE_POINTS[self.reconcile_point][1]}"
+        return POINTS[self.point]
 
     def order(self, key: str, carrier: str) -> dict[str, object]:
-        """Two parcels where two calls are needed."""
+        """Order two parcels where two calls are needed."""
         return order(key, carrier, parcels=2 if self.point == "call-second" else 1)
 
 
-def cases(carrier: str, flight: int) -> list[Case]:
-    made = [Case(point) for point in POINTS if point != "call-second" or carrier == "beta"]
-    for then, (point, _) in RECONCILE_POINTS.items() if flight == 1 else ():
-        if carrier == "alpha" or point == "keep-after":  # beta can't be asked
-            made.append(Case(point, then))
-    return made
+def all_cases(carrier: str, batch: int) -> list[Case]:
+    cases = [Case(point) for point in POINTS if point != "call-second" or carrier == "beta"]
+    for reconcile_point, (point, _) in RECONCILE_POINTS.items() if batch == 1 else ():
+        if carrier == "alpha" or point == "keep-after":  # beta has no search by reference
+            cases.append(Case(point, reconcile_point))
+    return cases
 
 
 class Run:
-    """One carrier's rounds."""
+    """The rounds of one carrier."""
 
-    def __init__(self, world: Stage, carrier: str, rounds: int, flight: int) -> None:
-        self.world = world
+    def __init__(self, env: Environment, carrier: str, rounds: int, batch: int) -> None:
+        self.env = env
         self.carrier = carrier
         self.rounds = rounds
-        self.flight = flight
+        self.batch = batch
         self.kills = 0
 
-    def all_cases(self) -> Verdict:
-        own = cases(self.carrier, self.flight)
-        with self.serving() as server:
+    def all_cases(self) -> AuditResult:
+        cases = all_cases(self.carrier, self.batch)
+        with serving(self.env, self.batch) as server:
             with self.reconciling():
-                for case in own:
-                    for _ in range(-(-self.rounds // self.flight)):
-                        self.one_round(server, case)
+                for case in cases:
+                    self.interrupt_purchases(server, case)
             time.sleep(LEASE_S)
-            for case in own:
+            for case in cases:
                 self.interrupt_reconciling(server, case)
             time.sleep(LEASE_S)
-            self.world.reconcile()
-            for case in own:
-                for key in case.answers:
-                    case.later[self.ask(server.port, case, key).outcome] += 1
-        return self.verdict(own)
+            self.env.reconcile()
+            for case in cases:
+                case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)
+        return self.audit(cases)
 
-    def verdict(self, own: list[Case]) -> Verdict:
-        total, judge = Verdict(), Judge(self.world)
-        for case in own:
-            verdict = judge.keys(case.answers)
-            total.add(verdict)
-            print(f"  {case.name:38} {verdict}")
-            print(f"  {'':38} asked at once: {line(case.at_once)}; after the reconciliation: {line(case.later)}")
-        total.add(judge.strangers())
+    def audit(self, cases: list[Case]) -> AuditResult:
+        total, audit = AuditResult(), Audit(self.env)
+        for case in cases:
+            result = audit.keys(case.answers)
+            total.add(result)
+            print(f"  {case.name:38} {result}")
+            outcomes = f"at once: {counts(case.at_once)}; after the reconciliation: {counts(case.reconciled)}"
+            print(f"  {'':38} retried {outcomes}")
+        total.add(audit.unrecorded())
         return total
 
     @contextmanager
-    def serving(self) -> Iterator["Forked | Granian"]:
-        with ExitStack() as stack:
-            if self.flight == 1:
-                yield Forked(stack.enter_context(self.world.warm()))
-            else:
-                yield Granian(self.world, stack, self.flight)
-
-    @contextmanager
     def reconciling(self) -> Iterator[None]:
-        """Beside granian, which is killed rarely, run the command all the time, as cron would."""
+        """With granian, whose kills take long, run the command all the time, as cron would."""
         is_over = threading.Event()
 
         def run() -> None:
-            while self.flight > 1 and not is_over.wait(1):
-                self.world.reconcile(1)
+            while self.batch > 1 and not is_over.wait(1):
+                self.env.reconcile(1)
 
         thread = threading.Thread(target=run)
         thread.start()
@@ -177,64 +179,37 @@ class Run:
             is_over.set()
             thread.join()
 
-    def one_round(self, server: "Forked | Granian", case: Case) -> None:
-        """Send purchases that end the server at a point, and ask for each again."""
-        keys = [new_key() for _ in range(self.flight)]
-        case.answers |= {key: [] for key in keys}
-        headers = {"X-Drill-Kill": f"{case.point}*{self.flight}"}
+    def interrupt_purchases(self, server: Server, case: Case) -> None:
+        for _ in range(-(-self.rounds // self.batch)):
+            keys = [new_key() for _ in range(self.batch)]
+            case.answers |= {key: [] for key in keys}
+            self.kill(server, case, keys)
+            if not case.reconcile_point:
+                case.at_once.update(self.ask(server.port, case, key).outcome for key in keys)
+
+    def kill(self, server: Server, case: Case, keys: list[str]) -> None:
+        """Send purchases that kill the server at the case's point."""
+        headers = {"X-Drill-Kill": f"{case.point}*{self.batch}"}
         with ThreadPoolExecutor(len(keys)) as pool:
-            interrupted = list(pool.map(lambda key: self.ask(server.port, case, key, **headers), keys))
-        if any(answer.status for answer in interrupted):
-            raise AssertionError(f"{case.point} was not reached: {[answer.outcome for answer in interrupted]}")
+            answers = list(pool.map(lambda key: self.ask(server.port, case, key, **headers), keys))
+        self.restart(server, case.point, answers)
+
+    def interrupt_reconciling(self, server: Server, case: Case) -> None:
+        for key in case.answers if case.reconcile_point else ():
+            headers = {"X-Drill-Kill": case.reconcile_point}
+            answer = call(server.port, "POST", f"/drill/reconcile?{key}", headers=headers)
+            self.restart(server, case.reconcile_point, [answer])
+
+    def restart(self, server: Server, point: str, answers: list[Answer]) -> None:
+        """Restart a server that was killed at a point, and so gave no answers."""
+        assert not any(answer.status for answer in answers), f"{point} was not reached: {answers}"
         self.kills += 1
         server.restart()
-        if not case.then:
-            for key in keys:
-                case.at_once[self.ask(server.port, case, key).outcome] += 1
 
     def ask(self, port: int, case: Case, key: str, **headers: str) -> Answer:
-        answer = self.world.buy(port, key, case.order(key, self.carrier), **headers)
+        answer = self.env.buy(port, key, case.order(key, self.carrier), **headers)
         case.answers[key].append(answer)
         return answer
-
-    def interrupt_reconciling(self, server: "Forked | Granian", case: Case) -> None:
-        for key in case.answers if case.then else ():
-            answer = call(server.port, "POST", f"/drill/reconcile?{key}", headers={"X-Drill-Kill": case.then})
-            if answer.status:
-                raise AssertionError(f"{case.then} was not reached")
-            self.kills += 1
-            server.restart()
-
-
-class Forked:
-    """A server that is there again by itself."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    def restart(self) -> None:
-        """Nothing to do."""
-
-
-class Granian:
-    """The server of production, which has to be started again when it was killed."""
-
-    def __init__(self, world: Stage, stack: ExitStack, flight: int) -> None:
-        self.world, self.stack, self.flight = world, stack, flight
-        self.process: Process | None = None
-        self.restart()
-
-    def restart(self) -> None:
-        if self.process:
-            self.process.popen.wait()
-        opened = self.world.hooked(threads=self.flight + 2)
-        self.port, self.process = self.stack.enter_context(opened)
-        with ThreadPoolExecutor(self.flight) as pool:  # each thread has answered something
-            list(pool.map(lambda _: call(self.port, "GET", SHIPMENTS + "/0"), range(self.flight * 2)))
-
-
-def line(outcomes: Counter[str]) -> str:
-    return ", ".join(f"{count} x {outcome}" for outcome, count in sorted(outcomes.items())) or "-"
 
 
 if __name__ == "__main__":

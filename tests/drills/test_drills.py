@@ -8,7 +8,7 @@ from tests.support.processes import run_module
 
 
 def run(config: pytest.Config, name: str, *arguments: str) -> str:
-    """Run a drill; return what it printed."""
+    """Run a drill; return its output."""
     return run_module(name, *arguments, "--database", config.getoption("services"))
 
 
@@ -30,7 +30,7 @@ def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_
     assert "0 faults" in output
     during = next(line for line in output.splitlines() if line.strip().startswith("during"))
     assert "100.00%" in during
-    # 2 workers have 2 slots a carrier, and what hangs in them is all that is written.
+    # 2 workers have a bulkhead of 2 for each carrier; only the calls that hang there write rows.
     for carrier in ("ALPHA", "BETA"):
         assert re.search(rf"502 {carrier}_OUTCOME_UNKNOWN +4 ", output), output
         assert f"502 {carrier}_UNAVAILABLE" in output

@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from urllib.parse import urlsplit
 from django.db import connection
 
 from tests.support.services import ENVIRONMENT
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
 counter = count(os.getpid())  # a process of the same worker's, as a drill is, begins elsewhere
-START_TIMEOUT_S = 60
 # Below those that the system itself hands out, so that no other socket is given one meanwhile; a thousand for a worker.
 FIRST_PORT, PORTS = 10_000, 1_000
 
@@ -121,12 +120,12 @@ def server(log: Path, settings: dict[str, str] | None = None) -> Iterator[int]:
 
 
 def wait_for_port(port: int, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise RuntimeError(f"the server did not start within {START_TIMEOUT_S} s")
+    until(lambda: is_listening(port) or process.poll() is not None)
+    if process.poll() is not None:
+        raise RuntimeError("the server ended before it listened")
+
+
+def is_listening(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False

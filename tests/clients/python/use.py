@@ -1,6 +1,6 @@
-"""What a shop's developer writes against the generated client: each call, each kind of error; prints what came.
+"""A shop's program with the generated client: makes each call, meets each kind of error, prints the answers.
 
-It runs outside the service's environment. SERVICE is a JSON object: url, token, number, orderName, orders.
+It runs outside the service's virtual environment. SERVICE is a JSON object: url, token, number, orderName, orders.
 """
 
 import json
@@ -23,7 +23,7 @@ nobody = Client(base_url=SERVICE["url"])
 
 
 def error(response: Any) -> list[Any]:
-    """A status with the error's code, from an answer that was parsed as the description says."""
+    """Return status and code of an error, which the client has parsed as described."""
     assert isinstance(response.parsed, Error), response
     assert response.parsed.status_code == response.status_code
     assert response.parsed.message
@@ -36,7 +36,7 @@ def buy(name: str, key: str) -> Any:
 
 
 def at_once(key: str) -> list[Any]:
-    """Two orders at the same time with one key, to a slow carrier: the one that comes second is refused."""
+    """Send two orders at once with one key to a slow carrier: the second is refused."""
     responses: list[Any] = []
     threads = [threading.Thread(target=lambda: responses.append(buy("slow", key))) for _ in range(2)]
     for thread in threads:
@@ -50,7 +50,7 @@ def at_once(key: str) -> list[Any]:
 
 
 def until_refused() -> list[Any]:
-    """Look up until the limit is used up."""
+    """Look up until the rate limit refuses."""
     for _ in range(200):
         response = look_up_parcel.sync_detailed("NOPE", client=shop)
         if response.status_code == 429:

@@ -1,4 +1,4 @@
-// Lints the API's description by Redocly's rules, offline; prints what it finds and exits non-zero if there is anything.
+// Lints the API's description by Redocly's rules, offline; prints problems and exits non-zero if there are any.
 import { createConfig, lint } from "@redocly/openapi-core";
 
 const [file] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// What a shop's developer writes with the generated types: each call, each kind of error; prints what came.
+// A shop's program with the generated types: makes each call, meets each kind of error, prints the answers.
 // SERVICE is a JSON object: url, token, number, orderName, orders.
 
 import createClient from "openapi-fetch";
@@ -21,13 +21,13 @@ const service: Service = JSON.parse(process.env["SERVICE"] ?? "");
 const nobody = createClient<paths>({ baseUrl: service.url });
 const shop = createClient<paths>({ baseUrl: service.url, headers: { Authorization: `Bearer ${service.token}` } });
 
-/** What must be there, typed as the description says. */
+/** Return a value that must be there, typed as described. */
 function there<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("nothing was answered");
   return value;
 }
 
-/** A status with the error's code. */
+/** Return status and code of an error. */
 function kind({ response, error }: { response: Response; error?: ApiError }): Kind {
   const { message, statusCode, timestamp, code } = there(error);
   if (statusCode !== response.status || !message || Number.isNaN(Date.parse(timestamp))) throw new Error(message);
@@ -43,7 +43,7 @@ const search = (query: { orderName?: string; email?: string }) =>
 const retrieve = (labelId: string, client = shop) =>
   client.GET("/public/v1/tracking/shipments/{labelId}", { params: { path: { labelId } } });
 
-/** Two orders at the same time with one key, to a slow carrier: the one that comes second is refused. */
+/** Send two orders at once with one key to a slow carrier: the second is refused. */
 async function atOnce(key: string): Promise<Kind> {
   const answers = await Promise.all([buy(service.orders.slow, key), buy(service.orders.slow, key)]);
   const refused = there(answers.find((answer) => answer.error));
@@ -52,7 +52,7 @@ async function atOnce(key: string): Promise<Kind> {
   return kind(refused);
 }
 
-/** Look up until the limit is used up. */
+/** Look up until the rate limit refuses. */
 async function untilRefused(): Promise<Kind> {
   for (let count = 0; count < 200; count += 1) {
     const answer = await lookUp("NOPE");
@@ -68,7 +68,7 @@ const again = await buy(service.orders.good, "typescript-1");
 if (again.response.headers.get("Idempotent-Replayed") !== "true") throw new Error("bought again");
 const retrieved = there((await retrieve(bought.id)).data);
 const pdf = await (await fetch(retrieved.labelUrl)).text();
-// Types that the description promises, checked by the compiler.
+// Described types, checked by the compiler.
 const lastStatus: components["schemas"]["TrackingStatus"] | null = parcel.lastStatus;
 const updatedAtMs: number = parcel.updatedAt;
 const errors: Kind[] = [

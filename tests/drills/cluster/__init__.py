@@ -1,1 +1,1 @@
-"""The cluster drill: every part there twice or more, on one machine, each killed, restarted or silenced in turn."""
+"""The cluster drill: every part at least twice on one machine, each killed, restarted or silenced in turn."""

@@ -1,33 +1,34 @@
-"""PostgreSQL under Patroni: etcd, a primary and two streaming replicas, each with a REST port of its own."""
+"""PostgreSQL under Patroni: etcd, a primary and two streaming replicas, each with its own REST port."""
 
 import json
 import os
 import shutil
 import signal
-import time
 import urllib.request
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import Process
+from tests.drills.process import Process, process_tree
 from tests.support.processes import free_port
+from tests.support.waiting import until
 
 USER = "postgres"  # PostgreSQL refuses to be root
 NAME = "tracking"
-HEALTHY_S = 90
-# Patroni's own figures, as short as it takes them: a primary that is gone is replaced after `ttl` at the latest.
+HEALTHY_TIMEOUT_S = 90
+# Patroni's intervals, as short as it allows: a lost primary is replaced after `ttl` at the latest.
 TTL_S, LOOP_S, RETRY_S = 20, 2, 5
 
 
 def binaries() -> Path | None:
-    """The newest PostgreSQL that Debian's packages have installed."""
+    """Find the newest PostgreSQL of Debian's packages."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
     return found[-1].parent if found else None
 
 
 class Node:
-    """A host of the database: Patroni and the PostgreSQL that it keeps running."""
+    """A database host: Patroni and its PostgreSQL."""
 
     def __init__(self, folder: Path, name: str, etcd_port: int) -> None:
         self.folder = folder / name
@@ -80,12 +81,12 @@ class Node:
         self.process = Process(self.command, environment, self.folder / "log")
 
     def signal_all(self, what: signal.Signals) -> None:
-        """Send a signal to all processes, as nothing but their host's end or standstill does."""
+        """Send a signal to all its processes at once, as when a whole host fails."""
         pids = []
         if self.process:
-            pids += tree(self.process.popen.pid)
+            pids += process_tree(self.process.popen.pid)
         with suppress(OSError, ValueError):
-            pids += tree(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]))
+            pids += process_tree(int((self.folder / "data" / "postmaster.pid").read_text().split()[0]))
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, what)
@@ -101,15 +102,8 @@ def as_user() -> list[str]:
     return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if os.getuid() == 0 else []
 
 
-def tree(pid: int) -> list[int]:
-    """A process and what it has started, which may have left its group."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    found = children.read_text().split() if children.exists() else []
-    return [pid, *(grandchild for child in found for grandchild in tree(int(child)))]
-
-
-class Cluster:
-    """Three nodes; which is the primary changes."""
+class DatabaseCluster:
+    """Three nodes, one of which is the primary at a time."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
@@ -132,7 +126,7 @@ class Cluster:
         return f"postgresql://postgres@{hosts}/{NAME}{query}"
 
     def roles(self) -> dict[str, str]:
-        """Each running node's role, as any node that answers says: ``leader``, ``sync_standby``, ``replica``."""
+        """Ask any node for each running node's role: ``leader``, ``sync_standby`` or ``replica``."""
         for node in self.nodes:
             with suppress(OSError, ValueError):
                 url = f"http://127.0.0.1:{node.rest_port}/cluster"
@@ -142,13 +136,13 @@ class Cluster:
                 return {member["name"]: member["role"] for member in running}
         return {}
 
-    def wait(self, is_enough: Any) -> None:
-        deadline = time.monotonic() + HEALTHY_S
-        while not is_enough(list(self.roles().values())):
-            if time.monotonic() > deadline:
-                logs = "\n".join((node.folder / "log").read_text()[-4000:] for node in self.nodes)
-                raise RuntimeError(f"the database is {self.roles()} after {HEALTHY_S} s\n{logs}")
-            time.sleep(0.2)
+    def wait(self, is_enough: Callable[[list[str]], bool]) -> None:
+        """Wait for roles. Raise RuntimeError with Patroni's logs if they do not come."""
+        try:
+            until(lambda: is_enough(list(self.roles().values())), timeout_s=HEALTHY_TIMEOUT_S)
+        except AssertionError:
+            logs = "\n".join((node.folder / "log").read_text()[-4000:] for node in self.nodes)
+            raise RuntimeError(f"the database is {self.roles()} after {HEALTHY_TIMEOUT_S} s\n{logs}") from None
 
     def wait_until_healthy(self) -> None:
         self.wait(lambda roles: sorted(roles) == ["leader", "replica", "sync_standby"])

@@ -1,4 +1,4 @@
-"""A mixed load that arrives at its own pace: 95 % look-ups, 4 % searches, 1 % label orders, and what became of it."""
+"""A mixed load at a fixed rate (an open loop): 95 % look-ups, 4 % searches and 1 % label orders, and its outcomes."""
 
 import itertools
 import random
@@ -6,26 +6,28 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
 from typing import Any, Self
 from urllib.parse import quote
 
-from tests.drills.environment import Answer, Stage, new_key, order
+from tests.drills.environment import Environment
+from tests.drills.http_client import Answer, Connection
+from tests.drills.shop import carrier_of, new_key, order
 from tests.support.paths import PARCELS, SEARCH
 
 SEARCH_ORDER = f"{SEARCH}?orderName="
 KINDS = ("look-up", "search", "label")
 CLIENTS, BUYERS = 32, 64
 CLIENT_TIMEOUT_S = 10
-# A buyer asks again, with the same key, until it has a label or an answer that says why not; at most so long.
-DB_RETRY_TIMEOUT_S, PAUSE_S = 90, 1.0
+# A buyer retries with the same key until it has a label or a final refusal, at most for this long.
+BUYER_TIMEOUT_S, PAUSE_S = 90, 1.0
 FINAL = {201, 400, 401, 403, 404, 422}
 
 
 @dataclass
 class Tally:
-    """What came back of one kind of request, and when something good did."""
+    """Outcomes of one kind of request, and the times of the good ones."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     good_at: list[float] = field(default_factory=list)
@@ -44,15 +46,15 @@ class Tally:
 
 @dataclass
 class Load:
-    """One act's requests, to `port`, for the parcels with these numbers and order numbers."""
+    """The requests of one scenario, for parcels with these tracking numbers and order numbers."""
 
-    world: Stage
+    env: Environment
     port: int
     rate: float  # requests a second
     numbers: list[str]
     orders: list[str]
     tallies: dict[str, Tally] = field(default_factory=lambda: {kind: Tally() for kind in KINDS})
-    # Every answer that each buyer saw.
+    # Each buyer's answers.
     keys: dict[str, list[Answer]] = field(default_factory=dict)
     began_at: float = 0.0
     ended_at: float = 0.0
@@ -72,7 +74,7 @@ class Load:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Stop, and let the buyers come to an end."""
+        """Stop, and let the buyers finish."""
         self.over.set()
         self.ended_at = time.monotonic()
         for thread in self.threads:
@@ -81,48 +83,36 @@ class Load:
         self.buyers.shutdown()
 
     def client(self) -> None:
-        connection = None
-        while (tick := self.next_tick()) is not None:
-            if tick % 100 == 99:
-                self.bought.append(self.buyers.submit(self.buy, tick))
-                continue
-            kind = "search" if tick % 100 in {20, 40, 60, 80} else "look-up"
-            connection = self.ask(kind, connection)
+        with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
+            while (tick := self.next_tick()) is not None:
+                if tick % 100 == 99:
+                    self.bought.append(self.buyers.submit(self.buy, tick))
+                else:
+                    self.get("search" if tick % 100 in {20, 40, 60, 80} else "look-up", connection)
 
     def next_tick(self) -> int | None:
-        """Wait for the time of the next request that nobody has taken; None at the end."""
+        """Take the next request and wait for its time; None at the end."""
         with self.lock:
             tick = next(self.ticks)
         wait_s = self.began_at + tick / self.rate - time.monotonic()
         return None if self.over.wait(max(0.0, wait_s)) else tick
 
-    def ask(self, kind: str, connection: HTTPConnection | None) -> HTTPConnection | None:
-        """Ask once; return the connection if it can be kept."""
+    def get(self, kind: str, connection: Connection) -> None:
         prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH_ORDER, self.orders)
-        path = prefix + quote(random.choice(values))
-        connection = connection or HTTPConnection("127.0.0.1", self.port, timeout=CLIENT_TIMEOUT_S)
-        started_at = time.monotonic()
-        status = 0
-        try:
-            connection.request("GET", path, headers={"Authorization": f"Bearer {self.world.token}"})
-            response = connection.getresponse()
-            response.read()
-            status = response.status
-        except (HTTPException, OSError):
-            connection.close()
-        duration_s = time.monotonic() - started_at
+        headers = {"Authorization": f"Bearer {self.env.token}"}
+        answer = connection.request("GET", prefix + quote(random.choice(values)), headers=headers)
         with self.lock:
-            self.tallies[kind].add(str(status or "no answer"), duration_s, is_good=status == 200)
-        return connection if status else None
+            outcome = str(answer.status or "no answer")
+            self.tallies[kind].add(outcome, answer.duration_s, is_good=answer.status == 200)
 
     def buy(self, tick: int) -> None:
-        """Order a label, and again with the same key, as a sensible client does."""
+        """Order a label, and retry with the same key, as a sensible client does."""
         key = new_key()
-        body = order(key, "alpha" if tick // 100 % 2 else "beta")
+        body = order(key, carrier_of(tick // 100))
         seen = self.keys[key] = []
-        deadline = time.monotonic() + DB_RETRY_TIMEOUT_S
+        deadline = time.monotonic() + BUYER_TIMEOUT_S
         while True:
-            answer = self.world.buy(self.port, key, body)
+            answer = self.env.buy(self.port, key, body)
             seen.append(answer)
             with self.lock:
                 self.tallies["label"].add(answer.outcome, answer.duration_s, is_good=answer.status == 201)

@@ -1,7 +1,7 @@
-"""The service's own WSGI application, with places in a purchase at which a request can make its process die.
+"""The service's own WSGI application, with points in a purchase at which a request can kill its process.
 
-The code under test stays as it is: its functions are wrapped from here. A request says in ``X-Drill-Kill`` where it
-ends: ``POINT``, or ``POINT*N`` to end the process when N such requests have come that far.
+The code under test is unchanged: its functions are wrapped here. A request names its point in ``X-Drill-Kill``:
+``POINT``, or ``POINT*N`` to kill the process when N such requests have reached it.
 """
 
 import os
@@ -25,18 +25,17 @@ from config.wsgi import application as service
 from labels import purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel
 
-HEADER = "X-Drill-Kill"
 RECONCILE_PATH = "/drill/reconcile"
-# How long those that came first wait for the others of their flight.
-FLIGHT_S = 2.0
+# The first requests at a point wait this long for the others of their batch.
+BATCH_TIMEOUT_S = 2.0
 
 
 @dataclass
 class Kill:
-    """A request's order to die, and how far it has come."""
+    """A request's point, and its progress."""
 
     point: str
-    flight: int
+    batch: int
     is_reserving: bool = False
     posts: int = 0
     sends: int = 0
@@ -48,13 +47,13 @@ lock = threading.Lock()
 
 
 def reach(point: str) -> None:
-    """End the process with SIGKILL here if this is what the request asked for."""
+    """Kill the process with SIGKILL if this is the request's point."""
     kill = current.get()
     if not point or kill is None or kill.point != point:
         return
     with lock:
         arrivals.append(time.monotonic())
-    while len(arrivals) < kill.flight and time.monotonic() < arrivals[0] + FLIGHT_S:
+    while len(arrivals) < kill.batch and time.monotonic() < arrivals[0] + BATCH_TIMEOUT_S:
         time.sleep(0.005)
     if "DRILL_KILLS_GROUP" in os.environ:  # the server's master process with its workers
         os.killpg(0, signal.SIGKILL)
@@ -62,8 +61,8 @@ def reach(point: str) -> None:
     time.sleep(60)
 
 
-def around(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
-    """Reach a point before, and one after, every call of a function."""
+def wrap(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
+    """Reach one point before every call of a function, and one after it."""
     inner = getattr(owner, name)
 
     @wraps(inner)
@@ -77,7 +76,7 @@ def around(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
 
 
 def hook_reserve() -> None:
-    """The commit of the row, told apart from every other commit of the request."""
+    """Tell the commit of the row from every other commit of the request."""
     reserve, commit = purchase.reserve, BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
 
     def reserving(label: Any) -> None:
@@ -99,7 +98,7 @@ def hook_reserve() -> None:
 
 
 def hook_call() -> None:
-    """The exchange with the carrier: its parts on the wire, and the second of beta's linked calls."""
+    """Add the points of the exchange with the carrier: on the wire, and before the second of beta's linked calls."""
     post, send = Transport.post, _BoundedConnection.send
 
     def posting(self: Transport, carrier: str, request: Request, deadline: Deadline) -> Answer:
@@ -116,11 +115,12 @@ def hook_call() -> None:
         kill.sends += 1  # the headers are one, the body another
         reach("call-half-sent" if kill.sends == 1 else "call-sent")
 
-    Transport.post = posting  # type: ignore[method-assign]  # that is what a hook does
+    Transport.post = posting  # type: ignore[method-assign]  # replaced on purpose
     _BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
 
 
 def hook_finish() -> None:
+    """Tell the finishing save from every other save of a state."""
     save_state = purchase.save_state
 
     def saving(label: Any, *args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ def hook_finish() -> None:
     purchase.save_state = saving
 
 
-class HalvedFile(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
+class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
     """A PDF that is written in two halves."""
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
@@ -146,24 +146,24 @@ class HalvedFile(ContentFile):  # type: ignore[type-arg]  # it is generic in the
 hook_reserve()
 hook_call()
 hook_finish()
-around(purchase, "keep", before="keep-before", after="keep-after")
-around(storage, "store", before="store-before", after="store-after")
-around(reconciling, "take", after="take-after")
-around(AlphaClient, "find_by_reference", after="find-after")
-around(AlphaClient, "fetch_label", after="fetch-after")
-storage.ContentFile = HalvedFile  # type: ignore[attr-defined]  # it is imported there
+wrap(purchase, "keep", before="keep-before", after="keep-after")
+wrap(storage, "store", before="store-before", after="store-after")
+wrap(reconciling, "take", after="take-after")
+wrap(AlphaClient, "find_by_reference", after="find-after")
+wrap(AlphaClient, "fetch_label", after="fetch-after")
+storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
 
 
 def reconcile_one(order_id: str) -> None:
-    """What `reconcile` does, for the label of one order."""
+    """Reconcile the label of one order."""
     label = reconciling.take(ShippingLabel.objects.get(order_id=order_id).id)
     if label is not None:
         reconciling.settle(label)
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    point, _, flight = environ.get("HTTP_X_DRILL_KILL", "").partition("*")
-    token = current.set(Kill(point, int(flight or 1)))
+    point, _, batch = environ.get("HTTP_X_DRILL_KILL", "").partition("*")
+    token = current.set(Kill(point, int(batch or 1)))
     try:
         if environ["PATH_INFO"] == RECONCILE_PATH:
             reconcile_one(environ["QUERY_STRING"])

@@ -1,5 +1,6 @@
-"""Fills PostgreSQL with parcels, fast: a few thousand samples, each copied with numbers and orders of its own."""
+"""Loads parcels into PostgreSQL fast: copies of a few thousand samples, each with its own numbers and order."""
 
+import random
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,8 +17,8 @@ PARCELS_A_CUSTOMER = 60  # more than a search returns
 FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields}
 
 
-def load(shop_id: str, parcels: int) -> None:
-    """Copy `parcels` parcels of the shop and their numbers into empty tables."""
+def load_parcels(shop_id: str, parcels: int) -> None:
+    """Copy parcels of the shop and their numbers into empty tables."""
     samples = list(sample_rows(shop_id))
     with connection.cursor() as cursor:
         with cursor.copy(f"COPY {Parcel._meta.db_table} ({', '.join(FIELDS)}) FROM STDIN") as copy:
@@ -33,7 +34,7 @@ def load(shop_id: str, parcels: int) -> None:
 
 
 def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
-    """Sample parcels as columns ready for the database."""
+    """Yield sample parcels as columns ready for the database."""
     serializer = ImportedParcelSerializer()
     for sample in sample_parcels(DISTINCT_SAMPLES, now_ms=time.time_ns() // 10**6):
         parcel = Parcel(**serializer.run_validation(sample), shop_id=shop_id, imported_at=timezone.now())
@@ -44,8 +45,18 @@ def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
 
 
 def numbers(index: int) -> list[str]:
-    """The tracking numbers of the parcel at `index`: one, or two for every third."""
+    """Return the tracking numbers of the parcel at `index`: two for every third, one for the others."""
     return [tracking_number("alpha", index, part) for part in range(2 if index % 3 == 0 else 1)]
+
+
+def any_number(rng: random.Random, parcels: int) -> str:
+    """Choose a tracking number of any parcel."""
+    return rng.choice(numbers(rng.randrange(parcels)))
+
+
+def any_search(rng: random.Random, parcels: int) -> str:
+    """Choose a search's query string; each search finds 50 parcels, but for the last customer's."""
+    return f"?email=customer%2B{rng.randrange(parcels // PARCELS_A_CUSTOMER)}@example.com"
 
 
 def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Two application hosts, HAProxy before them, and before the primary for those who come through PgBouncer."""
+"""Application hosts behind HAProxy, which also leads PgBouncer to the database's primary."""
 
 import os
 import signal
@@ -6,8 +6,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.drills.cluster.database import Cluster
-from tests.drills.environment import Process, wait_for
+from tests.drills.cluster.database import DatabaseCluster
+from tests.drills.process import Process
 from tests.support.processes import free_port
 
 GRACE_S = 90
@@ -15,23 +15,23 @@ THREADS = 16
 
 
 class Host:
-    """An application host: a server process with a port and an environment of its own."""
+    """An application host: a server process with its own port and settings."""
 
-    def __init__(self, folder: Path, name: str, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, name: str, variables: dict[str, str]) -> None:
         self.log = folder / f"{name}.log"
         self.name = name
         self.port = free_port()
-        self.environment = environment
+        self.variables = variables
         self.process: Process | None = None
 
     def start(self) -> None:
         command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
         command += ["--workers", "1", "--threads", str(THREADS)]
-        self.process = Process(command, dict(os.environ) | self.environment, self.log)
-        wait_for(self.port, self.process)
+        self.process = Process(command, dict(os.environ) | self.variables, self.log)
+        self.process.wait_until_listening(self.port)
 
     def stop(self) -> None:
-        """End it as an orchestrator does: it finishes what is in flight."""
+        """Send SIGTERM, as an orchestrator does; it finishes the requests in flight."""
         assert self.process
         self.process.popen.send_signal(signal.SIGTERM)
         self.process.popen.wait(GRACE_S)
@@ -43,8 +43,8 @@ class Host:
             self.process = None
 
 
-def haproxy(folder: Path, stack: ExitStack, cluster: Cluster, hosts: list[Host]) -> tuple[int, int]:
-    """Start it; return the port of the service and the port of the primary."""
+def haproxy(folder: Path, stack: ExitStack, cluster: DatabaseCluster, hosts: list[Host]) -> tuple[int, int]:
+    """Start HAProxy; return the service's and the primary's port."""
     service_port, primary_port = free_port(), free_port()
     servers = "\n".join(
         f"  server {host.name} 127.0.0.1:{host.port} check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions"
@@ -72,7 +72,7 @@ backend hosts
   balance roundrobin
   option redispatch 1
   retries 2
-  # What only reads is asked of the other host when one ends without an answer; a label order may have bought.
+  # A GET is retried on the other host if one ends without an answer; a label order is not, it may have bought.
   retry-on conn-failure empty-response
   http-request disable-l7-retry unless METH_GET
 {servers}
@@ -85,5 +85,5 @@ listen primary
 """
     )
     process = stack.enter_context(Process(["haproxy", "-q", "-f", str(config)], dict(os.environ), folder / "proxy.log"))
-    wait_for(service_port, process)
+    process.wait_until_listening(service_port)
     return service_port, primary_port

@@ -1,7 +1,7 @@
-"""Serves `tests.drills.hooked` from a forked child, and forks the next one in the instant in which that one dies.
+"""Serves `tests.drills.kill_points` from a forked child, and forks the next one as soon as that one dies.
 
-A server that starts as in production needs a second or two; this one needs some milliseconds, because its parent has
-everything imported. The parent holds the listening socket and nothing else: no database connection, no thread.
+A production server starts in a second or two; this one needs some milliseconds, because its parent has imported
+everything. The parent holds only the listening socket: no database connection, no thread.
 """
 
 import os
@@ -14,8 +14,8 @@ from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
 
-from tests.drills.environment import order
-from tests.drills.hooked import application
+from tests.drills.kill_points import application
+from tests.drills.shop import order
 from tests.support.paths import VERSION
 
 
@@ -27,7 +27,7 @@ class Handler(WSGIRequestHandler):
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """A server on a socket that is listening already."""
+    """A server on a socket that already listens."""
 
     daemon_threads = True
 
@@ -41,7 +41,7 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 def warm_up() -> None:
-    """Load what a first request would, without opening a connection to anything."""
+    """Import what a first request would, without opening any connection."""
     from labels.serializers import LabelOrderSerializer
     from shops.contracts.clients import client
 

@@ -1,0 +1,68 @@
+"""Purchases played in one process, with the sandbox over real HTTP."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import requests
+from django.utils import timezone
+
+from carriers.sandbox.server import SandboxServer
+from labels import orders, purchase
+from labels.idempotency import IdempotencyKey
+from labels.models import ShippingLabel
+from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
+from tests.drills.shop import SENDER, add_contract, order
+from tests.support.factories import ShopFactory
+
+KEY = IdempotencyKey("key", "digest")
+
+
+@pytest.fixture
+def sandbox(settings: Any, tmp_path: Any) -> Iterator[SandboxServer]:
+    with SandboxServer() as server:
+        alpha = {"url": server.alpha_url, "tracking_url": server.alpha_tracking_url}
+        settings.CARRIER_ENDPOINTS = {"alpha": alpha, "beta": {"url": server.beta_url}}
+        settings.STORAGES = settings.STORAGES | {
+            "labels": {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
+        }
+        client.cache_clear()
+        yield server
+    client.cache_clear()
+
+
+@pytest.fixture
+def contract(sandbox: SandboxServer) -> CarrierContract:
+    made: CarrierContract = add_contract(ShopFactory(id="shop"), "alpha")
+    return made
+
+
+def ordered(**fields: Any) -> dict[str, Any]:
+    defaults = {"originAddress": SENDER, "pickupPointCode": "", "reference": ""}
+    return order("order", "alpha") | defaults | fields
+
+
+def buy(**fields: Any) -> ShippingLabel:
+    return purchase.buy(shop_id="shop", order=ordered(**fields), key=KEY)[0]
+
+
+def parcels_made(sandbox: SandboxServer) -> int:
+    return int(requests.get(f"{sandbox.url}/ledger/count", timeout=60).json()["count"])
+
+
+def interrupted(**fields: Any) -> ShippingLabel:
+    """Make a purchase that was interrupted half an hour ago."""
+    label = orders.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
+    label.created_at = timezone.now() - timedelta(minutes=30)
+    label.leased_until = timezone.now() - timedelta(minutes=20)
+    for name, value in fields.items():
+        setattr(label, name, value)
+    label.save(force_insert=True)
+    CarrierContract.objects.update(updated_at=label.created_at - timedelta(days=1))
+    return label
+
+
+def state(label: ShippingLabel) -> str:
+    return str(ShippingLabel.objects.get(id=label.id).state)

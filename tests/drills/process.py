@@ -1,0 +1,79 @@
+"""Processes that a drill starts, watches and kills."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from tests.support.processes import ROOT, is_listening
+from tests.support.waiting import until
+
+CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK")
+
+
+class Process:
+    """A process in a session of its own, which is killed with all its children."""
+
+    def __init__(self, command: list[str], variables: dict[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self.log_begins_at = output.tell()
+            self.popen = subprocess.Popen(
+                command, cwd=ROOT, env=variables, start_new_session=True, stdout=subprocess.PIPE, stderr=output
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.kill()
+
+    def log_text(self) -> str:
+        """Return what it has written to its log; earlier processes may share the file."""
+        return self.log.read_bytes()[self.log_begins_at :].decode()
+
+    def first_line(self) -> str:
+        """Wait for its first line of output. Raise RuntimeError if it ends without one."""
+        assert self.popen.stdout
+        line = self.popen.stdout.readline().decode()
+        if not line:
+            raise self.start_error()
+        return line
+
+    def wait_until_listening(self, port: int) -> None:
+        self.wait_until(lambda: is_listening(port))
+
+    def wait_until(self, is_ready: Callable[[], bool]) -> None:
+        """Raise RuntimeError if it ends first, as a server does whose port is taken."""
+        until(lambda: is_ready() or self.popen.poll() is not None)
+        if self.popen.poll() is not None:
+            raise self.start_error()
+
+    def start_error(self) -> RuntimeError:
+        return RuntimeError(f"the server did not start:\n{self.log_text()[-2000:]}")
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+        assert self.popen.stdout
+        self.popen.stdout.close()
+
+
+def process_tree(pid: int) -> list[int]:
+    """Return a process and all its descendants, also those that have left its group."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    found = children.read_text().split() if children.exists() else []
+    return [pid, *(descendant for child in found for descendant in process_tree(int(child)))]
+
+
+def cpu_s(pid: int) -> float:
+    """Sum the CPU time, user and system, of a process and its descendants."""
+    total = 0.0
+    for process in process_tree(pid):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        total += (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_S
+    return total

@@ -1,0 +1,117 @@
+"""Database outages during a purchase, simulated in one process at chosen writes."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from carriers.sandbox.server import SandboxServer
+from labels import db_retry, purchase
+from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
+from labels.models import LabelState, ShippingLabel
+from shops.contracts.models import CarrierContract
+from tests.drills.conftest import buy, parcels_made
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "status"),
+    [
+        (LabelState.RECEIVED, "ALPHA_OUTCOME_UNKNOWN", 502),
+        (LabelState.GENERATED, "LABEL_STORAGE_UNAVAILABLE", 500),
+        (LabelState.FAILED, "ALPHA_ADDRESS_REJECTED", 400),
+    ],
+)
+def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
+    contract: CarrierContract, monkeypatch: pytest.MonkeyPatch, step: LabelState, code: str, status: int
+) -> None:
+    save_state = purchase.save_state
+
+    def saving(label: ShippingLabel) -> None:
+        if label.state == step:
+            raise OperationalError("gone")
+        save_state(label)
+
+    monkeypatch.setattr(purchase, "save_state", saving)
+    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
+    with pytest.raises(LabelError) as caught:
+        buy(reference="FAULT 38" if step == LabelState.FAILED else "")
+    assert (caught.value.public_code, caught.value.status_code) == (code, status)
+
+
+class Clock:
+    """A stand-in for the module `time`, whose time passes only during sleeps."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, duration_s: float) -> None:
+        self.now_s += duration_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the writes' retries."""
+    clock = Clock()
+    monkeypatch.setattr(db_retry, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Seconds that the database is down for the first write of each state."""
+    save_state = purchase.save_state
+    away_s: dict[str, float] = {}
+    back_at_s: dict[str, float] = {}
+
+    def saving(label: ShippingLabel) -> None:
+        if label.state in away_s and clock.now_s < back_at_s.setdefault(label.state, clock.now_s + away_s[label.state]):
+            raise OperationalError("gone")
+        save_state(label)
+
+    monkeypatch.setattr(purchase, "save_state", saving)
+    return away_s
+
+
+@pytest.mark.parametrize("step", [LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED])
+def test_a_failover_of_25_s_is_waited_for(contract: CarrierContract, outages: dict[str, float], step: str) -> None:
+    outages[step] = 25
+    with nullcontext() if step != LabelState.FAILED else pytest.raises(PurchaseFailedError):
+        buy(reference="FAULT 38" if step == LabelState.FAILED else "")
+    expected = LabelState.FAILED if step == LabelState.FAILED else LabelState.GENERATED
+    assert ShippingLabel.objects.get().state == expected
+
+
+def test_all_writes_of_a_purchase_share_one_timeout(
+    contract: CarrierContract, outages: dict[str, float], clock: Clock
+) -> None:
+    outages |= {LabelState.RECEIVED: 20, LabelState.GENERATED: 20}
+    with pytest.raises(StorageUnavailableError):
+        buy()
+    assert clock.now_s == pytest.approx(db_retry.DB_RETRY_TIMEOUT_S, abs=2 * db_retry.PAUSE_S)
+    label = ShippingLabel.objects.get()
+    assert (label.state, bytes(label.pdf or b"")[:5]) == (LabelState.RECEIVED, b"%PDF-")  # nothing is lost
+
+
+def test_a_reservation_whose_commit_raised_is_removed(
+    contract: CarrierContract, sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = ShippingLabel.save
+
+    def committed_and_raised(self: ShippingLabel, **options: Any) -> None:
+        save(self, **options)
+        monkeypatch.undo()  # the next commit succeeds
+        raise OperationalError("the connection was lost")
+
+    # A save in autocommit mode, outside the transaction that is rolled back.
+    monkeypatch.setattr("django.db.transaction.atomic", lambda **_: nullcontext())
+    monkeypatch.setattr(ShippingLabel, "save", committed_and_raised)
+    with pytest.raises(OperationalError):
+        buy()
+    assert not ShippingLabel.objects.exists()
+    assert parcels_made(sandbox) == 0
