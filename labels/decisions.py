@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import purchase
+from labels import outcomes
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
@@ -78,7 +78,7 @@ def adopt(
     adopted = ShippingLabel.objects.get(id=label.id)
     if adopted.state == LabelState.RECEIVED:  # not finished meanwhile by a request with its key
         with suppress(StorageUnavailableError):  # the reconciliation stores it later
-            purchase.finish(adopted)
+            outcomes.finish(adopted)
     return adopted
 
 
@@ -90,7 +90,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     try:
         credentials = contract.credentials
         connection.close()
-        with bulkhead.hold(label.carrier_code), calls_for(label.id):
+        with bulkhead.enter(label.carrier_code), calls_for(label.id):
             return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
     except BulkheadFullError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error

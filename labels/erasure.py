@@ -47,7 +47,7 @@ def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
     """Give those whose PDF is kept."""
     for ids in batches(label_ids):
         kept = ShippingLabel.objects.filter(id__in=ids, state=LabelState.GENERATED, pdf_removed_at=None)
-        yield from kept.only("created_at", "pdf_secret")
+        yield from kept.only("id")
 
 
 def remove_pdf(label: ShippingLabel) -> int:

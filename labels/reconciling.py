@@ -11,7 +11,7 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
-from labels import purchase
+from labels import outcomes
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
@@ -60,7 +60,7 @@ def settle(label: ShippingLabel) -> None:
 
 def store(label: ShippingLabel) -> None:
     try:
-        purchase.finish(label)
+        outcomes.finish(label)
     except StorageUnavailableError:
         logger.warning("label waits for the storage", extra={"label": label.id})
 
@@ -74,7 +74,7 @@ def hold(label: ShippingLabel) -> None:
     if not mine.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
         return
     if label.state == LabelState.PURCHASING:
-        purchase.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+        outcomes.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
 
 
 def ask(label: ShippingLabel) -> None:
@@ -95,7 +95,7 @@ def ask(label: ShippingLabel) -> None:
             found_in_part(label, found)
         else:
             pdf = carrier.fetch_label(numbers, credentials)
-            purchase.keep(label, PurchasedLabel(numbers, pdf))
+            outcomes.keep(label, PurchasedLabel(numbers, pdf))
             store(label)
     except (CarrierError, UnreadableSecretError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
@@ -112,7 +112,7 @@ def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetim
     if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
         hold(label)
         return
-    purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
+    outcomes.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
 
 
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,5 +129,5 @@ def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]
 def found_in_part(label: ShippingLabel, found: tuple[str, ...]) -> None:
     """More or fewer parcels than were ordered: a person decides, with all the numbers at hand."""
     numbers = tuple(dict.fromkeys([*label.tracking_numbers, *found]))
-    purchase.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
+    outcomes.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
     hold(label)

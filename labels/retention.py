@@ -54,7 +54,7 @@ def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     kept = bought.filter(pdf_removed_at=None)
     if is_dry_run:
         return kept.count()
-    oldest = kept.order_by("finished_at").only("created_at", "pdf_secret")
+    oldest = kept.order_by("finished_at").only("id")
     removed = 0
     while labels := list(oldest[:batch_size]):
         removed += sum(map(remove_pdf, labels))

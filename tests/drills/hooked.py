@@ -22,7 +22,7 @@ from carriers.http.connections import Deadline, _BoundedConnection
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from config.wsgi import application as service
-from labels import purchase, reconciling, storage
+from labels import outcomes, purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel
 
 HEADER = "X-Drill-Kill"
@@ -121,7 +121,7 @@ def hook_call() -> None:
 
 
 def hook_finish() -> None:
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
 
     def saving(label: Any, *args: Any, **kwargs: Any) -> Any:
         is_last = label.state == LabelState.GENERATED
@@ -130,7 +130,7 @@ def hook_finish() -> None:
         reach("finish-after" if is_last else "")
         return result
 
-    purchase.save_state = saving
+    outcomes.save_state = saving
 
 
 class HalvedFile(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
@@ -146,7 +146,7 @@ class HalvedFile(ContentFile):  # type: ignore[type-arg]  # it is generic in the
 hook_reserve()
 hook_call()
 hook_finish()
-around(purchase, "keep", before="keep-before", after="keep-after")
+around(outcomes, "keep", before="keep-before", after="keep-after")
 around(storage, "store", before="store-before", after="store-after")
 around(reconciling, "take", after="take-after")
 around(AlphaClient, "find_by_reference", after="find-after")

@@ -13,10 +13,11 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from labels import db_retry, orders, purchase, reconciling, storage
+from labels import db_retry, orders, outcomes, purchase, reconciling, storage
 from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
+from labels.serializers import LabelOrderSerializer
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from tests.drills.environment import ACCOUNTS, SENDER, order
@@ -50,8 +51,11 @@ def contract(sandbox: SandboxServer) -> CarrierContract:
 
 
 def ordered(**fields: Any) -> dict[str, Any]:
-    left_out = {"originAddress": SENDER, "pickupPointCode": "", "reference": ""}
-    return order("order", "alpha") | left_out | fields
+    """An order as the API validates it."""
+    serializer = LabelOrderSerializer(data=order("order", "alpha") | {"originAddress": SENDER} | fields)
+    serializer.is_valid(raise_exception=True)
+    validated: dict[str, Any] = serializer.validated_data
+    return validated
 
 
 def buy(**fields: Any) -> ShippingLabel:
@@ -159,8 +163,8 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
 def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(contract: CarrierContract) -> None:
     label = interrupted()
     slow = ShippingLabel.objects.get(id=label.id)
-    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
     row = ShippingLabel.objects.get(id=label.id)
     assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
 
@@ -168,27 +172,27 @@ def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(cont
 def test_nothing_written_late_undoes_a_label_that_is_generated(contract: CarrierContract) -> None:
     label = interrupted()
     slow, slower = (ShippingLabel.objects.get(id=label.id) for _ in range(2))
-    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.finish(label)
+    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.finish(label)
     before = ShippingLabel.objects.filter(id=label.id).values().get()
-    purchase.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
-    purchase.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
+    outcomes.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
+    outcomes.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
     assert ShippingLabel.objects.filter(id=label.id).values().get() == before
 
 
 def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:
     label = interrupted(state=LabelState.FAILED, idempotency_key=None, decided_by="anne", decided_at=timezone.now())
-    purchase.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))
     assert state(label) == LabelState.FAILED
 
 
 def test_a_label_bought_by_a_slow_call_is_kept_though_its_key_has_bought_another(contract: CarrierContract) -> None:
     slow = interrupted()
     other = ShippingLabel.objects.get(id=slow.id)
-    purchase.fail(other, CarrierUnavailable("alpha", "nothing was made"))
+    outcomes.fail(other, CarrierUnavailable("alpha", "nothing was made"))
     second = buy()
-    purchase.keep(slow, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.finish(slow)
+    outcomes.keep(slow, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.finish(slow)
     assert {state(slow), state(second)} == {LabelState.GENERATED}
     assert ShippingLabel.objects.get(id=slow.id).idempotency_key is None
 
@@ -223,14 +227,14 @@ def test_one_labels_trouble_does_not_keep_the_others_waiting(
 def test_a_database_that_stays_away_is_answered_with_what_is_known(
     contract: CarrierContract, monkeypatch: pytest.MonkeyPatch, step: LabelState, code: str, status: int
 ) -> None:
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
 
     def saving(label: ShippingLabel) -> None:
         if label.state == step:
             raise OperationalError("gone")
         save_state(label)
 
-    monkeypatch.setattr(purchase, "save_state", saving)
+    monkeypatch.setattr(outcomes, "save_state", saving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
@@ -261,7 +265,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """The writes of these states meet a database that is away for so many seconds."""
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
     away_s: dict[str, float] = {}
     back_at_s: dict[str, float] = {}
 
@@ -270,7 +274,7 @@ def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
             raise OperationalError("gone")
         save_state(label)
 
-    monkeypatch.setattr(purchase, "save_state", saving)
+    monkeypatch.setattr(outcomes, "save_state", saving)
     return away_s
 
 
@@ -283,7 +287,7 @@ def test_a_failover_of_25_s_is_waited_for(contract: CarrierContract, outages: di
     assert ShippingLabel.objects.get().state == expected
 
 
-def test_all_writes_of_a_purchase_share_one_patience(
+def test_all_writes_of_a_purchase_share_one_deadline(
     contract: CarrierContract, outages: dict[str, float], clock: Clock
 ) -> None:
     outages |= {LabelState.RECEIVED: 20, LabelState.GENERATED: 20}

@@ -5,34 +5,28 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from django.db import OperationalError, connection, connections
-from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from carriers.products import PRODUCTS
 from carriers.sandbox.fault_registry import armed_from
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.server import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, SandboxServer
 from labels import db_retry, storage
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
-from shops.contracts.models import CarrierContract
-from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in, s3_server
-from tests.labels.orders import ACCOUNT, PASSWORD, RECIPIENT, SENDER
+from tests.labels.factories import ContractFactory
+from tests.labels.orders import ACCOUNT
 from tests.support.api import Caller, Response
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
 JOIN_TIMEOUT_S = 120
-PDF = b"%PDF-1.4 a label %%EOF"
 
 
 @dataclass(frozen=True)
@@ -122,48 +116,11 @@ def kept(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest
     return kind
 
 
-def bought_label(shop: Shop, *, days_ago: float = 0, state: str = "label_generated", **fields: Any) -> ShippingLabel:
-    """A label whose purchase came to this state so many days ago; its PDF is where that state has it."""
-    then = timezone.now() - timedelta(days=days_ago)
-    values = {
-        "created_at": then,
-        "finished_at": then if state in OVER or state == "incomplete" else None,
-        "leased_until": then,
-        "order_id": "5400000001",
-        "carrier_code": "alpha",
-        "product_code": "alpha-13",
-        "sender": SENDER,
-        "recipient": RECIPIENT,
-        "weights_kg": ["1.25"],
-        "pdf": PDF if state == "received" else None,
-    }
-    label: ShippingLabel = ShippingLabel.objects.create(shop=shop, state=state, **values | fields)
-    if state == "label_generated" and label.pdf_removed_at is None:
-        storage.store(label, PDF)
-    return label
-
-
-def contract(shop: Shop, carrier_code: str, **changes: Any) -> CarrierContract:
-    """A shop's contract with all of a carrier's products; `password` and `api_key` change its secret."""
-    secret = {name: changes.pop(name) for name in ("password", "api_key") if name in changes}
-    products = {code: None for code, product in PRODUCTS.items() if product.carrier == carrier_code}
-    customs = {
-        "customs_description": "Bougies",
-        "customs_value_eur": Decimal("12.50"),
-        "customs_hs_code": "340600",
-    }
-    values = {"account_number": ACCOUNT[carrier_code], "products": products, **customs, **changes}
-    made = CarrierContract(shop=shop, carrier_code=carrier_code, **values)
-    made.set_secret(**(secret or {"password": PASSWORD[carrier_code]}))
-    made.save()
-    return made
-
-
 @pytest.fixture
 def buyer(transactional_db: None, own: Caller, sandbox: Sandbox) -> Caller:
     """The shop that asks, with a contract with each carrier. A purchase closes its connection while it calls."""
     for carrier_code in ACCOUNT:
-        contract(own.shop, carrier_code)
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
 
 
@@ -171,7 +128,7 @@ def buyer(transactional_db: None, own: Caller, sandbox: Sandbox) -> Caller:
 def asker(own: Caller, sandbox: Sandbox) -> Caller:
     """The same for requests that never come to a purchase: within a transaction, which is faster."""
     for carrier_code in ACCOUNT:
-        contract(own.shop, carrier_code)
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
 
 

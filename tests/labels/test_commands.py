@@ -21,7 +21,8 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.labels.conftest import Sandbox, bought_label, contract, row
+from tests.labels.conftest import Sandbox, row
+from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, Json, order, post
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
@@ -215,8 +216,8 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
 def test_bad_input_for_a_contract_changes_nothing(
     arguments: list[str], secret: str | bytes, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    contract(shop, "alpha")
-    contract(shop, "beta")
+    ContractFactory(shop=shop, carrier_code="alpha")
+    ContractFactory(shop=shop, carrier_code="beta")
     before = contracts()
     out, err = StringIO(), StringIO()
     with stdin(secret, monkeypatch), pytest.raises(CommandError) as caught:
@@ -362,7 +363,7 @@ def test_keys_rotate_without_a_secret_lost(call: Any, shop: Shop, settings: Sett
     old, new = new_key(), new_key()
     settings.CREDENTIALS_KEYS = [old]
     for carrier_code in PASSWORD:
-        contract(shop, carrier_code)
+        ContractFactory(shop=shop, carrier_code=carrier_code)
     settings.CREDENTIALS_KEYS = [new, old]
     assert {c.carrier_code: c.credentials.password for c in CarrierContract.objects.all()} == PASSWORD
     assert call(ENCRYPT) == ("2\n", "")
@@ -376,9 +377,9 @@ def test_keys_rotate_without_a_secret_lost(call: Any, shop: Shop, settings: Sett
 
 def test_a_new_key_alone_encrypts_nothing_and_says_so(call: Any, shop: Shop, settings: Settings) -> None:
     settings.CREDENTIALS_KEYS = [new_key()]
-    contract(shop, "alpha")
+    ContractFactory(shop=shop, carrier_code="alpha")
     settings.CREDENTIALS_KEYS = [new_key()]
-    contract(shop, "beta")
+    ContractFactory(shop=shop, carrier_code="beta")
     before = contracts()
     with pytest.raises(CommandError) as caught:
         call(ENCRYPT)
@@ -388,7 +389,7 @@ def test_a_new_key_alone_encrypts_nothing_and_says_so(call: Any, shop: Shop, set
 
 
 def test_encrypting_again_leaves_what_a_contract_says_as_it_is(call: Any, shop: Shop) -> None:
-    contract(shop, "alpha")
+    ContractFactory(shop=shop, carrier_code="alpha")
     (before,) = contracts()
     assert call(ENCRYPT) == ("1\n", "")
     (after,) = contracts()
@@ -397,7 +398,7 @@ def test_encrypting_again_leaves_what_a_contract_says_as_it_is(call: Any, shop: 
 
 
 def test_credentials_are_not_in_the_database_in_the_clear_and_open_in_their_own_row_only(shop: Shop) -> None:
-    alpha, beta = contract(shop, "alpha"), contract(shop, "beta")
+    alpha, beta = ContractFactory(shop=shop, carrier_code="alpha"), ContractFactory(shop=shop, carrier_code="beta")
     for made in contracts():
         assert not any(secret in str(made) for secret in PASSWORD.values())
     with pytest.raises(UnreadableSecretError, match=f"the credentials in {alpha.id} are another row's"):
@@ -422,7 +423,7 @@ def test_reconciling_prints_how_many_labels_it_took_up(buyer: Caller, call: Any,
 
 
 def test_reconciling_counts_what_it_holds_for_a_person_as_well(own: Caller, call: Any) -> None:
-    held = bought_label(own.shop, days_ago=1, state="unknown", carrier_code="beta")
+    held = LabelFactory(shop=own.shop, days_ago=1, state="unknown", carrier_code="beta")
     for _ in range(2):
         assert call("reconcile_labels") == ("1\n", "1 unknown\n")
         ShippingLabel.objects.filter(id=held.id).update(leased_until=held.leased_until)  # it is asked about again

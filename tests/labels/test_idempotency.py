@@ -14,7 +14,8 @@ from pytest_django.fixtures import Settings
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
 from tests.support.api import Caller, Response, caller, client, forget
 from tests.support.paths import SHIPMENTS
@@ -95,7 +96,7 @@ def test_a_key_that_is_not_1_to_255_printable_characters_is_invalid(key: str, as
 
 
 def test_a_key_is_the_shops_own(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
-    contract(other.shop, "alpha")
+    ContractFactory(shop=other.shop, carrier_code="alpha")
     first, second = post(buyer, order(), key="k"), post(other, order(), key="k")
     assert (first.status_code, second.status_code) == (201, 201)
     assert first.json()["id"] != second.json()["id"]

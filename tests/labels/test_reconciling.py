@@ -12,12 +12,13 @@ from pytest_django.fixtures import Settings
 
 from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
-from labels import db_retry, purchase
+from labels import db_retry, outcomes
 from labels.models import LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, bought_label, contract, in_threads, nothing_finished, row
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
+from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.test_create import pages
 from tests.support.api import Caller, client
@@ -330,7 +331,7 @@ def test_a_process_killed_before_the_upload_loses_nothing(buyer: Caller, sandbox
 def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
     transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    label = bought_label(own.shop, state="received")
+    label = LabelFactory(shop=own.shop, state="received")
     caplog.set_level("INFO", "labels.reconciling")
     with nothing_finished():
         assert reconcile() == {LabelState.RECEIVED: 1}
@@ -350,7 +351,7 @@ def test_a_failure_that_could_not_be_recorded_is_not_counted(
     interrupt(buyer, sandbox, "close")
     pass_time(WAIT_S + 1)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
-    monkeypatch.setattr(purchase, "save_state", fail)
+    monkeypatch.setattr(outcomes, "save_state", fail)
     assert reconcile() == {LabelState.UNKNOWN: 1}
 
 
@@ -358,7 +359,7 @@ def test_a_failure_that_could_not_be_recorded_is_not_counted(
 
 
 def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
-    aged = [bought_label(own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
+    aged = [LabelFactory(shop=own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
     caplog.set_level("INFO", "labels.reconciling")
     assert reconcile() == {LabelState.GENERATED: 3}
     taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
@@ -368,7 +369,7 @@ def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixt
 @pytest.mark.real_services
 def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
     for days in range(3):
-        bought_label(own.shop, days_ago=days, state="failed")
+        LabelFactory(shop=own.shop, days_ago=days, state="failed")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_bitmapscan = off")
@@ -389,7 +390,7 @@ def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Cal
     late = row()
     taken_until = late.leased_until + timedelta(minutes=1)
     ShippingLabel.objects.update(leased_until=taken_until)
-    purchase.failed(late, OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.failed(late, OutcomeUnknown("alpha", "no whole answer in time"))
     assert row().leased_until == taken_until
 
 
@@ -432,7 +433,7 @@ def test_a_retry_and_a_reconciler_at_once_finish_a_label_once(buyer: Caller, san
 
 
 def test_one_shops_trouble_holds_up_no_other(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
-    theirs = contract(other.shop, "alpha")
+    theirs = ContractFactory(shop=other.shop, carrier_code="alpha")
     sandbox.arm("closemade", count=2)
     for caller in (buyer, other):
         post(caller, order(), key=KEY)
@@ -449,6 +450,6 @@ def test_a_late_answer_of_a_purchase_given_up_is_kept(buyer: Caller, sandbox: Sa
     pass_time(WAIT_S + 1)
     assert reconcile() == {LabelState.FAILED: 1}
     assert post(buyer, order(), key=KEY).status_code == 201
-    purchase.keep(stopped, PurchasedLabel(("XS1",), b"%PDF-1.4 %%EOF"))
+    outcomes.keep(stopped, PurchasedLabel(("XS1",), b"%PDF-1.4 %%EOF"))
     kept = ShippingLabel.objects.get(id=stopped.id)
     assert (kept.state, kept.tracking_numbers, kept.idempotency_key) == (LabelState.RECEIVED, ["XS1"], None)

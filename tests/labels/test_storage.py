@@ -14,16 +14,18 @@ import pytest
 import requests
 from botocore.config import Config
 from django.core import signing
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import storage
-from labels.models import LabelState
+from labels.models import LabelState, ShippingLabel
 from labels.reconciling import reconcile
 from shops.paths import FILES
 from tests.carriers.servers import LoopbackServer, Play, always, http, serving
 from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.factories import PDF
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Clock, assert_error, client
 from tests.support.paths import SHIPMENTS
@@ -281,15 +283,21 @@ def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: P
     assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in paths} == {0}
 
 
-def test_a_pdfs_place_cannot_be_guessed(buyer: Caller) -> None:
-    bought(buyer)
-    first = row()
-    assert re.fullmatch(rf"labels/\d{{4}}/\d\d/[A-Za-z0-9_-]{{43}}/label-{first.id}\.pdf", first.pdf_key)
-    bought(buyer)
-    assert len({label.pdf_secret for label in type(first).objects.all()}) == 2
+def test_a_pdfs_name_follows_the_labels_id_alone() -> None:
+    label = ShippingLabel(id="0RCRUGWGBZDJINQ", shop_id="own", created_at=timezone.now(), order_id="5400000001")
+    assert label.pdf_key == "labels/2026/11/0RCRUGWGBZDJINQ.pdf"
 
 
-def test_whoever_reads_while_a_pdf_is_stored_again_gets_all_of_it(buyer: Caller) -> None:
+def test_an_interrupted_attempt_leaves_a_partial_file_that_goes_with_the_pdf(buyer: Caller, folder: Path) -> None:
+    bought(buyer)
+    own, another = (folder / "partial" / f"{label_id}.pdf.a1b2c3d4" for label_id in (row().id, "0RCRUGWGBZDJINQ"))
+    for path in (own, another):
+        path.write_bytes(PDF)
+    storage.remove(row())
+    assert [path for path in folder.rglob("*") if path.is_file()] == [another]
+
+
+def test_a_reader_gets_the_whole_pdf_while_it_is_stored_again(buyer: Caller) -> None:
     url = bought(buyer)
     label, pdf = row(), fetch(url).content
     is_over = threading.Event()
