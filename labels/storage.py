@@ -56,7 +56,7 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         return url
 
     def names(self, folder: str) -> Iterator[str]:
-        """Give the names of all objects below a folder, a request for every thousand."""
+        """Yield the names of all objects below a folder, with a request for every thousand."""
         return (item.key for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
 
 
@@ -64,7 +64,7 @@ class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
     def check(self) -> None:
-        """Raise OSError unless files can be kept here; before the first one there is no folder."""
+        """Raise OSError unless files can be kept here; the folder is made with the first one."""
         folder = Path(self.location)
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
@@ -75,7 +75,7 @@ class LabelFolder(FileSystemStorage):
         return name
 
     def _save(self, name: str, content: File[bytes]) -> str:
-        """Put the file in its place as a whole, and onto the disk: the database forgets the PDF after this.
+        """Put the whole file in its place, and onto the disk: the database forgets the PDF after this.
 
         Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
         """
@@ -106,7 +106,7 @@ class LabelFolder(FileSystemStorage):
             sync_folder(place.parent)
 
     def names(self, folder: str) -> Iterator[str]:
-        """Give the names of all files below a folder."""
+        """Yield the names of all files below a folder."""
         root = self.path("")
         for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
             yield from (Path(place, file).relative_to(root).as_posix() for file in files)
@@ -140,7 +140,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def raise_unless_gone(error: OSError) -> None:
-    """A folder that cannot be listed is an error; one that was removed meanwhile is empty."""
+    """Raise the error of a folder that cannot be listed; one that was removed meanwhile counts as empty."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
@@ -177,7 +177,7 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
 
 
 def remove(label: ShippingLabel) -> None:
-    """Remove a label's PDF; where there is none it is done already. Raise StorageError."""
+    """Remove a label's PDF if there is one. Raise StorageError."""
     try:
         pdfs().delete(label.pdf_key)
     except FAILURES as error:
@@ -193,7 +193,7 @@ def is_stored(name: str) -> bool:
 
 
 def months() -> list[str]:
-    """Give the months there are PDFs of, such as ``2026/11``, in their order. Raise StorageError."""
+    """Return the months that have PDFs, such as ``2026/11``, in their order. Raise StorageError."""
     try:
         years = pdfs().listdir(ROOT)[0]
         return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
@@ -202,7 +202,7 @@ def months() -> list[str]:
 
 
 def names(month: str) -> set[str]:
-    """Give the names of all that is kept for a month. Raise StorageError."""
+    """Return the names of all PDFs of a month. Raise StorageError."""
     place: Any = pdfs()  # both kinds can
     try:
         return set(place.names(f"{ROOT}/{month}"))

@@ -43,12 +43,12 @@ class Sandbox:
         self.server.depot.faults.clear()
 
     def calls(self) -> int:
-        """How many requests to buy or to print have come."""
+        """Count the requests to buy or to print."""
         counts = self.server.depot.counts()
         return sum(counts.get(path, 0) for path in BUYING_PATHS)
 
     def questions(self) -> int:
-        """How often the tracking service was asked."""
+        """Count the requests to the tracking service."""
         return self.server.depot.counts().get(ALPHA_TRACKING_PATH, 0)
 
     def made(self, reference: str | None = None) -> list[Purchase]:
@@ -56,7 +56,7 @@ class Sandbox:
         return self.server.depot.ledger.find(reference=reference)
 
     def printed(self, parcel: Purchase) -> Label:
-        """What a parcel's label shows."""
+        """Return the facts on a parcel's label."""
         label = self.server.depot.ledger.label(parcel.carrier, parcel.tracking_number)
         assert label is not None
         return label
@@ -83,8 +83,8 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
 
 
 @pytest.fixture
-def impatient(settings: Settings) -> None:
-    """A short deadline, for carriers that do not answer; they have worked by then, on a busy machine too."""
+def short_timeout(settings: Settings) -> None:
+    """A short deadline, for carriers that do not answer; on a busy machine too, they have made the parcel by then."""
     settings.CARRIER_TIMEOUT = 2.5
     clients.client.cache_clear()
 
@@ -168,7 +168,7 @@ def row() -> ShippingLabel:
 
 
 def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
-    """Do something so many times at once; return what each returned, and raise what one raised."""
+    """Run `do` in `count` threads at once; return the results, or raise the first exception."""
     results: dict[int, T | BaseException] = {}
     start = threading.Barrier(count)
 
@@ -176,7 +176,7 @@ def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
         try:
             start.wait(JOIN_TIMEOUT_S)
             results[number] = do(number)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again below
             results[number] = error
         finally:
             connections.close_all()

@@ -146,7 +146,7 @@ def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Call
     "another",
     ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],
 )
-def test_whoever_has_a_similar_address_is_another_customer(another: str | None, own: Caller) -> None:
+def test_a_similar_address_is_another_customers(another: str | None, own: Caller) -> None:
     import_parcel(own.shop, customerEmail=another, previousEmails=[another or ""])
     LabelFactory(shop=own.shop, order_id="another", recipient=RECIPIENT | {"email": another or ""})
     before = everything()

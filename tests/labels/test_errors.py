@@ -25,7 +25,7 @@ FAILED, UNKNOWN = LabelState.FAILED, LabelState.UNKNOWN
 
 @dataclass(frozen=True)
 class World:
-    """What a case may change before the order is sent."""
+    """The parts that a case may change before the order is sent."""
 
     buyer: Caller
     sandbox: Sandbox
@@ -72,8 +72,8 @@ def unreachable(world: World) -> None:
     clients.client.cache_clear()
 
 
-def resting(world: World) -> None:
-    """Let both carriers fail until they are given a rest."""
+def broken_circuit(world: World) -> None:
+    """Let both carriers fail until their circuit breakers are open."""
     world.sandbox.arm("html503")
     for product_code in PRODUCT.values():
         for _ in range(5):
@@ -103,7 +103,7 @@ A = "alpha-13"
 RELAY, POINT = "relais", "beta_point_retrait_france"
 HANGING = ["hang", "hangmade", "driphead", "dripbody"]
 BROKEN = ["reset", "close", "html200", "html502", "html503", "redirect"]
-SPOILT = [
+UNREADABLE = [
     *("resetmade", "closemade", "cutoff", "empty", "made502", "truncated", "garbled", "deep", "huge", "gzipbomb"),
     *("nolabel", "notpdf", "late"),
 ]
@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
             order(product_code), change, 502, f"{carrier.upper()}_UNAVAILABLE", state
         )
         for carrier, product_code in PRODUCT.items()
-        for change, state in ((unreachable, FAILED), (resting, None))
+        for change, state in ((unreachable, FAILED), (broken_circuit, None))
     },
     **{
         f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_UNAVAILABLE", FAILED)
@@ -189,7 +189,7 @@ CASES: dict[str, Case] = {
             magic(product_code, name.upper()), nothing, 502, f"{carrier.upper()}_OUTCOME_UNKNOWN", UNKNOWN, made, True
         )
         for carrier, product_code in PRODUCT.items()
-        for names, made in ((BROKEN, 0), (SPOILT, 1))
+        for names, made in ((BROKEN, 0), (UNREADABLE, 1))
         for name in names
     },
     **{
@@ -275,7 +275,7 @@ def test_every_failure_has_its_code_and_leaves_the_right_things_behind(
     check(case, World(buyer, sandbox, settings, folder), caplog)
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_timeout")
 @pytest.mark.parametrize("case", HANGING_CASES.values(), ids=HANGING_CASES)
 def test_a_carrier_that_hangs_is_an_unknown_outcome(
     case: Case,

@@ -1,4 +1,4 @@
-"""What is around a label order: tokens, methods, media types, sizes, broken JSON, and the order they are looked at."""
+"""The HTTP side of a label order: tokens, methods, media types, sizes, broken JSON, and the order of the checks."""
 
 from io import BytesIO
 from typing import Any

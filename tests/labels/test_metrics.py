@@ -1,4 +1,4 @@
-"""What purchases, carriers and the rate limit tell Prometheus, and that a call's line leads to its request."""
+"""The Prometheus metrics of purchases, carriers and the rate limit; a call's log line names its request."""
 
 import json
 import logging

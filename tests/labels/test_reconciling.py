@@ -97,7 +97,7 @@ def test_what_alpha_made_is_found_and_finished(
 
 @pytest.mark.parametrize("fault", ["closemade", "hangmade"])
 def test_what_ended_without_an_answer_is_asked_about_at_once(
-    fault: str, buyer: Caller, sandbox: Sandbox, impatient: None
+    fault: str, buyer: Caller, sandbox: Sandbox, short_timeout: None
 ) -> None:
     interrupt(buyer, sandbox, fault)
     assert reconcile() == {LabelState.GENERATED: 1}
@@ -407,7 +407,7 @@ def test_a_purchase_that_is_over_is_left_alone(state: LabelState, buyer: Caller,
 
 def test_several_reconcilers_at_once_do_the_work_once(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("closemade")
-    for number in range(4):  # a fifth in a row would be given a rest
+    for number in range(4):  # a fifth in a row would open the circuit breaker
         post(buyer, order(orderId=str(number)))
     sandbox.disarm()
     pass_time()

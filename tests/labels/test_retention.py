@@ -1,4 +1,4 @@
-"""What labels hold beyond the purchase is removed by age; the purchase stays, and so does every key still needed."""
+"""PDFs, addresses and keys of labels are removed by age; the purchase stays, and so does every key still needed."""
 
 import time
 from datetime import timedelta
@@ -142,7 +142,7 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
 def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     own: Caller, transactional_db: None, folder: Path, settings: Settings
 ) -> None:
-    count = 250  # so many that a busy machine ends the run long before it is through
+    count = 250  # enough for a busy machine to kill the run long before its end
     labels = [LabelFactory(shop=own.shop, days_ago=31) for _ in range(count)]
     month = (folder / labels[0].pdf_key).parent
     how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}

@@ -1,4 +1,4 @@
-"""Where PDFs are kept and how they are fetched: the same promises in a local folder and in a bucket."""
+"""PDFs are stored and fetched alike in a local folder and in a bucket."""
 
 import re
 import socket
@@ -37,7 +37,7 @@ DISPOSITION = re.compile(r'inline; filename="label-[0-9A-Z]{15}\.pdf"')
 
 @dataclass(frozen=True)
 class Fetched:
-    """What somebody got who followed a URL."""
+    """The answer to a request for a URL."""
 
     status: int
     headers: dict[str, str]

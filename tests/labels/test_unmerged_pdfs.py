@@ -1,4 +1,4 @@
-"""Parcels' labels that cannot be joined into one PDF are kept for the staff: they were paid for."""
+"""Parcels' PDFs that cannot be merged into one are kept for the staff: they were paid for."""
 
 import io
 from zipfile import ZipFile

@@ -1,4 +1,4 @@
-"""What is no label order: every field at fault is named at once by its JSON path, and no carrier is called."""
+"""Bad label orders: every field at fault is named at once by its JSON path, and no carrier is called."""
 
 import copy
 from typing import Any
