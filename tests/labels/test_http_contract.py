@@ -23,9 +23,6 @@ REALM = 'Bearer realm="parcel-service"'
 ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
 
 
-# --- The token ---
-
-
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
 @pytest.mark.parametrize("authorization", [None, "Basic dXNlcjpwYXNzd29yZA==", "Bearer", "Bearer "])
 def test_without_a_token_the_challenge_says_what_is_wanted(

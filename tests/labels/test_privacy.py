@@ -14,8 +14,8 @@ from labels.models import ShippingLabel
 from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, row
+from tests.labels.interruptions import pass_time
 from tests.labels.orders import PRODUCT, SENDER, order, personal_in, post
-from tests.labels.test_reconciling import pass_time
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 

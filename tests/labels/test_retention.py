@@ -20,7 +20,7 @@ from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import SENDER, order, post
-from tests.labels.test_storage import fetch
+from tests.labels.urls import fetch
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
