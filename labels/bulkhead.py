@@ -22,7 +22,7 @@ WAIT_TIMEOUT_S = 1.0
 
 
 class BulkheadFullError(Exception):
-    """As many requests as may be are under way with the carrier."""
+    """The carrier has as many requests under way as are admitted."""
 
 
 class KeyInUseError(Exception):

@@ -1,4 +1,4 @@
-"""Retries writes through a restart or a failover of the database, for what was paid for."""
+"""Retries writes through a restart or a failover of the database, so that nothing paid for is lost."""
 
 import time
 from collections.abc import Callable

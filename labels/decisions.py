@@ -123,7 +123,7 @@ def keep(
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
-    """Let the purchase have failed and release its key, as no parcel was made or none is left. Raise DecisionError."""
+    """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
     now = timezone.now()
     with transaction.atomic():
         before = open_rows(label).only("id", "state").select_for_update().first()

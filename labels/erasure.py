@@ -51,9 +51,9 @@ def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
 
 
 def remove_pdf(label: ShippingLabel) -> int:
-    """Remove a label's PDF, then write it down: a process killed in between is repeated. Raise StorageError.
+    """Remove a label's PDF, then record it: the next run repeats what was cut off in between. Raise StorageError.
 
-    Return 1, or 0 where another process wrote it down meanwhile.
+    Return 1, or 0 where another process recorded it meanwhile.
     """
     storage.remove(label)
     return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=timezone.now())

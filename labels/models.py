@@ -41,7 +41,7 @@ class ShippingLabelQuerySet(ForShop):
     """Ways to find labels."""
 
     def row_of(self, label: "ShippingLabel") -> Self:
-        """The label's own row, by its shop too: a database that is partitioned by shop has to look in one place."""
+        """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
         return self.for_shop(label.shop_id).filter(id=label.id)
 
     def generated(self) -> Self:
@@ -183,5 +183,5 @@ class ShippingLabel(models.Model):
 
 
 def lease() -> Any:
-    """The end of a lease taken now: later than any call to a carrier can end."""
+    """Return the end of a lease taken now: later than any call to a carrier can end."""
     return timezone.now() + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)

@@ -49,7 +49,7 @@ def take(label_id: str) -> ShippingLabel | None:
 
 
 def settle(label: ShippingLabel) -> None:
-    """Bring a purchase as far forward as it gets now."""
+    """Bring a purchase as far as possible now."""
     if label.state == LabelState.RECEIVED:
         store(label)
     elif client(label.carrier_code).can_be_asked:
@@ -71,8 +71,8 @@ def hold(label: ShippingLabel) -> None:
     Nothing is done where this process has lost the lease: while it was suspended, the purchase may have been settled,
     decided or taken by another.
     """
-    mine = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
-    if not mine.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
+    own = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
+    if not own.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
         return
     if label.state == LabelState.PURCHASING:
         outcomes.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
@@ -104,9 +104,9 @@ def ask(label: ShippingLabel) -> None:
 
 
 def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:
-    """Let a purchase have failed whose carrier does not know it after a wait longer than any purchase takes.
+    """Fail a purchase that its carrier does not know after a wait longer than any purchase takes.
 
-    Hold it where a number is known, or where the contract has changed since: the carrier may know it by the old one.
+    Hold it where a number is known, or where the contract has changed since: it may have been bought on the old one.
     """
     wait_s = max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
     is_early = asked_at < label.created_at + timedelta(seconds=wait_s)

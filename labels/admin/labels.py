@@ -21,7 +21,7 @@ from labels.admin.lists import LabelList, found_by
 from labels.admin.states import state_label, state_meaning
 from labels.models import LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, AutocompleteSelectFilter, LargeTableAdmin
-from shops.admin.contracts import CarrierContractAdmin, CarrierFilter
+from shops.admin.contracts import CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
@@ -29,8 +29,6 @@ from shops.models import AccessToken
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-
-__all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
 
 
 def undecided_count(request: HttpRequest) -> int:
@@ -42,7 +40,7 @@ def undecided_count(request: HttpRequest) -> int:
 
 
 def is_decision_needed(request: HttpRequest) -> bool:
-    """Show the labels to decide in the sidebar where there are some, to those who may see them."""
+    """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
     may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
     return may_see and undecided_count(request) > 0
 

@@ -15,7 +15,8 @@ from pytest_django.fixtures import Settings
 from labels import decisions, purchase, storage
 from labels.bulkhead import bulkhead
 from labels.models import LabelState, ShippingLabel
-from tests.labels.conftest import Sandbox, assert_coded, row
+from shops.contracts import clients
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.gates import DEADLINE_S, Gate, elsewhere
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response
@@ -115,6 +116,25 @@ def test_with_an_open_circuit_breaker_nothing_is_written_and_replays_go_on(
         assert assert_coded(post(buyer, order(product_code), key=key), 502, code) == said
     assert (ShippingLabel.objects.count(), sandbox.calls()) == (rows, calls)
     assert post(buyer, order(product_code), key=KEY).json()["id"] == first["id"]
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
+    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    settings.CARRIER_CONCURRENCY = 2
+    clients.client.cache_clear()
+    sandbox.arm("slow", delay_s=2)
+    answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
+    bought = [answer for answer in answers if answer.status_code == 201]
+    assert 2 <= len(bought) < 6
+    code = f"{order(product_code)['carrierCode'].upper()}_UNAVAILABLE"
+    for answer in answers:
+        if answer not in bought:
+            assert "a retry is safe" in assert_coded(answer, 502, code)
+    assert len(sandbox.made()) == len(bought)
+    # What was refused has left no row.
+    assert list(ShippingLabel.objects.values_list("state", flat=True)) == [LabelState.GENERATED] * len(bought)
 
 
 # --- Reading ---
@@ -226,9 +246,6 @@ def test_a_key_that_another_process_was_faster_with_is_replayed_with_a_full_bulk
         second = post(buyer, order(), key=KEY)
     assert (second.status_code, second["Idempotent-Replayed"], second.json()["id"]) == (201, "true", first["id"])
     assert len(sandbox.made()) == 1
-
-
-# --- The bulkhead itself ---
 
 
 @pytest.fixture

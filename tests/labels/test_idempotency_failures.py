@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from labels.models import LabelState, ShippingLabel
-from shops.contracts import clients
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller, client
@@ -138,25 +136,3 @@ def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
     assert {answer.status_code for answer in answers} == {201}
     assert {client().get(answer.json()["labelUrl"]).status_code for answer in answers} == {200}
     assert len(sandbox.made()) == 1
-
-
-# --- Excess ---
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
-    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
-) -> None:
-    settings.CARRIER_CONCURRENCY = 2
-    clients.client.cache_clear()
-    sandbox.arm("slow", delay_s=2)
-    answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
-    bought = [answer for answer in answers if answer.status_code == 201]
-    assert 2 <= len(bought) < 6
-    code = f"{order(product_code)['carrierCode'].upper()}_UNAVAILABLE"
-    for answer in answers:
-        if answer not in bought:
-            assert "a retry is safe" in assert_coded(answer, 502, code)
-    assert len(sandbox.made()) == len(bought)
-    # What was refused has left no row.
-    assert list(ShippingLabel.objects.values_list("state", flat=True)) == [LabelState.GENERATED] * len(bought)
