@@ -70,7 +70,7 @@ def sandbox_server() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
-    """The carriers, with clients that know nothing of earlier failures."""
+    """The carriers, with new clients: their circuit breakers are closed."""
     sandbox_server.depot.reset()
     settings.CARRIER_ENDPOINTS = {
         "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
@@ -126,15 +126,28 @@ def buyer(transactional_db: None, own: Caller, sandbox: Sandbox) -> Caller:
 
 @pytest.fixture
 def asker(own: Caller, sandbox: Sandbox) -> Caller:
-    """The same for requests that never come to a purchase: within a transaction, which is faster."""
+    """The same for requests that never reach a purchase: within a transaction, which is faster."""
     for carrier_code in ACCOUNT:
         ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
 
 
+@pytest.fixture
+def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bulkhead for one request of each carrier; others are refused at once unless the test lets them wait."""
+    settings.CARRIER_CONCURRENCY = 1
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", 0.0)
+
+
+@pytest.fixture
+def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests wait for the bulkhead as long as a busy machine needs."""
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", JOIN_TIMEOUT_S)
+
+
 @contextmanager
 def nothing_finished() -> Iterator[None]:
-    """Let the database fail in the instant in which a label would become visible, and stay so."""
+    """Let the database fail from the moment at which a label would become visible."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("UPDATE") and params[0] == LabelState.GENERATED:

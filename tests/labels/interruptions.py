@@ -20,7 +20,7 @@ WAIT_S = 900
 
 
 def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
-    """Order a label, and let it end as it does when the answer never came."""
+    """Order a label whose outcome stays unknown, as after a fault of the carrier."""
     sandbox.arm(fault, count=1, **facts)
     response = post(buyer, body or order(), key=KEY)
     assert response.json()["code"].endswith("_OUTCOME_UNKNOWN")
@@ -29,7 +29,7 @@ def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **f
 
 
 def as_if_killed() -> None:
-    """Let the rows look as a process leaves them that is killed while the carrier works."""
+    """Put the rows into the state that a process leaves when it is killed during the call."""
     ShippingLabel.objects.update(
         state=LabelState.PURCHASING,
         leased_until=lease(),
@@ -51,7 +51,7 @@ def pass_time(seconds: float = 120) -> None:
 
 
 def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:
-    """Check that the label is there for the shop, bought once, and that the key brings it."""
+    """Check that the label was bought once, and that the shop can retrieve it."""
     label = row()
     made = [parcel.tracking_number for parcel in sandbox.made()]
     assert (label.state, label.tracking_numbers, label.pdf) == (LabelState.GENERATED, made, None)

@@ -100,7 +100,7 @@ def test_what_was_bought_after_the_backup_is_found_by_its_pdf(buyer: Caller, fol
 def test_pdfs_copied_before_the_database_leave_a_label_without_its_pdf(
     buyer: Caller, folder: Path, tmp_path: Path
 ) -> None:
-    """Why the order is what it is."""
+    """The reason for the order of a backup: the database first, then the PDFs."""
     post(buyer, order())
     shutil.copytree(folder, tmp_path / "pdfs")
     last = post(buyer, order()).json()["id"]

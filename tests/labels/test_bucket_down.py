@@ -26,7 +26,7 @@ def silent(stream: socket.socket, request: bytes) -> bool:
 
 
 def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep PDFs in a bucket that is asked once, and is waited for as long as it needs if it will answer."""
+    """Keep PDFs in a bucket that is asked once, with a long timeout if it will answer."""
     server.play = play
     keep_in(settings, Bucket(server.url, "labels").environment, monkeypatch)
     labels = settings.STORAGES["labels"]

@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from pytest_django.fixtures import Settings
 
 from labels.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError
 from tests.support.waiting import until
@@ -12,20 +11,7 @@ from tests.support.waiting import until
 DEADLINE_S = 60
 
 
-@pytest.fixture
-def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request for each carrier, which nobody waits for unless the test says so."""
-    settings.CARRIER_CONCURRENCY = 1
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", 0.0)
-
-
 # --- The bulkhead itself ---
-
-
-@pytest.fixture
-def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let requests wait on a busy machine, too."""
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
 
 
 def enter(own: Bulkhead, carrier_code: str, key: str | None = None) -> None:

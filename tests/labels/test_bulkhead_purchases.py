@@ -27,13 +27,6 @@ BETA = PRODUCT["beta"]
 KEY = "k"
 
 
-@pytest.fixture
-def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One request for each carrier, which nobody waits for unless the test says so."""
-    settings.CARRIER_CONCURRENCY = 1
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", 0.0)
-
-
 @contextmanager
 def bulkhead_full(carrier_code: str = "alpha") -> Iterator[None]:
     """Let another request be under way."""
@@ -246,12 +239,6 @@ def test_a_key_that_another_process_was_faster_with_is_replayed_with_a_full_bulk
         second = post(buyer, order(), key=KEY)
     assert (second.status_code, second["Idempotent-Replayed"], second.json()["id"]) == (201, "true", first["id"])
     assert len(sandbox.made()) == 1
-
-
-@pytest.fixture
-def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let requests wait on a busy machine, too."""
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
 
 
 @pytest.mark.usefixtures("one_at_a_time", "long_wait")

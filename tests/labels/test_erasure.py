@@ -1,4 +1,4 @@
-"""A customer is erased on request: nothing of the person is left, and what the shop accounts for is."""
+"""A customer is erased on request: nothing of the person is left, and the record of the purchase stays."""
 
 from datetime import timedelta
 from io import StringIO

@@ -62,7 +62,7 @@ def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
         assert (label.error_code, label.error_message, label.error_status) == (case.code, message, case.status)
         assert label.idempotency_key == (KEY if case.keeps_key else None)
         assert label.finished_at is not None
-        # What is known of is a part of what was made.
+        # The numbers that are known may be fewer than those that were made.
         assert set(label.tracking_numbers) <= {parcel.tracking_number for parcel in world.sandbox.made()}
     if case.state == LabelState.INCOMPLETE:
         assert labels[0].tracking_numbers == [parcel.tracking_number for parcel in world.sandbox.made()]

@@ -34,7 +34,7 @@ def test_a_failure_in_which_nothing_was_made_releases_the_key(
     assert post(buyer, order(product_code), key="k").status_code in {400, 502}
     failed = row()
     assert (failed.state, failed.idempotency_key) == (LabelState.FAILED, None)
-    # The key is as good as new: for another body too.
+    # The key is free again, for another body too.
     second = post(buyer, order(product_code, orderId="another"), key="k")
     assert second.status_code == 201
     assert second.json()["id"] != failed.id

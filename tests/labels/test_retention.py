@@ -46,7 +46,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def finished(days_ago: float) -> None:
-    """Let all purchases have ended so long ago."""
+    """Let all purchases have ended this many days ago."""
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(days=days_ago))
 
 
@@ -154,8 +154,8 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
     removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))
     assert 0 < len(there) <= count - 20
-    assert not there & removed  # nothing is called removed that is there
-    assert count - len(there) - len(removed) <= 1  # at most the one it was killed at is done again
+    assert not there & removed  # no PDF that is there is recorded as removed
+    assert count - len(there) - len(removed) <= 1  # at most the one at which it was killed is repeated
     settings.KEEP_LABEL_PDFS_DAYS = 30
     assert run()[-1] == f"{count - len(removed)} labels' PDFs"
     assert list(folder.rglob("*.pdf")) == []

@@ -1,4 +1,4 @@
-"""A label is fetched again by its id: the same answer, a fresh URL, and nothing of what is not the shop's."""
+"""A label is retrieved by its id: the same answer, a fresh URL, and no other shop's labels."""
 
 from urllib.parse import quote
 

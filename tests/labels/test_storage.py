@@ -116,7 +116,7 @@ def test_a_url_is_for_reading_only(method: str, kept: str, buyer: Caller) -> Non
 
 
 def signed_ago(seconds: float, kept: str, clock_of: pytest.MonkeyPatch) -> str:
-    """The URL of the one label, signed so long ago."""
+    """The URL of the one label, signed this many seconds ago."""
     then = datetime.now(UTC) - timedelta(seconds=seconds)
     with clock_of.context() as patch:
         if kept == "folder":

@@ -1,4 +1,4 @@
-"""The labels' table and the storage are compared: what is in the one and not in the other is told, and nothing else."""
+"""``check_labels`` reports every difference between the labels' table and the storage, and nothing else."""
 
 from datetime import UTC, datetime
 from io import StringIO
@@ -26,7 +26,7 @@ THIS_MONTH = f"{timezone.now():%Y-%m}"
 
 
 def check(*arguments: str) -> tuple[list[str], str]:
-    """Run the command; return its lines, and what it complains of in the end."""
+    """Run the command; return its lines, and its error."""
     out = StringIO()
     try:
         call_command("check_labels", *arguments, stdout=out)

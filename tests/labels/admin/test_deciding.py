@@ -114,7 +114,7 @@ def test_of_two_at_the_same_moment_one_decides(transactional_db: None) -> None:
 
 
 def at_once(acts: list[Callable[[], Any]]) -> list[str]:
-    """Run these at one moment in threads; tell what each raised."""
+    """Run these at one moment in threads; return the name of each one's exception, or an empty string."""
     barrier, results = threading.Barrier(len(acts)), [""] * len(acts)
 
     def run(rank: int) -> None:
