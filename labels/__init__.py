@@ -1,1 +1,1 @@
-"""Shipping labels: contracts with carriers, purchase, storage and retrieval."""
+"""Shipping labels: orders, purchase, storage and retrieval."""

@@ -1,7 +1,7 @@
-"""What a person decides about a purchase, where no process can find out how it ended.
+"""A person's decisions about purchases whose end no process can find out.
 
-Nobody decides while a process is at work on the same purchase, and of two people one is first: a decision is an
-update of a row that is still open to it, and an adoption takes the purchase's lease for the time the carrier needs.
+Nobody decides while a process works on the same purchase, and of two people one is first: a decision is an update of
+a row that is still open to it, and an adoption takes the purchase's lease for the time that the carrier needs.
 """
 
 import logging
@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import purchase
+from labels import outcomes
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
@@ -44,10 +44,10 @@ class NoPdfError(DecisionError):
 
 
 def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
-    """Give the label's row if it is open to a decision, as a query, so that an update looks again.
+    """Return a query for the label's row if it is open to a decision, so that an update checks it again.
 
-    A process that works on a purchase holds a lease no longer than `lease()`; a later end than that is the time
-    until the reconciliation asks again. It asks about what is unknown, and only a carrier that can be asked.
+    A process that works on a purchase holds a lease that ends at `lease()` at the latest. A later end is the time at
+    which the reconciliation asks again; it asks about unknown purchases, and only carriers that can be asked.
     """
     now = timezone.now()
     is_unknown = Q(state=LabelState.UNKNOWN)
@@ -61,9 +61,9 @@ def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
 def adopt(
     *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
 ) -> ShippingLabel:
-    """The parcels were made: keep their numbers and their PDF, which the carrier is asked for where none is given.
+    """Keep the numbers and the PDF of parcels that were made; without a PDF, ask the carrier for it.
 
-    Raise DecisionError. The label comes back as `received`, not generated, while the storage is down.
+    Raise DecisionError. While the storage is down, the label that is returned is `received`, not generated.
     """
     until = lease()
     if not open_rows(label).update(leased_until=until):
@@ -78,19 +78,19 @@ def adopt(
     adopted = ShippingLabel.objects.get(id=label.id)
     if adopted.state == LabelState.RECEIVED:  # not finished meanwhile by a request with its key
         with suppress(StorageUnavailableError):  # the reconciliation stores it later
-            purchase.finish(adopted)
+            outcomes.finish(adopted)
     return adopted
 
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
-    """Ask the carrier for the PDF, in a slot as purchases do, with no database connection held; raise NoPdfError."""
+    """Ask the carrier for the PDF, within the bulkhead and with no database connection held; raise NoPdfError."""
     contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     try:
         credentials = contract.credentials
         connection.close()
-        with bulkhead.hold(label.carrier_code), calls_for(label.id):
+        with bulkhead.enter(label.carrier_code), calls_for(label.id):
             return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
     except BulkheadFullError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
@@ -103,7 +103,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
 def keep(
     taken: QuerySet[ShippingLabel], tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser
 ) -> None:
-    """Write the decision and the PDF down, before the storage can fail; raise NotOpenError."""
+    """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
     is_undecided = Q(state__in=[LabelState.PURCHASING, LabelState.UNKNOWN, LabelState.INCOMPLETE])
     with transaction.atomic():
         before = taken.filter(is_undecided).only("id", "state").select_for_update().first()
@@ -123,7 +123,7 @@ def keep(
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
-    """No parcel was made, or none is left: the purchase has failed, and its key is free again. Raise DecisionError."""
+    """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
     now = timezone.now()
     with transaction.atomic():
         before = open_rows(label).only("id", "state").select_for_update().first()
@@ -141,6 +141,6 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
 
 
 def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
-    """Leave a trace in the admin's history, in the decision's own transaction, and in the log."""
+    """Record the decision in the admin's history, in its own transaction, and in the log."""
     LogEntry.objects.log_actions(decided_by.pk, [label], CHANGE, message, single_object=True)
     logger.info("label decided", extra={"label": label.id, "was": label.state, "user": decided_by.pk})

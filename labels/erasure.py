@@ -1,9 +1,9 @@
-"""Takes a customer out of the labels; the purchase stays.
+"""Erases a customer from the labels; the record of the purchase stays.
 
-Kept: the label's and the order's identifiers, tracking numbers, product, weights, state, times, error codes and the
-addresses' countries: what was bought and is paid for. A sender stays where it is the shop's own address. Everything
-else of the addresses goes, with phone and e-mail, the reference (free text), the pickup point (where somebody fetches
-their parcels), what the carrier wrote about the order, and the PDF, which shows all of it.
+Kept, as it was paid for: the label's and the order's identifiers, tracking numbers, product, weights, state, times,
+error codes and the addresses' countries; and a sender that is the shop's own address. Erased: the rest of the
+addresses with phone and e-mail, the reference (free text), the pickup point (where somebody fetches their parcels),
+the carrier's text about the order, and the PDF, which shows all of it.
 """
 
 from collections import defaultdict
@@ -18,14 +18,14 @@ from labels import storage
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.db.batches import batches
 
-# A key is promised for this long, erased or not: a repeated request must not buy again.
+# A key is kept for this long, erased or not: a repeated request must not buy again.
 KEY_PROMISE = timedelta(hours=24)
 
 
 def labels_of(shop_id: str, email: str, order_ids: Iterable[str]) -> list[str]:
     """Find a customer's labels: sent to their e-mail, in any case of ASCII letters, or made for one of their orders.
 
-    Looking for the e-mail reads all labels of the shop: that is rare, and an index for it would cost every purchase.
+    The search by e-mail reads all labels of the shop: it is rare, and an index for it would cost every purchase.
     """
     own = ShippingLabel.objects.for_shop(shop_id).order_by()
     found = set(own.filter(recipient__email__iexact=email).values_list("id", flat=True))
@@ -35,7 +35,7 @@ def labels_of(shop_id: str, email: str, order_ids: Iterable[str]) -> list[str]:
 
 
 def not_over(label_ids: Sequence[str]) -> list[str]:
-    """Give those whose purchase is still worked on, asked about or to be decided."""
+    """Select the labels whose purchase has not ended: it is worked on, asked about or to be decided."""
     return [
         label_id
         for ids in batches(label_ids)
@@ -44,23 +44,23 @@ def not_over(label_ids: Sequence[str]) -> list[str]:
 
 
 def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
-    """Give those whose PDF is kept."""
+    """Yield the labels whose PDF is stored."""
     for ids in batches(label_ids):
         kept = ShippingLabel.objects.filter(id__in=ids, state=LabelState.GENERATED, pdf_removed_at=None)
-        yield from kept.only("created_at", "pdf_secret")
+        yield from kept.only("id")
 
 
 def remove_pdf(label: ShippingLabel) -> int:
-    """Remove a label's PDF, and then write it down: whoever is killed in between does it again. Raise StorageError.
+    """Remove a label's PDF, then record it: the next run repeats what was cut off in between. Raise StorageError.
 
-    Return 1, or 0 where another process wrote it down meanwhile.
+    Return 1, or 0 where another process recorded it meanwhile.
     """
     storage.remove(label)
     return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=timezone.now())
 
 
 def erase(label_ids: Sequence[str]) -> int:
-    """Take the people out of those that are over, within the caller's transaction; return how many that were."""
+    """Anonymise the labels that are over, within the caller's transaction; return their number."""
     over = ShippingLabel.objects.over().order_by("id").select_for_update(of=("self",))
     erased = 0
     for ids in batches(label_ids):
@@ -71,9 +71,9 @@ def erase(label_ids: Sequence[str]) -> int:
 
 
 def anonymise(rows: QuerySet[ShippingLabel]) -> int:
-    """Take the people out of these rows, which are over and locked; return how many that were.
+    """Erase the people from these rows, which are over and locked; return the number of rows.
 
-    What is left of two addresses is nearly always the same, so there is a statement for each remainder, not each row.
+    Two rows' remaining addresses are nearly always equal, so there is a statement for each remainder, not each row.
     """
     alike: defaultdict[bytes, list[str]] = defaultdict(list)
     for label in rows.select_related("shop").only("recipient", "sender", "shop__sender_address"):
@@ -87,7 +87,7 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
 
 
 def remainder(label: ShippingLabel) -> dict[str, dict[str, str]]:
-    """Give what is left of a label's addresses, but for one that stays whole."""
+    """Return what is left of a label's addresses, without one that stays whole."""
     addresses = {"recipient": label.recipient}
     if label.sender != label.shop.sender_address:
         addresses["sender"] = label.sender

@@ -1,4 +1,4 @@
-"""The ``Idempotency-Key`` header, and what "the same body" means."""
+"""The ``Idempotency-Key`` header, and the digest by which two bodies are the same."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ class IdempotencyKey:
 
 
 def read_key(header: str | None, body: Any) -> IdempotencyKey | None:
-    """Read the header, None where there is none; quotes around it do not count. Raise IdempotencyKeyInvalidError."""
+    """Read the header, None where there is none; quotes around it are ignored. Raise IdempotencyKeyInvalidError."""
     if header is None:
         return None
     value = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
@@ -31,7 +31,7 @@ def read_key(header: str | None, body: Any) -> IdempotencyKey | None:
 
 
 def digest(body: Any) -> str:
-    """SHA-256 of a JSON value: the order of keys, spaces, and ``1`` or ``1.0`` make no difference."""
+    """Return the SHA-256 of a JSON value: the order of keys, spaces, and ``1`` or ``1.0`` make no difference."""
     return hashlib.sha256(orjson.dumps(canonical(body), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 

@@ -1,24 +1,30 @@
 """Identifiers of labels, in the order of time."""
 
 import secrets
-import time
+from datetime import UTC, datetime, timedelta
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LABEL_ID_LENGTH = 15
-TIME_LENGTH = 8  # digits of 36: milliseconds until the year 2114
-EPOCH_MS = 1_735_689_600_000  # 2025-01-01
+TIME_LENGTH = 8  # digits to the base of 36: milliseconds until the year 2114
+EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def new_label_id() -> str:
-    """15 upper-case letters and digits, in the order of time: short enough for the reference that carriers keep."""
+    """Make 15 upper-case letters and digits, in the order of time: short enough for the carriers' reference."""
     random = "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
-    return id_prefix(time.time_ns() // 1_000_000) + random
+    return id_prefix(datetime.now(UTC)) + random
 
 
-def id_prefix(moment_ms: int) -> str:
-    """What the ids of labels made in this millisecond start with; those made later are greater."""
-    digits, rest = "", max(moment_ms - EPOCH_MS, 0)
+def id_prefix(moment: datetime) -> str:
+    """Return the start of all ids made in this millisecond; ids made later are greater."""
+    digits, rest = "", max((moment - EPOCH) // MILLISECOND, 0)
     for _ in range(TIME_LENGTH):
         rest, digit = divmod(rest, len(ALPHABET))
         digits = ALPHABET[digit] + digits
     return digits
+
+
+def id_time(label_id: str) -> datetime:
+    """Return the millisecond that an id was made in, in UTC."""
+    return EPOCH + int(label_id[:TIME_LENGTH], len(ALPHABET)) * MILLISECOND

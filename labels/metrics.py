@@ -1,4 +1,4 @@
-"""Purchases' figures for Prometheus."""
+"""Prometheus metrics of purchases."""
 
 from typing import TYPE_CHECKING
 

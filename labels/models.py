@@ -1,6 +1,5 @@
 """The labels that shops bought or tried to buy."""
 
-import secrets
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
@@ -22,12 +21,8 @@ from shops.db.querysets import ForShop
 from shops.models import Shop
 
 
-def new_pdf_secret() -> str:
-    return secrets.token_urlsafe(32)
-
-
 class LabelState(models.TextChoices):
-    """How far a purchase has come. Only `GENERATED` exists for the API."""
+    """The progress of a purchase. Only `GENERATED` exists for the API."""
 
     PURCHASING = "purchasing", "being bought: the carrier is asked, or the process was interrupted"
     RECEIVED = "received", "bought: the PDF waits for the storage"
@@ -46,21 +41,21 @@ class ShippingLabelQuerySet(ForShop):
     """Ways to find labels."""
 
     def row_of(self, label: "ShippingLabel") -> Self:
-        """The label's own row, by its shop too: a database that is partitioned by shop has to look in one place."""
+        """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
         return self.for_shop(label.shop_id).filter(id=label.id)
 
     def generated(self) -> Self:
         return self.filter(state=LabelState.GENERATED)
 
     def interrupted(self) -> Self:
-        """Purchases that nobody works on any more, and that are not over."""
+        """Purchases that are not over and that no process works on any more."""
         return self.filter(state__in=UNFINISHED, leased_until__lt=timezone.now())
 
     def needing_decision(self) -> Self:
         return self.filter(state__in=UNDECIDED)
 
     def over(self) -> Self:
-        """Purchases that nobody works on, asks about or decides any more."""
+        """Purchases that have ended: nothing is left to do, to ask or to decide."""
         return self.filter(state__in=OVER)
 
     def with_tracking_number(self, *numbers: str) -> Self:
@@ -83,10 +78,10 @@ class ShippingLabel(models.Model):
     state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
-    # Who works on it until when: another process takes over only after that.
+    # The end of the lease of the process that works on it: another one takes over only after that.
     leased_until = models.DateTimeField()
 
-    # What was ordered.
+    # The order.
     token_id = models.CharField(max_length=64, blank=True, help_text="The access token that ordered it.")
     order_id = models.CharField(max_length=255)
     carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
@@ -99,19 +94,18 @@ class ShippingLabel(models.Model):
     idempotency_key = NullableKeyField(max_length=255, null=True, blank=True)
     body_digest = models.CharField(max_length=64, blank=True)
 
-    # What the carrier answered.
+    # The carrier's answer.
     tracking_numbers = models.JSONField(default=list, help_text="All that are known to be made, in parcel order.")
-    pdf_secret = models.CharField(max_length=64, default=new_pdf_secret, editable=False)
     pdf = models.BinaryField(null=True, editable=False, help_text="Kept here until the storage has it.")
     error_code = models.CharField(max_length=64, blank=True)
-    error_message = models.TextField(blank=True, help_text="The carrier's answer, cleaned.")
+    error_message = models.TextField(blank=True, help_text="The carrier's answer, redacted.")
     error_status = models.PositiveSmallIntegerField(null=True, blank=True)
 
-    # What is not kept any more. The row itself stays: it was paid for.
+    # Removed by its age or on request. The row itself stays: it was paid for.
     pdf_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
     addresses_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    # What a person decided.
+    # A person's decision.
     decided_by = models.CharField(max_length=150, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
 
@@ -127,9 +121,9 @@ class ShippingLabel(models.Model):
                 condition=Q(state__in=["purchasing", "received", "unknown"]),
             ),
             models.Index(fields=["order_id", "shop"], name="label_order"),
-            # What staff are asked to decide is counted on each of their pages, and is a handful.
+            # Labels to decide are counted on each of the staff's pages, and are a handful.
             models.Index(fields=["-id"], name="label_undecided", condition=Q(state__in=["incomplete", "unknown"])),
-            # What has a time after which it is removed; a row leaves the index with it, so that nothing is met twice.
+            # One index for each retention rule; a row leaves the index with what is removed, so none is read twice.
             models.Index(
                 fields=["finished_at"],
                 name="label_key_kept",
@@ -145,7 +139,7 @@ class ShippingLabel(models.Model):
                 name="label_addresses_kept",
                 condition=Q(state__in=["label_generated", "failed"], addresses_removed_at=None),
             ),
-            # Any parcel's number, for staff; on SQLite it is an index like any other, and of no use.
+            # Any parcel's number, for staff; on SQLite it is an ordinary index, and of no use.
             GinIndex(fields=["tracking_numbers"], name="label_tracking_numbers", opclasses=["jsonb_path_ops"]),
         ]
         constraints = [
@@ -175,12 +169,12 @@ class ShippingLabel(models.Model):
 
     @property
     def pdf_key(self) -> str:
-        """The PDF's name in the storage, which nobody can guess: the only way to it is a signed URL."""
-        return f"labels/{self.created_at:%Y/%m}/{self.pdf_secret}/label-{self.id}.pdf"
+        """The PDF's name in the storage, by the month and the label's id; only a signed URL leads to it."""
+        return f"labels/{ids.id_time(self.id):%Y/%m}/{self.id}.pdf"
 
     @property
     def has_pdf(self) -> bool:
-        """Whether there is a PDF to open, in the storage or, until that has it, in the row."""
+        """Tell if there is a PDF to open, in the storage or, until that has it, in the row."""
         return self.state == LabelState.RECEIVED or (self.state == LabelState.GENERATED and not self.pdf_removed_at)
 
     @property
@@ -189,5 +183,5 @@ class ShippingLabel(models.Model):
 
 
 def lease() -> Any:
-    """The end of a lease taken now: later than any call to a carrier can end."""
+    """Return the end of a lease taken now: later than any call to a carrier can end."""
     return timezone.now() + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)

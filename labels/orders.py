@@ -1,4 +1,7 @@
-"""A shop's order: who sends, on which contract, and the row that it becomes."""
+"""A shop's order: its sender, its contract, its row, and the shipment that the carrier is asked for.
+
+The validated body has the names of the row's columns, as `LabelOrderSerializer` declares them.
+"""
 
 from decimal import Decimal
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from carriers.base import CustomsArticle, Package, PickupPoint, Shipment
+from carriers.base import Package, PickupPoint, Shipment
 from labels.errors import ProductNotInContractError
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
@@ -16,19 +19,19 @@ from shops.contracts.models import CarrierContract
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """The order with the shop's own sender address where it brings none; raise ValidationError if there is neither."""
-    if "originAddress" in order:
+    """Add the shop's own sender address to an order that has none; raise ValidationError if there is neither."""
+    if "sender" in order:
         return order
     if sender_address is None:
         raise ValidationError({"originAddress": NO_SENDER})
-    return order | {"originAddress": sender_address}
+    return order | {"sender": sender_address}
 
 
 def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
     """Find the contract to buy on; raise ProductNotInContractError where there is none for the product."""
-    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=order["carrierCode"])
-    if contract is None or not contract.has_product(order["productCode"]):
-        raise ProductNotInContractError(order["carrierCode"], order["productCode"])
+    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=order["carrier_code"])
+    if contract is None or not contract.has_product(order["product_code"]):
+        raise ProductNotInContractError(order["carrier_code"], order["product_code"])
     return contract
 
 
@@ -37,22 +40,15 @@ def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None
     return ShippingLabel(
         shop_id=shop_id,
         token_id=token_id,
-        order_id=order["orderId"],
-        carrier_code=order["carrierCode"],
-        product_code=order["productCode"],
-        reference=order["reference"],
-        pickup_point_code=order["pickupPointCode"],
-        sender=order["originAddress"],
-        recipient=order["destinationAddress"],
-        weights_kg=[str(parcel["weight"]) for parcel in order["parcels"]],
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
         leased_until=lease(),
+        **order,
     )
 
 
 def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
-    """Lay out what was ordered, on the contract it is ordered on, for the carrier's client."""
+    """Make the shipment of a row, on the contract that it is ordered on."""
     code = label.pickup_point_code
     return Shipment(
         id=label.id,
@@ -64,19 +60,6 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         reference=label.reference,
         pickup_point=PickupPoint(code) if code else None,
         commercial_name=contract.commercial_name,
-        customs=customs(contract),
+        customs=contract.customs,
         override=contract.override(label.product_code),
-    )
-
-
-def customs(contract: CarrierContract) -> tuple[CustomsArticle, ...]:
-    """The article that the contract declares; none without its description and its value."""
-    if not contract.customs_description or contract.customs_value_eur is None:
-        return ()
-    return (
-        CustomsArticle(
-            description=contract.customs_description,
-            value_eur=contract.customs_value_eur,
-            hs_code=contract.customs_hs_code,
-        ),
     )

@@ -1,11 +1,11 @@
 """The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
 
-All of it within a slot, which is taken first: what is too much at a time, or for a carrier that is given a rest, costs
-next to nothing, and nothing is written of it.
+All of it within the carrier's bulkhead, which is entered first. An order that the bulkhead or an open circuit breaker
+refuses costs next to nothing, and nothing is written of it.
 
-A label is never lost and never bought twice: its row is there before the carrier is called, with the id that the
-carrier keeps as its reference; what the carrier gave is in the database before anything else is done with it; and
-whatever was interrupted stays visible, to `labels.reconciling` and to the staff.
+A label is never lost and never bought twice. Its row is committed before the carrier is called, with the id that the
+carrier keeps as its reference. What the carrier gave is in the database before anything else is done with it. An
+interrupted purchase stays visible, to `labels.reconciling` and to the staff.
 """
 
 import logging
@@ -20,18 +20,14 @@ from django.utils import timezone
 from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
-from labels import metrics, storage, unmerged_pdfs
-from labels.bulkhead import BulkheadFullError, bulkhead
-from labels.db_retry import DATABASE_ERRORS, retry_until, with_db_retry
+from labels import metrics, outcomes
+from labels.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
+from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.errors import (
     IdempotencyKeyInProgressError,
     IdempotencyKeyReusedError,
-    LabelError,
     NotAskedError,
     PurchaseFailedError,
-    StorageUnavailableError,
-    message_of,
-    status_of,
 )
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
@@ -49,7 +45,7 @@ def buy(
     key: IdempotencyKey | None = None,
     token_id: str = "",
 ) -> tuple[ShippingLabel, bool]:
-    """Buy a label, or find the one bought before with the same key; tell which.
+    """Buy a label, or find the one bought before with the same key; the second value tells that it was found.
 
     `order` is the validated body, `sender_address` the shop's own. Raise LabelError, or ValidationError for an order
     without a sender.
@@ -57,40 +53,40 @@ def buy(
     if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
-    contract = contract_for(shop_id, order)
-    failure: LabelError
     try:
-        client(contract.carrier_code).refuse_at_rest()
-        with bulkhead.hold(contract.carrier_code, key=key and (shop_id, key.value)):
+        return buy_new(shop_id=shop_id, order=order, key=key, token_id=token_id), False
+    except (NotAskedError, IdempotencyKeyInProgressError):
+        # Nothing was written here: another request with the key may have left a row by now.
+        if key and (earlier := find_earlier(shop_id, key)):
+            return replay(earlier, key), True
+        raise
+
+
+def buy_new(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
+    """Buy the label of an order that has its sender.
+
+    Raise NotAskedError or IdempotencyKeyInProgressError where nothing was written, any other LabelError otherwise.
+    """
+    contract = contract_for(shop_id, order)
+    carrier_code = contract.carrier_code
+    try:
+        client(carrier_code).refuse_at_rest()
+        with bulkhead.enter(carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
             ordered, credentials = shipment(label, contract), contract.credentials
             reserve(label)
-            return purchase(label, ordered, credentials), False
-    except BulkheadFullError as error:
-        refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
-        failure = IdempotencyKeyInProgressError() if error.is_key_at_work else NotAskedError(refusal)
-    except CarrierUnavailable as refusal:
-        failure = NotAskedError(refusal)
+            return purchase(label, ordered, credentials)
+    except KeyInUseError:
+        raise IdempotencyKeyInProgressError from None
+    except BulkheadFullError:
+        raise NotAskedError(CarrierUnavailable(carrier_code, "too many purchases at a time")) from None
+    except CarrierUnavailable as error:
+        raise NotAskedError(error) from error
     except IntegrityError:
         if key is None:
             raise
-        failure = IdempotencyKeyInProgressError()  # of a request that was faster with the key
-    # Nothing was written here: another request with the key may have left a row by now.
-    if key and (earlier := find_earlier(shop_id, key)):
-        return replay(earlier, key), True
-    raise failure
-
-
-def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
-    """Call the carrier, keep and store what it gives, and count how that ended."""
-    try:
-        purchased = call(label, ordered, credentials)
-        until = retry_until()
-        keep(label, purchased, until=until)
-        return finish(label, until=until)
-    finally:
-        metrics.count_purchase(label)
+        raise IdempotencyKeyInProgressError from None  # of a request that was faster with the key
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
@@ -100,7 +96,7 @@ def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
 
 
 def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
-    """Answer a repeated request from what the first one left, without the carrier."""
+    """Answer a repeated request from the row of the first one, without the carrier."""
     if label.body_digest != key.body_digest:
         raise IdempotencyKeyReusedError
     match label.state:
@@ -111,16 +107,16 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.PURCHASING if label.is_leased:
             raise IdempotencyKeyInProgressError
         case LabelState.PURCHASING:
-            describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+            outcomes.describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
     raise PurchaseFailedError(label)
 
 
 def finish_again(label: ShippingLabel) -> ShippingLabel:
-    """Finish a label that waits for the storage, within a slot; raise LabelError."""
+    """Finish a label that waits for the storage, within the bulkhead; raise LabelError."""
     try:
-        with bulkhead.hold(label.carrier_code):
+        with bulkhead.enter(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
-            return latest if latest.state == LabelState.GENERATED else finish(latest)
+            return latest if latest.state == LabelState.GENERATED else outcomes.finish(latest)
     except BulkheadFullError:
         raise IdempotencyKeyInProgressError from None
 
@@ -140,29 +136,29 @@ def reserve(label: ShippingLabel) -> None:
         raise
 
 
-def call(label: ShippingLabel, order: Shipment, credentials: Credentials) -> PurchasedLabel:
+def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+    """Call the carrier, keep and store what it gives, and count how that ended."""
+    try:
+        purchased = call(label, ordered, credentials)
+        deadline = retry_deadline()
+        outcomes.keep(label, purchased, deadline=deadline)
+        return outcomes.finish(label, deadline=deadline)
+    finally:
+        metrics.count_purchase(label)
+
+
+def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> PurchasedLabel:
     """Ask the carrier, with no database connection held meanwhile; a failure is on the row before it is raised."""
     connection.close()
     try:
         check_time_left(label)
         with calls_for(label.id):
-            return client(label.carrier_code).create_label(order, credentials)
+            return client(label.carrier_code).create_label(ordered, credentials)
     except CarrierError as error:
-        raise failed(label, error) from error
+        raise outcomes.failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
         logger.exception("purchase broken off", extra={"label": label.id})
-        raise failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
-
-
-def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
-    """Write a failure down and return what the client is told, which it is without a database too."""
-    try:
-        fail(label, error)
-    except DATABASE_ERRORS:
-        logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
-    if label.state == LabelState.UNKNOWN:
-        end_lease(label)
-    return PurchaseFailedError(label)
+        raise outcomes.failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
 
 
 def check_time_left(label: ShippingLabel) -> None:
@@ -173,96 +169,3 @@ def check_time_left(label: ShippingLabel) -> None:
     time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
     if timezone.now() + time_needed > label.leased_until:
         raise CarrierUnavailable(label.carrier_code, "the service was too slow to ask it")
-
-
-def fail(label: ShippingLabel, error: CarrierError) -> None:
-    """Write down that there is no label. The key is released if, and only if, nothing was made."""
-    describe_failure(label, error)
-    label.tracking_numbers = list(error.made_numbers)
-    if error.made_pdfs:
-        label.pdf = unmerged_pdfs.zipped(error.made_numbers, error.made_pdfs)
-    if error.is_nothing_made:
-        label.state = LabelState.FAILED
-        label.idempotency_key = None
-    else:
-        label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
-    label.finished_at = timezone.now()
-    with_db_retry(lambda: save_state(label))
-
-
-def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
-    label.error_code = error.code
-    label.error_message = message_of(error, has_key=label.idempotency_key is not None)
-    label.error_status = status_of(error)
-
-
-def keep(label: ShippingLabel, purchased: PurchasedLabel, *, until: float | None = None) -> None:
-    """Put what the carrier gave into the database, before anything else can fail."""
-    label.state = LabelState.RECEIVED
-    label.tracking_numbers = list(purchased.tracking_numbers)
-    label.pdf = purchased.pdf
-    label.error_code = label.error_message = ""
-    label.error_status = None
-    try:
-        with_db_retry(lambda: save_state(label), until=until)
-    except DATABASE_ERRORS as error:
-        # The last resort: the numbers by which a person finds the parcels again.
-        logger.critical(
-            "label bought and not recorded",
-            extra={"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)},
-            exc_info=True,
-        )
-        label.state = LabelState.UNKNOWN
-        describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
-        raise PurchaseFailedError(label) from error
-
-
-def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel:
-    """Store the PDF and make the label visible; done twice, by two processes too, it is the same. Raise LabelError."""
-    assert label.pdf is not None
-    try:
-        storage.store(label, bytes(label.pdf))
-        label.state = LabelState.GENERATED
-        label.pdf = None
-        label.finished_at = timezone.now()
-        with_db_retry(lambda: save_state(label), until=until)
-    except storage.StorageError as error:
-        end_lease(label)
-        raise StorageUnavailableError(label) from error
-    except DATABASE_ERRORS as error:
-        label.state = LabelState.RECEIVED  # as its row says
-        logger.exception("label stored and not finished", extra={"label": label.id})
-        raise StorageUnavailableError(label) from error
-    return label
-
-
-def save_state(label: ShippingLabel) -> None:
-    """Write how a purchase stands, unless another process knows better.
-
-    What was found out about a label in the meantime stays: a PDF outweighs every failure, a label that is generated
-    everything. A key that was released belongs to another purchase by now, so it is never taken back.
-    """
-    rows = ShippingLabel.objects.row_of(label).exclude(state=LabelState.GENERATED)
-    if label.state not in (LabelState.RECEIVED, LabelState.GENERATED):
-        rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
-    released = {"idempotency_key": None} if label.idempotency_key is None else {}
-    rows.update(
-        **released,
-        state=label.state,
-        tracking_numbers=label.tracking_numbers,
-        pdf=label.pdf,
-        error_code=label.error_code,
-        error_message=label.error_message,
-        error_status=label.error_status,
-        finished_at=label.finished_at,
-    )
-
-
-def end_lease(label: ShippingLabel) -> None:
-    """Let the next run of the reconciliation take it up at once, unless another process has taken it meanwhile.
-
-    Without a database the lease runs out by itself.
-    """
-    mine = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
-    with suppress(*DATABASE_ERRORS):
-        mine.update(leased_until=timezone.now())

@@ -11,20 +11,20 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
-from labels import purchase
+from labels import outcomes
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 
-# How soon a purchase that stays unknown is looked at again.
+# The pause before a purchase that stays unknown is taken up again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)
 logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile() -> Counter[str]:
-    """Take up every purchase that nobody works on, the oldest first; return how many are in which state now."""
+    """Take up every purchase that no process works on, the oldest first; return their number by state."""
     states: Counter[str] = Counter()
     for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
         label = take(label_id)
@@ -33,9 +33,9 @@ def reconcile() -> Counter[str]:
         try:
             with calls_for(label.id):
                 settle(label)
-        except Exception:  # one label's trouble must not keep the others waiting; its lease lets it be tried again
+        except Exception:  # one label's failure must not keep the others waiting; it is tried again after its lease
             logger.exception("label not reconciled", extra={"label": label.id})
-            label.refresh_from_db(fields=["state"])  # what it should have become may not be written
+            label.refresh_from_db(fields=["state"])  # the new state may not be written
         else:
             logger.info("label reconciled", extra={"label": label.id, "state": label.state})
         states[label.state] += 1
@@ -49,7 +49,7 @@ def take(label_id: str) -> ShippingLabel | None:
 
 
 def settle(label: ShippingLabel) -> None:
-    """Bring a purchase as far as it goes now."""
+    """Bring a purchase as far as possible now."""
     if label.state == LabelState.RECEIVED:
         store(label)
     elif client(label.carrier_code).can_be_asked:
@@ -60,7 +60,7 @@ def settle(label: ShippingLabel) -> None:
 
 def store(label: ShippingLabel) -> None:
     try:
-        purchase.finish(label)
+        outcomes.finish(label)
     except StorageUnavailableError:
         logger.warning("label waits for the storage", extra={"label": label.id})
 
@@ -68,13 +68,14 @@ def store(label: ShippingLabel) -> None:
 def hold(label: ShippingLabel) -> None:
     """Leave it to a person: the carrier can't be asked, or did not know enough.
 
-    Unless it is this process's no more: one that was suspended may find it settled or decided, or taken by another.
+    Nothing is done where this process has lost the lease: while it was suspended, the purchase may have been settled,
+    decided or taken by another.
     """
-    mine = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
-    if not mine.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
+    own = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
+    if not own.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
         return
     if label.state == LabelState.PURCHASING:
-        purchase.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+        outcomes.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
 
 
 def ask(label: ShippingLabel) -> None:
@@ -95,7 +96,7 @@ def ask(label: ShippingLabel) -> None:
             found_in_part(label, found)
         else:
             pdf = carrier.fetch_label(numbers, credentials)
-            purchase.keep(label, PurchasedLabel(numbers, pdf))
+            outcomes.keep(label, PurchasedLabel(numbers, pdf))
             store(label)
     except (CarrierError, UnreadableSecretError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
@@ -103,22 +104,22 @@ def ask(label: ShippingLabel) -> None:
 
 
 def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:
-    """A parcel that its carrier does not know after a wait longer than any purchase takes was not made.
+    """Fail a purchase that its carrier does not know after a wait longer than any purchase takes.
 
-    Unless its number is known, or the contract that was asked is not the one it was bought on.
+    Hold it where a number is known, or where the contract has changed since: it may have been bought on the old one.
     """
     wait_s = max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
     is_early = asked_at < label.created_at + timedelta(seconds=wait_s)
     if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
         hold(label)
         return
-    purchase.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
+    outcomes.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
 
 
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
-    """Give a number for each parcel, in their order: those found or, of more than a search shows, those known before.
+    """Return a number for each parcel, in their order; none at all if there are more or fewer than were ordered.
 
-    None at all, if there are more or fewer than were ordered.
+    They are those found or, where a search does not show as many, those known before.
     """
     count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
     if len(found) == count:
@@ -127,7 +128,7 @@ def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]
 
 
 def found_in_part(label: ShippingLabel, found: tuple[str, ...]) -> None:
-    """More or fewer parcels than were ordered: a person decides, with all the numbers at hand."""
+    """Leave more or fewer parcels than were ordered to a person, with all their numbers."""
     numbers = tuple(dict.fromkeys([*label.tracking_numbers, *found]))
-    purchase.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
+    outcomes.fail(label, OutcomeUnknown(label.carrier_code, "its parcels are not those ordered", made_numbers=numbers))
     hold(label)

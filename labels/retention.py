@@ -1,7 +1,7 @@
-"""Removes what labels hold beyond the purchase itself, by age: PDFs, addresses, idempotency keys.
+"""Removes PDFs, addresses and idempotency keys of labels by age.
 
-The row stays: it was paid for. Age counts from the end of the purchase, and only what is over ages: a key whose
-outcome is unknown or in progress is never released, however old it is.
+The row stays: it was paid for. Age counts from the end of the purchase. A purchase that has not ended does not age: a
+key whose outcome is unknown or in progress is never released.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from labels.models import LabelState, ShippingLabel
 
 
 def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Release the idempotency keys of labels bought before this; return how many."""
+    """Release the idempotency keys of labels bought before this; return their number."""
     bought = ShippingLabel.objects.filter(state=LabelState.GENERATED, finished_at__lt=before)
     kept = bought.filter(idempotency_key__isnull=False)
     if is_dry_run:
@@ -27,14 +27,14 @@ def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
 
 @transaction.atomic
 def release(kept: QuerySet[ShippingLabel], size: int) -> int:
-    """Release the oldest keys; what another run holds is left to it."""
+    """Release the oldest keys, without those that another run has locked."""
     oldest = kept.order_by("finished_at").select_for_update(skip_locked=True)
     ids = list(oldest.values_list("id", flat=True)[:size])
     return ShippingLabel.objects.filter(id__in=ids).update(idempotency_key=None, body_digest="")
 
 
 def remove_addresses(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Take the people out of purchases that ended before this; return how many labels that were."""
+    """Erase the people from purchases that ended before this; return the number of labels."""
     kept = ShippingLabel.objects.over().filter(addresses_removed_at=None, finished_at__lt=before)
     if is_dry_run:
         return kept.count()
@@ -46,15 +46,15 @@ def remove_addresses(*, before: datetime, batch_size: int, is_dry_run: bool) -> 
 
 
 def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Remove the PDFs of labels bought before this from the storage; return how many. Raise StorageError.
+    """Remove the stored PDFs of labels bought before this; return their number. Raise StorageError.
 
-    No transaction waits for the storage. Two runs at once remove the same PDFs, which does no harm.
+    No transaction is open meanwhile. Two runs at once remove the same PDFs, which does no harm.
     """
     bought = ShippingLabel.objects.filter(state=LabelState.GENERATED, finished_at__lt=before)
     kept = bought.filter(pdf_removed_at=None)
     if is_dry_run:
         return kept.count()
-    oldest = kept.order_by("finished_at").only("created_at", "pdf_secret")
+    oldest = kept.order_by("finished_at").only("id")
     removed = 0
     while labels := list(oldest[:batch_size]):
         removed += sum(map(remove_pdf, labels))

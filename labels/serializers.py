@@ -1,4 +1,4 @@
-"""A label as it is ordered, and as it is answered (specification 4.3 and 2.5)."""
+"""A label as it is ordered, and as it is answered."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
@@ -51,38 +51,46 @@ class RecipientSerializer(AddressSerializer):
 
 
 class LabelOrderSerializer(ObjectSerializer):
-    """The body of a label order; every fault in it is reported at once.
+    """The body of a label order, whose fields are columns of the label's row; every fault in it is reported at once.
 
-    The context has the shop's own `sender_address`. That there is none is a fault of a purchase, which a replay is not,
-    so it is only reported here along with others.
+    The context has the shop's own `sender_address`. A replay does not need one, so its absence is reported by the
+    purchase, and here only along with other faults.
     """
 
-    orderId = TextField(max_length=255, help_text="The order that the label is for.")
-    carrierCode = ChoiceField(CARRIER_CODES, help_text="The carrier.")
-    productCode = ChoiceField(PRODUCT_CODES, help_text="One of the carrier's products.")
+    orderId = TextField(source="order_id", max_length=255, help_text="The order that the label is for.")
+    carrierCode = ChoiceField(CARRIER_CODES, source="carrier_code", help_text="The carrier.")
+    productCode = ChoiceField(PRODUCT_CODES, source="product_code", help_text="One of the carrier's products.")
     reference = StringField(
         required=False,
         default="",
         help_text="Free text that the carrier prints: at most 35 characters for alpha, 15 for beta.",
     )
     pickupPointCode = StringField(
+        source="pickup_point_code",
         required=False,
         default="",
         help_text="The pickup point: 4 digits and a capital letter for alpha, 6 digits for beta. "
         "Required for a pickup-point product.",
     )
     originAddress = AddressSerializer(
-        required=False, help_text="Where the parcels come from. Left out, it is the shop's own sender address."
+        source="sender",
+        required=False,
+        help_text="Where the parcels come from. Left out, it is the shop's own sender address.",
     )
-    destinationAddress = RecipientSerializer(help_text="Where the parcels go.")
-    # No more are looked at than any carrier takes: a body of 1 MiB has room for a hundred thousand.
+    destinationAddress = RecipientSerializer(source="recipient", help_text="Where the parcels go.")
+    # No more are read than any carrier takes: a body of 1 MiB has room for a hundred thousand.
     parcels = OrderedParcelSerializer(  # type: ignore[call-arg]  # the array's
+        source="weights_kg",
         many=True,
         min_length=1,
         max_length=MAX_PARCELS,
         error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_PARCELS} elements."),
         help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
     )
+
+    def validate_parcels(self, parcels: list[dict[str, float]]) -> list[str]:
+        """Keep each weight as decimal text, which is exact."""
+        return [str(parcel["weight"]) for parcel in parcels]
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
@@ -108,7 +116,7 @@ class LabelOrderSerializer(ObjectSerializer):
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
-    """What is beyond the carrier's own limits."""
+    """Find what is beyond the carrier's own limits."""
     parcels, reference = data.get("parcels"), data.get("reference")
     if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
         yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
@@ -117,7 +125,7 @@ def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fau
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    """What the product asks for and is not there, or does not take."""
+    """Find what the product requires and is missing, or does not take."""
     code = data.get("pickupPointCode", "")
     if code == "" and product.needs_pickup_point:
         yield ["pickupPointCode"], f"is required for {product.code}."
@@ -135,7 +143,7 @@ def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
 
 
 def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    """A pickup point needs the customer's phone and e-mail, by which the parcel is announced."""
+    """Find missing contacts: the parcel is announced at a pickup point by the customer's phone and e-mail."""
     destination = data.get("destinationAddress")
     if isinstance(destination, dict):
         for name in ("phone", "email"):
@@ -149,7 +157,7 @@ def as_number(value: Decimal) -> int | float:
 
 
 class LabelSerializer(serializers.Serializer[ShippingLabel]):
-    """A label as a shop sees it (specification 2.5); the context holds its freshly signed `url`."""
+    """A label as a shop sees it; the context holds its freshly signed `url`."""
 
     id = StringField(help_text="The label's identifier, and the reference that the carrier keeps.")
     shopId = StringField(help_text="The shop that owns the label.")

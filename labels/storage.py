@@ -1,4 +1,4 @@
-"""Where the PDFs of labels are kept, and the signed URLs they are fetched by."""
+"""Stores the PDFs of labels, in a bucket or a local folder, and signs the URLs they are fetched by."""
 
 import errno
 import logging
@@ -22,7 +22,8 @@ from labels.models import ShippingLabel
 from shops.paths import FILES
 
 URL_LIFETIME_S = 900
-ROOT = "labels"  # what every PDF's name starts with
+ROOT = "labels"  # the start of every PDF's name
+PARTIAL = "partial"  # the local folder of files that are being written
 CACHE_CONTROL = "private, no-store"
 signer = signing.TimestampSigner(salt="labels.storage")
 FAILURES = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
@@ -30,7 +31,7 @@ logger = logging.getLogger("labels.storage")
 
 
 class StorageError(Exception):
-    """The PDFs can't be reached now; `str()` says why in one word, for operators."""
+    """The PDFs can't be reached now; `str()` is the reason in one word, for operators."""
 
 
 class LinkError(Exception):
@@ -41,19 +42,21 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
 
     def check(self) -> None:
-        """Raise BotoCoreError or ClientError unless the bucket is there, and ours to look into."""
+        """Raise BotoCoreError or ClientError unless the bucket exists and may be read."""
         self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
 
-    def get_object_parameters(self, name: str) -> dict[str, Any]:
-        return {
-            **super().get_object_parameters(name),
-            "ContentType": "application/pdf",
-            "ContentDisposition": disposition(name),
-            "CacheControl": CACHE_CONTROL,
+    def url(self, name: str, parameters: Any = None, **options: Any) -> str:
+        """Sign a URL that says itself how the PDF is served, whatever headers the object was stored with."""
+        served_as = {
+            "ResponseContentType": "application/pdf",
+            "ResponseContentDisposition": disposition(name),
+            "ResponseCacheControl": CACHE_CONTROL,
         }
+        url: str = super().url(name, served_as | (parameters or {}), **options)
+        return url
 
     def names(self, folder: str) -> Iterator[str]:
-        """Give the names of all objects below a folder, a request for every thousand."""
+        """Yield the names of all objects below a folder, with a request for every thousand."""
         return (item.key for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
 
 
@@ -61,24 +64,25 @@ class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
     def check(self) -> None:
-        """Raise OSError unless files can be kept here; before the first one there is no folder."""
+        """Raise OSError unless files can be kept here; the folder is made with the first one."""
         folder = Path(self.location)
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, "not a folder to write to")
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """Every label has a place of its own, whatever lies there from an interrupted attempt."""
+        """Return the name itself: a label's PDF replaces what an earlier attempt has stored."""
         return name
 
     def _save(self, name: str, content: File[bytes]) -> str:
-        """Put the file in its place as a whole, and onto the disk: the database forgets the PDF after this.
+        """Put the whole file in its place, and onto the disk: the database forgets the PDF after this.
 
-        Two processes may do it at once, and one of them may die half-way.
+        Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
         """
-        place = Path(self.path(name))
-        make_private_folders(place.parent)
-        descriptor, temporary = tempfile.mkstemp(dir=place.parent)
+        place, partial = Path(self.path(name)), Path(self.path(PARTIAL))
+        for folder in (place.parent, partial):
+            make_private_folders(folder)
+        descriptor, temporary = tempfile.mkstemp(dir=partial, prefix=f"{place.name}.")
         try:
             with os.fdopen(descriptor, "wb") as file:
                 for chunk in content.chunks():
@@ -89,21 +93,20 @@ class LabelFolder(FileSystemStorage):
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        for folder in (place.parent, place.parent.parent):  # a label's folder is new itself
+        for folder in place.parents[:3]:  # those of the month, the year and all labels may be new themselves
             sync_folder(folder)
         return name
 
     def delete(self, name: str) -> None:
-        """Remove a label's file, what interrupted attempts to store it left beside it, and the label's folder."""
-        folder = Path(self.path(name)).parent
-        with suppress(FileNotFoundError):  # removed before, or by another process now
-            for path in list(folder.iterdir()):
-                path.unlink(missing_ok=True)
-            folder.rmdir()
-            sync_folder(folder.parent)
+        """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
+        place = Path(self.path(name))
+        for path in (place, *Path(self.path(PARTIAL)).glob(f"{place.name}.*")):
+            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # nothing was stored in this month
+            sync_folder(place.parent)
 
     def names(self, folder: str) -> Iterator[str]:
-        """Give the names of all files below a folder."""
+        """Yield the names of all files below a folder."""
         root = self.path("")
         for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
             yield from (Path(place, file).relative_to(root).as_posix() for file in files)
@@ -116,7 +119,7 @@ class LabelFolder(FileSystemStorage):
             return [], []
 
     def url(self, name: str | None, parameters: Any = None) -> str:
-        """The path of a signed URL: the signature covers the file's name and the time of signing."""
+        """Return the path of a signed URL: the signature covers the file's name and the time of signing."""
         return FILES + quote(signer.sign(name or ""))
 
 
@@ -128,7 +131,7 @@ def make_private_folders(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder survive a power cut."""
+    """Make the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -137,7 +140,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def raise_unless_gone(error: OSError) -> None:
-    """A folder that cannot be listed is an error; one that was removed meanwhile is empty."""
+    """Raise the error of a folder that cannot be listed; one that was removed meanwhile counts as empty."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
@@ -165,7 +168,7 @@ def check() -> None:
 
 
 def store(label: ShippingLabel, pdf: bytes) -> None:
-    """Store a label's PDF under its own key; doing it again changes nothing. Raise StorageError."""
+    """Store a label's PDF under its own key; a repetition changes nothing. Raise StorageError."""
     try:
         pdfs().save(label.pdf_key, ContentFile(pdf))
     except FAILURES as error:
@@ -174,7 +177,7 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
 
 
 def remove(label: ShippingLabel) -> None:
-    """Remove a label's PDF; where there is none it is done already. Raise StorageError."""
+    """Remove a label's PDF if there is one. Raise StorageError."""
     try:
         pdfs().delete(label.pdf_key)
     except FAILURES as error:
@@ -182,7 +185,7 @@ def remove(label: ShippingLabel) -> None:
 
 
 def is_stored(name: str) -> bool:
-    """Whether there is a PDF of this name. Raise StorageError."""
+    """Tell if there is a PDF of this name. Raise StorageError."""
     try:
         return pdfs().exists(name)
     except FAILURES as error:
@@ -190,7 +193,7 @@ def is_stored(name: str) -> bool:
 
 
 def months() -> list[str]:
-    """Give the months there are PDFs of, such as ``2026/11``, in their order. Raise StorageError."""
+    """Return the months that have PDFs, such as ``2026/11``, in their order. Raise StorageError."""
     try:
         years = pdfs().listdir(ROOT)[0]
         return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
@@ -199,7 +202,7 @@ def months() -> list[str]:
 
 
 def names(month: str) -> set[str]:
-    """Give the names of all that is kept for a month. Raise StorageError."""
+    """Return the names of all PDFs of a month. Raise StorageError."""
     place: Any = pdfs()  # both kinds can
     try:
         return set(place.names(f"{ROOT}/{month}"))
@@ -208,7 +211,7 @@ def names(month: str) -> set[str]:
 
 
 def signed_url(label: ShippingLabel, *, base_url: str) -> str:
-    """A URL that opens the PDF for 15 minutes; `base_url` is the service's own. Raise StorageError."""
+    """Return a URL that opens the PDF for 15 minutes; `base_url` is the service's own. Raise StorageError."""
     try:
         url = pdfs().url(label.pdf_key)
     except FAILURES as error:
@@ -217,7 +220,7 @@ def signed_url(label: ShippingLabel, *, base_url: str) -> str:
 
 
 def name_in_link(signed_name: str) -> str:
-    """Tell which PDF a local signed URL leads to; raise LinkError."""
+    """Return the name of the PDF that a local signed URL leads to; raise LinkError."""
     try:
         return signer.unsign(signed_name, max_age=URL_LIFETIME_S)
     except signing.BadSignature as error:
@@ -237,5 +240,5 @@ def read(name: str) -> bytes | None:
 
 
 def disposition(name: str) -> str:
-    """Show it, and call it ``label-<id>.pdf`` when it is saved."""
-    return f'inline; filename="{PurePosixPath(name).name}"'
+    """Return the header that shows a PDF, and saves it as ``label-<id>.pdf``."""
+    return f'inline; filename="label-{PurePosixPath(name).name}"'

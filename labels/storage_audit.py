@@ -1,45 +1,45 @@
-"""Compares the labels' table with the storage, a month at a time: what is in the one and not in the other.
+"""Compares the labels' table with the storage, a month at a time, and yields every difference.
 
-Both change meanwhile, so whatever looks wrong is looked at once more by itself before it is told.
+Both change meanwhile, so every difference is looked at once more before it is reported.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 
 from labels import storage
-from labels.ids import id_prefix
+from labels.ids import id_prefix, id_time
 from labels.models import LabelState, ShippingLabel
 
 BATCH_SIZE = 1_000
-FIELDS = ("id", "shop", "state", "created_at", "pdf_secret", "pdf_removed_at")
-PDF_NAME = re.compile(r"/label-([0-9A-Z]{15})\.pdf\Z")
+FIELDS = ("id", "shop", "state", "pdf_removed_at")
+PDF_NAME = re.compile(r"/([0-9A-Z]{15})\.pdf\Z")
 
-NO_PDF = "no PDF"  # the label is there for the shop, and its PDF is not
-NO_ROW = "no row"  # a PDF that no label is known to, as after the database was restored to an earlier time
-NOT_FINISHED = "not finished"  # the PDF is there, and the purchase is not known to have come so far
-NOT_REMOVED = "not removed"  # the PDF is there although it was removed by its age or on request
+NO_PDF = "no PDF"  # the shop can retrieve the label, and its PDF is gone
+NO_ROW = "no row"  # a PDF without its label, as after the database was restored to an earlier time
+NOT_FINISHED = "not finished"  # the PDF is stored, and the row says that the purchase has not come so far
+NOT_REMOVED = "not removed"  # the PDF is stored, and the row says that it was removed by its age or on request
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A difference of one of the four kinds; `what` is a label with its shop, or a name in the storage."""
+class Difference:
+    """A difference of one of the four kinds, about a label with its shop or a name in the storage."""
 
     kind: str
-    what: str
+    about: str
 
 
-def check(since: datetime) -> Iterator[Finding]:
-    """Give every difference, from the month of `since` on. Raise StorageError."""
+def check(since: datetime) -> Iterator[Difference]:
+    """Yield every difference, from the month of `since` on. Raise StorageError."""
     first = month_of(since)
     months = [month for month in storage.months() if month >= first]
-    for month, labels in groupby(labels_since(since), lambda label: month_of(label.created_at)):
+    for month, labels in groupby(labels_since(since), lambda label: month_of(id_time(label.id))):
         yield from compare(labels, storage.names(month))
         if month in months:
             months.remove(month)
-    for month in months:  # no label is known of
+    for month in months:  # those without any label
         yield from compare([], storage.names(month))
 
 
@@ -48,16 +48,15 @@ def month_of(moment: datetime) -> str:
 
 
 def labels_since(moment: datetime) -> Iterator[ShippingLabel]:
-    """Give labels in the order of their ids, which is that of time, without ever holding more than a batch."""
-    # An id is made a moment before the time of creation that it goes with.
-    last = id_prefix(int((moment - timedelta(minutes=1)).timestamp() * 1000))
+    """Yield labels in the order of their ids, which is that of time, and hold no more than a batch."""
+    last = id_prefix(moment)
     while batch := list(ShippingLabel.objects.filter(id__gt=last).order_by("id").only(*FIELDS)[:BATCH_SIZE]):
-        yield from (label for label in batch if label.created_at >= moment)
+        yield from batch
         last = batch[-1].id
 
 
-def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Finding]:
-    """Compare a month's labels with the names in the storage, which are used up."""
+def compare(labels: Iterable[ShippingLabel], names: set[str]) -> Iterator[Difference]:
+    """Compare a month's labels with the names in the storage, and use the names up."""
     for label in labels:
         if is_kept(label) and label.pdf_key not in names:
             yield from without_pdf(label.id)
@@ -71,26 +70,26 @@ def is_kept(label: ShippingLabel) -> bool:
     return label.state == LabelState.GENERATED and label.pdf_removed_at is None
 
 
-def without_pdf(label_id: str) -> Iterator[Finding]:
+def without_pdf(label_id: str) -> Iterator[Difference]:
     """Look once more at a label whose PDF was not among the names."""
     label = ShippingLabel.objects.only(*FIELDS).get(id=label_id)
     if is_kept(label) and not storage.is_stored(label.pdf_key):
-        yield Finding(NO_PDF, described(label))
+        yield Difference(NO_PDF, described(label))
 
 
-def without_label(name: str) -> Iterator[Finding]:
-    """Look once more at a name in the storage that no label was known by."""
+def without_label(name: str) -> Iterator[Difference]:
+    """Look once more at a name in the storage that no label has."""
     match = PDF_NAME.search(name)
     label = ShippingLabel.objects.only(*FIELDS).filter(id=match[1]).first() if match else None
     is_expected = label is not None and label.pdf_key == name and (is_kept(label) or label.state == LabelState.RECEIVED)
     if is_expected or not storage.is_stored(name):
         return
     if label is None or label.pdf_key != name:
-        yield Finding(NO_ROW, name)
+        yield Difference(NO_ROW, name)
     elif label.pdf_removed_at:
-        yield Finding(NOT_REMOVED, name)
+        yield Difference(NOT_REMOVED, name)
     else:
-        yield Finding(NOT_FINISHED, described(label))
+        yield Difference(NOT_FINISHED, described(label))
 
 
 def described(label: ShippingLabel) -> str:

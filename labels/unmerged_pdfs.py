@@ -1,4 +1,4 @@
-"""Labels that came and could not be joined into one PDF: the staff find them in the label's row, as a ZIP file."""
+"""Parcels' PDFs that could not be merged into one: the row keeps them for the staff, as a ZIP file."""
 
 import io
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from labels.models import LabelState, ShippingLabel
 
 
 def zipped(numbers: Sequence[str], pdfs: Sequence[bytes]) -> bytes:
-    """Give each parcel's PDF by its rank and number."""
+    """Pack each parcel's PDF under its rank and tracking number."""
     content = io.BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as archive:
         for rank, (number, pdf) in enumerate(zip(numbers, pdfs, strict=True), 1):
@@ -17,6 +17,6 @@ def zipped(numbers: Sequence[str], pdfs: Sequence[bytes]) -> bytes:
 
 
 def are_kept(label: ShippingLabel) -> bool:
-    """Whether the label's row has such a file; it is not read."""
+    """Tell if the label's row has such a file, without reading it."""
     may_be = label.state == LabelState.UNKNOWN and len(label.tracking_numbers) > 1
     return may_be and ShippingLabel.objects.row_of(label).filter(pdf__isnull=False).exists()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
-    """A shop's shipping labels (specification 4.3 and 4.4)."""
+    """A shop's shipping labels."""
 
     queryset = ShippingLabel.objects.none()
     serializer_class = LabelSerializer

@@ -27,7 +27,7 @@ from django.test import Client
 
 from carriers.sandbox.server import SandboxServer
 from shops.models import Shop
-from tests.labels.conftest import contract
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, order
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
@@ -304,8 +304,8 @@ def sandbox() -> Iterator[dict[str, str]]:
 @pytest.fixture
 def shop(transactional_db: None) -> Shop:
     made: Shop = ShopFactory(name=canary())
-    contract(made, "alpha")
-    contract(made, "beta", password=canary(), commercial_name=canary())
+    ContractFactory(shop=made, carrier_code="alpha")
+    ContractFactory(shop=made, carrier_code="beta", password=canary(), commercial_name=canary())
     return made
 
 

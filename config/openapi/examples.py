@@ -132,7 +132,7 @@ LABEL: Final[Json] = {
     "carrierCode": "alpha",
     "productCode": "alpha-13",
     "trackingNumber": "XU952350871FR",
-    "labelUrl": "https://labels.example.com/labels/2026/11/t2qE/label-0RCRUGWGBZDJINQ.pdf?X-Amz-Signature=9f86d081",
+    "labelUrl": "https://labels.example.com/labels/2026/11/0RCRUGWGBZDJINQ.pdf?X-Amz-Signature=9f86d081",
     "weight": 1.2,
     "status": "label_generated",
     "createdAt": "2026-11-21T04:24:48.400Z",

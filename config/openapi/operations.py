@@ -138,7 +138,7 @@ OPEN_PDF = extend_schema(
             {"type": "string", "minLength": 1},
             OpenApiParameter.PATH,
             description="The name and its signature; it holds slashes, which are not escaped.",
-            examples=[OpenApiExample("pdf", "labels/2026/11/t2qE/label-0RCRUGWGBZDJINQ.pdf:1vMYyq:9f86d081")],
+            examples=[OpenApiExample("pdf", "labels/2026/11/0RCRUGWGBZDJINQ.pdf:1vMYyq:9f86d081")],
         )
     ],
     responses={(200, "application/pdf"): OpenApiResponse(bytes, "The PDF, a page or more for each parcel.")},

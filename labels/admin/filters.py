@@ -1,4 +1,4 @@
-"""What the staff's list of labels can be narrowed by."""
+"""Filters of the staff's list of labels."""
 
 from datetime import UTC, date, datetime
 from typing import Any

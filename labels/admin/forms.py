@@ -1,4 +1,4 @@
-"""What staff enter when they adopt parcels: a number for each, and the PDF from the carrier's own portal."""
+"""The form to adopt parcels: a tracking number for each, and the PDF from the carrier's own portal."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ tracking_number = RegexValidator(r"\A[A-Z0-9]{5,35}\Z", "A tracking number has 5
 
 
 class TrackingNumberField(forms.CharField):
-    """A tracking number as it is printed: spaces do not count, letters are upper case."""
+    """A tracking number as it is printed: spaces are ignored, letters become upper case."""
 
     default_validators = [tracking_number]
 
@@ -32,13 +32,13 @@ class TrackingNumberField(forms.CharField):
 
 
 class PdfInput(forms.FileInput):
-    """The browser's own choice of files."""
+    """The browser's own file chooser."""
 
     allow_multiple_selected = True
 
 
 class PdfField(forms.FileField):
-    """One PDF or several, cleaned into one: all their pages in the order of the files."""
+    """One PDF or several, rewritten into one: all their pages in the order of the files."""
 
     widget = PdfInput(attrs={"accept": "application/pdf", "class": "label-file"})
 

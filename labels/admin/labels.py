@@ -1,4 +1,4 @@
-"""The staff's pages for labels, with what a person may decide about them."""
+"""The staff's pages of labels, and their decisions."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,6 @@ from labels.admin.lists import LabelList, found_by
 from labels.admin.states import state_label, state_meaning
 from labels.models import LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
-from shops.admin.contracts import CarrierContractAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.clients import client
@@ -31,11 +30,9 @@ from shops.models import AccessToken
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["CarrierContractAdmin", "ShippingLabelAdmin"]  # the admin looks for them here
-
 
 def undecided_count(request: HttpRequest) -> int:
-    """How many labels wait for a decision, counted once a request and no further than is listed."""
+    """Count the labels that wait for a decision, once a request and no further than is listed."""
     if not hasattr(request, "undecided_labels"):
         waiting = ShippingLabel.objects.needing_decision().order_by()
         request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
@@ -43,21 +40,21 @@ def undecided_count(request: HttpRequest) -> int:
 
 
 def is_decision_needed(request: HttpRequest) -> bool:
-    """Whether the sidebar offers the labels to decide: where there are some, to those who may see them."""
+    """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
     may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
     return may_see and undecided_count(request) > 0
 
 
 @admin.register(ShippingLabel)
 class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
-    """Every attempt to buy a label, to look at; a person decides those whose outcome nothing else can tell."""
+    """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
     list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
     list_display_links = ("id",)
     list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
-    fields = ("id",)  # the page has a template of its own
+    fields = ("id",)  # the page has its own template
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return LabelList
@@ -80,7 +77,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return super().change_view(request, object_id, extra_context=extra_context)
 
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
-        """What the label's pages show beside its fields."""
+        """Collect what the label's pages show beside its fields."""
         contracts = CarrierContract.objects.defer("encrypted_credentials")
         numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
         weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
@@ -93,7 +90,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             "product_meaning": product.meaning if product else "",
             "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
             "has_pdf": label.has_pdf,
-            "has_unjoined_pdfs": unmerged_pdfs.are_kept(label),
+            "has_unmerged_pdfs": unmerged_pdfs.are_kept(label),
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
             "may_decide": self.may_decide(request),
@@ -106,7 +103,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     def get_urls(self) -> list[Any]:
         site, name = self.admin_site, "labels_shippinglabel"
         own = [
-            # "Cacheable" leaves the headers to the view, which forbids it.
+            # "Cacheable" leaves the headers to the view, which forbids caching.
             path("<path:object_id>/pdf/", site.admin_view(self.pdf_view, cacheable=True), name=f"{name}_pdf"),
             path("<path:object_id>/adopt/", site.admin_view(self.adopt_view), name=f"{name}_adopt"),
             path("<path:object_id>/not-made/", site.admin_view(self.not_made_view), name=f"{name}_not_made"),
@@ -114,9 +111,9 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return own + super().get_urls()
 
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Lead to the PDF by a URL signed now, or give what the row keeps for the storage or for a person."""
+        """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
         label = self.label_or_404(request, object_id)
-        # In one look: it may just be moving to the storage.
+        # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state == LabelState.RECEIVED and label.pdf is not None:
             response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
@@ -141,7 +138,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return HttpResponseRedirect(url)
 
     def adopt_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the parcels' numbers and PDF; keep them."""
+        """Ask for the parcels' numbers and PDF, and adopt them."""
         label = self.label_to_decide(request, object_id)
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
         if not form.is_valid():
@@ -169,7 +166,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return self.page(request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form})
 
     def not_made_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask first; the shop may buy again afterwards."""
+        """Ask for confirmation first: the shop may buy again afterwards."""
         label = self.label_to_decide(request, object_id)
         if request.method != "POST":
             return self.page(request, "labels/not_made.html", label, {"title": "Mark as not made"})
@@ -198,8 +195,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return HttpResponseRedirect(reverse("admin:labels_shippinglabel_change", args=[label.id]))
 
     def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
-        return TemplateResponse(request, template, frame | self.facts(request, label) | context)
+        site = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
+        return TemplateResponse(request, template, site | self.facts(request, label) | context)
 
     @admin.display(description="state")
     def status(self, label: ShippingLabel) -> str:
@@ -207,7 +204,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     @admin.display(description="product")
     def product(self, label: ShippingLabel) -> str:
-        """Name carrier and product; a long code may be broken where a word of it ends."""
+        """Name carrier and product; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
         return format_html("{} · {}", label.carrier_code, code)
 
@@ -218,7 +215,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     @admin.display(description="ordered")
     def ordered(self, label: ShippingLabel) -> str:
-        """Tell when, and with which access token: its id is the tooltip."""
+        """Show the time and the access token of the order; the token's id is the tooltip."""
         return render_to_string("labels/ordered.html", {"label": label})
 
     class Media:

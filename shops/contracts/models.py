@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from carriers import CARRIERS
-from carriers.base import Credentials, ProductOverride
+from carriers.base import Credentials, CustomsArticle, ProductOverride
 from carriers.products import PRODUCTS
 from shops.contracts import encryption
 from shops.db.fields import KeyField
@@ -58,7 +58,7 @@ class CarrierContract(models.Model):
 
     @property
     def credentials(self) -> Credentials:
-        """What the carrier's client needs; raise UnreadableSecretError."""
+        """Decrypt what the carrier's client signs in with; raise UnreadableSecretError."""
         secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
         return Credentials(account_number=self.account_number, **secret)
 
@@ -66,9 +66,18 @@ class CarrierContract(models.Model):
         secret = {"password": password, "api_key": api_key}
         self.encrypted_credentials = encryption.encrypt(secret, row_id=self.id)
 
+    @property
+    def customs(self) -> tuple[CustomsArticle, ...]:
+        """The article that the contract declares; none without its description and its value."""
+        if not self.customs_description or self.customs_value_eur is None:
+            return ()
+        description, value_eur = self.customs_description, self.customs_value_eur
+        return (CustomsArticle(description=description, value_eur=value_eur, hs_code=self.customs_hs_code),)
+
     def has_product(self, product_code: str) -> bool:
         return product_code in self.products and PRODUCTS[product_code].carrier == self.carrier_code
 
     def override(self, product_code: str) -> ProductOverride | None:
+        """Return what the contract replaces of the catalogue's product, if anything."""
         own = self.products.get(product_code)
         return ProductOverride(own["carrier_code"], own["service"]) if own else None

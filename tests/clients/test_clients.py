@@ -14,7 +14,7 @@ import pytest
 from carriers.sandbox.server import SandboxServer
 from config.openapi.views import FILE
 from shops.models import Shop
-from tests.labels.conftest import contract
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PRODUCT, order
 from tests.support.api import Caller, caller
 from tests.support.factories import Json, import_parcel
@@ -70,7 +70,7 @@ class Service:
 def service(transactional_db: None, tmp_path: Path) -> Iterator[Service]:
     own = caller(fresh_shop())
     for carrier_code in ACCOUNT:
-        contract(own.shop, carrier_code)
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
     parcel = import_parcel(own.shop, trackingId="REF/2026 0398 é")
     with SandboxServer() as sandbox:
         settings = {

@@ -15,7 +15,7 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from tests.labels.conftest import bought_label, contract
+from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import client, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
@@ -130,8 +130,8 @@ def shop() -> Shop:
     shop = ShopFactory(id="lumiere", name="Maison Lumière")
     token = AccessTokenFactory(shop=shop)
     import_parcel(shop, orderId="5400000001")
-    contract(shop, "alpha")
-    bought_label(shop, state="failed", token_id=token.id)
+    ContractFactory(shop=shop, carrier_code="alpha")
+    LabelFactory(shop=shop, state="failed", token_id=token.id)
     return shop
 
 

@@ -27,7 +27,7 @@ VARYING = {
     "maximumDeliveryDate": MILLISECONDS,
     "id": r"0[0-9A-Z]{14}",  # a label's
     "trackingNumber": r"XU\d{9}FR|6A\d{11}",
-    "labelUrl": r"http://127\.0\.0\.1:\d+/files/labels/\d{4}/\d\d/[\w-]{43}/label-0[0-9A-Z]{14}\.pdf%3A\w{6}%3A[\w-]{43}",
+    "labelUrl": r"http://127\.0\.0\.1:\d+/files/labels/\d{4}/\d\d/0[0-9A-Z]{14}\.pdf%3A\w{6}%3A[\w-]{43}",
     "message": r"The limit of 100 requests per 60 seconds is used up\. Retry in \d+ seconds?\.",
     "x-request-id": r"[0-9a-f]{32}",
     "ratelimit": r'"shop";r=\d+;t=\d+',

@@ -12,6 +12,7 @@ from carriers.sandbox.server import SandboxServer
 from labels import orders, purchase
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel
+from labels.serializers import LabelOrderSerializer
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from tests.drills.shop import SENDER, add_contract, order
@@ -40,8 +41,11 @@ def contract(sandbox: SandboxServer) -> CarrierContract:
 
 
 def ordered(**fields: Any) -> dict[str, Any]:
-    defaults = {"originAddress": SENDER, "pickupPointCode": "", "reference": ""}
-    return order("order", "alpha") | defaults | fields
+    """An order as the API validates it."""
+    serializer = LabelOrderSerializer(data=order("order", "alpha") | {"originAddress": SENDER} | fields)
+    serializer.is_valid(raise_exception=True)
+    validated: dict[str, Any] = serializer.validated_data
+    return validated
 
 
 def buy(**fields: Any) -> ShippingLabel:

@@ -22,7 +22,7 @@ from carriers.http.connections import Deadline, _BoundedConnection
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from config.wsgi import application as service
-from labels import purchase, reconciling, storage
+from labels import outcomes, purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel
 
 RECONCILE_PATH = "/drill/reconcile"
@@ -121,7 +121,7 @@ def hook_call() -> None:
 
 def hook_finish() -> None:
     """Tell the finishing save from every other save of a state."""
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
 
     def saving(label: Any, *args: Any, **kwargs: Any) -> Any:
         is_last = label.state == LabelState.GENERATED
@@ -130,7 +130,7 @@ def hook_finish() -> None:
         reach("finish-after" if is_last else "")
         return result
 
-    purchase.save_state = saving
+    outcomes.save_state = saving
 
 
 class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
@@ -146,7 +146,7 @@ class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in t
 hook_reserve()
 hook_call()
 hook_finish()
-wrap(purchase, "keep", before="keep-before", after="keep-after")
+wrap(outcomes, "keep", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")
 wrap(AlphaClient, "find_by_reference", after="find-after")

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 
 from carriers.sandbox.server import SandboxServer
-from labels import db_retry, purchase
+from labels import db_retry, outcomes
 from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
     contract: CarrierContract, monkeypatch: pytest.MonkeyPatch, step: LabelState, code: str, status: int
 ) -> None:
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
 
     def saving(label: ShippingLabel) -> None:
         if label.state == step:
             raise OperationalError("gone")
         save_state(label)
 
-    monkeypatch.setattr(purchase, "save_state", saving)
+    monkeypatch.setattr(outcomes, "save_state", saving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
     with pytest.raises(LabelError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
@@ -65,7 +65,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Seconds that the database is down for the first write of each state."""
-    save_state = purchase.save_state
+    save_state = outcomes.save_state
     away_s: dict[str, float] = {}
     back_at_s: dict[str, float] = {}
 
@@ -74,7 +74,7 @@ def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
             raise OperationalError("gone")
         save_state(label)
 
-    monkeypatch.setattr(purchase, "save_state", saving)
+    monkeypatch.setattr(outcomes, "save_state", saving)
     return away_s
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
-from labels import purchase, reconciling, storage
+from labels import outcomes, purchase, reconciling, storage
 from labels.errors import LabelError, PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
@@ -100,8 +100,8 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
 def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(contract: CarrierContract) -> None:
     label = interrupted()
     slow = ShippingLabel.objects.get(id=label.id)
-    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
     row = ShippingLabel.objects.get(id=label.id)
     assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
 
@@ -109,27 +109,27 @@ def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(cont
 def test_nothing_written_late_undoes_a_label_that_is_generated(contract: CarrierContract) -> None:
     label = interrupted()
     slow, slower = (ShippingLabel.objects.get(id=label.id) for _ in range(2))
-    purchase.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.finish(label)
+    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.finish(label)
     before = ShippingLabel.objects.filter(id=label.id).values().get()
-    purchase.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
-    purchase.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
+    outcomes.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
+    outcomes.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
     assert ShippingLabel.objects.filter(id=label.id).values().get() == before
 
 
 def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:
     label = interrupted(state=LabelState.FAILED, idempotency_key=None, decided_by="anne", decided_at=timezone.now())
-    purchase.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))
     assert state(label) == LabelState.FAILED
 
 
 def test_a_label_bought_by_a_slow_call_is_kept_though_its_key_has_bought_another(contract: CarrierContract) -> None:
     slow = interrupted()
     other = ShippingLabel.objects.get(id=slow.id)
-    purchase.fail(other, CarrierUnavailable("alpha", "nothing was made"))
+    outcomes.fail(other, CarrierUnavailable("alpha", "nothing was made"))
     second = buy()
-    purchase.keep(slow, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    purchase.finish(slow)
+    outcomes.keep(slow, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
+    outcomes.finish(slow)
     assert {state(slow), state(second)} == {LabelState.GENERATED}
     assert ShippingLabel.objects.get(id=slow.id).idempotency_key is None
 

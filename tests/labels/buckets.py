@@ -29,7 +29,7 @@ class Bucket:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What an operator sets."""
+        """The settings of an operator."""
         return {
             "LABELS_BUCKET": self.name,
             "AWS_S3_ENDPOINT_URL": self.endpoint_url,

@@ -5,35 +5,29 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from django.db import OperationalError, connection, connections
-from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from carriers.products import PRODUCTS
 from carriers.sandbox.fault_registry import read_armed_fault
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from carriers.sandbox.server import SandboxServer
 from labels import db_retry, storage
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
-from shops.contracts.models import CarrierContract
-from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in, s3_server
-from tests.labels.orders import ACCOUNT, PASSWORD, RECIPIENT, SENDER
+from tests.labels.factories import ContractFactory
+from tests.labels.orders import ACCOUNT
 from tests.support.api import Caller, Response
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
 JOIN_TIMEOUT_S = 120
-PDF = b"%PDF-1.4 a label %%EOF"
 
 
 @dataclass(frozen=True)
@@ -50,12 +44,12 @@ class Sandbox:
         self.server.state.faults.clear()
 
     def calls(self) -> int:
-        """How many requests to buy or to print have come."""
+        """Count the requests to buy or to print."""
         counts = self.server.state.counts()
         return sum(counts.get(path, 0) for path in BUYING_PATHS)
 
     def questions(self) -> int:
-        """How often the tracking service was asked."""
+        """Count the requests to the tracking service."""
         return self.server.state.counts().get(ALPHA_TRACKING_PATH, 0)
 
     def made(self, reference: str | None = None) -> list[Purchase]:
@@ -63,7 +57,7 @@ class Sandbox:
         return self.server.state.ledger.find(reference=reference)
 
     def printed(self, parcel: Purchase) -> Label:
-        """What a parcel's label shows."""
+        """Return the facts on a parcel's label."""
         label = self.server.state.ledger.label(parcel.carrier, parcel.tracking_number)
         assert label is not None
         return label
@@ -77,7 +71,7 @@ def sandbox_server() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandbox]:
-    """The carriers, with clients that know nothing of earlier failures."""
+    """The carriers, with new clients: their circuit breakers are closed."""
     sandbox_server.state.reset()
     settings.CARRIER_ENDPOINTS = {
         "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
@@ -90,8 +84,8 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
 
 
 @pytest.fixture
-def impatient(settings: Settings) -> None:
-    """A short deadline, for carriers that do not answer; they have worked by then, on a busy machine too."""
+def short_timeout(settings: Settings) -> None:
+    """A short deadline, for carriers that do not answer; on a busy machine too, they have made the parcel by then."""
     settings.CARRIER_TIMEOUT = 2.5
     clients.client.cache_clear()
 
@@ -123,62 +117,38 @@ def kept(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest
     return kind
 
 
-def bought_label(shop: Shop, *, days_ago: float = 0, state: str = "label_generated", **fields: Any) -> ShippingLabel:
-    """A label whose purchase came to this state so many days ago; its PDF is where that state has it."""
-    then = timezone.now() - timedelta(days=days_ago)
-    values = {
-        "created_at": then,
-        "finished_at": then if state in OVER or state == "incomplete" else None,
-        "leased_until": then,
-        "order_id": "5400000001",
-        "carrier_code": "alpha",
-        "product_code": "alpha-13",
-        "sender": SENDER,
-        "recipient": RECIPIENT,
-        "weights_kg": ["1.25"],
-        "pdf": PDF if state == "received" else None,
-    }
-    label: ShippingLabel = ShippingLabel.objects.create(shop=shop, state=state, **values | fields)
-    if state == "label_generated" and label.pdf_removed_at is None:
-        storage.store(label, PDF)
-    return label
-
-
-def contract(shop: Shop, carrier_code: str, **changes: Any) -> CarrierContract:
-    """A shop's contract with all of a carrier's products; `password` and `api_key` change its secret."""
-    secret = {name: changes.pop(name) for name in ("password", "api_key") if name in changes}
-    products = {code: None for code, product in PRODUCTS.items() if product.carrier == carrier_code}
-    customs = {
-        "customs_description": "Bougies",
-        "customs_value_eur": Decimal("12.50"),
-        "customs_hs_code": "340600",
-    }
-    values = {"account_number": ACCOUNT[carrier_code], "products": products, **customs, **changes}
-    made = CarrierContract(shop=shop, carrier_code=carrier_code, **values)
-    made.set_secret(**(secret or {"password": PASSWORD[carrier_code]}))
-    made.save()
-    return made
-
-
 @pytest.fixture
 def buyer(transactional_db: None, own: Caller, sandbox: Sandbox) -> Caller:
     """The shop that asks, with a contract with each carrier. A purchase closes its connection while it calls."""
     for carrier_code in ACCOUNT:
-        contract(own.shop, carrier_code)
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
 
 
 @pytest.fixture
 def asker(own: Caller, sandbox: Sandbox) -> Caller:
-    """The same for requests that never come to a purchase: within a transaction, which is faster."""
+    """The same for requests that never reach a purchase: within a transaction, which is faster."""
     for carrier_code in ACCOUNT:
-        contract(own.shop, carrier_code)
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
+
+
+@pytest.fixture
+def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bulkhead for one request of each carrier; others are refused at once unless the test lets them wait."""
+    settings.CARRIER_CONCURRENCY = 1
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", 0.0)
+
+
+@pytest.fixture
+def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let requests wait for the bulkhead as long as a busy machine needs."""
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", JOIN_TIMEOUT_S)
 
 
 @contextmanager
 def nothing_finished() -> Iterator[None]:
-    """Let the database fail in the instant in which a label would become visible, and stay so."""
+    """Let the database fail from the moment at which a label would become visible."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("UPDATE") and params[0] == LabelState.GENERATED:
@@ -212,7 +182,7 @@ def row() -> ShippingLabel:
 
 
 def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
-    """Do something so many times at once; return what each returned, and raise what one raised."""
+    """Run `do` in `count` threads at once; return the results, or raise the first exception."""
     results: dict[int, T | BaseException] = {}
     start = threading.Barrier(count)
 
@@ -220,7 +190,7 @@ def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
         try:
             start.wait(JOIN_TIMEOUT_S)
             results[number] = do(number)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again below
             results[number] = error
         finally:
             connections.close_all()

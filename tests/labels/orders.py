@@ -34,7 +34,7 @@ RECIPIENT: Json = {
     "phone": "+33612345678",
     "email": "soren@mail.example",
 }
-# What must be in no answer and no line of a log; the tests that look for it use these two addresses.
+# Must be in no answer and no log line; the tests that look for it use these two addresses.
 PERSONAL = (
     *("zoé", "zoe", "lefèvre", "lefevre", "église", "eglise", "lyon", "69002"),
     *("søren", "soren", "grünwald", "grunwald", "œdipe", "oedipe", "villeneuve", "75011", "mail.example"),
@@ -79,5 +79,5 @@ def post(caller: Caller, body: Any, key: str | None = None, **options: Any) -> R
 
 
 def personal_in(text: str) -> list[str]:
-    """What of the two addresses and the contracts' secrets a text shows although it must not."""
+    """Find parts of the two addresses and the contracts' secrets, which must not be in a text."""
     return TO_HIDE.findall(text)

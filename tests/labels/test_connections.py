@@ -1,4 +1,4 @@
-"""While a carrier is asked no database connection is held: a carrier that hangs must not keep one from look-ups."""
+"""No database connection is held during a call to a carrier: one that hangs must not keep it from look-ups."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,7 +21,7 @@ Held = list[bool]
 
 @pytest.fixture
 def held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Held:
-    """Note for each call to a carrier whether this thread has a connection to the database then."""
+    """Note for each call to a carrier if this thread has a connection to the database then."""
     noted: Held = []
 
     def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +39,7 @@ def held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Held:
 
 
 def bought_unseen(buyer: Caller, sandbox: Sandbox) -> ShippingLabel:
-    """A label that alpha has made without an answer, and on which nobody works any more."""
+    """A label that alpha has made without an answer, and whose lease has ended."""
     sandbox.arm("closemade", count=1)
     assert post(buyer, order()).status_code == 502
     ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))

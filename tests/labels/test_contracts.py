@@ -12,7 +12,8 @@ from shops.contracts import clients
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from tests.carriers.servers import MULTIPART, always, answer_file, http, serving
-from tests.labels.conftest import Sandbox, assert_coded, contract, row
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, SENDER, order, post
 from tests.support.api import Caller, assert_error
 
@@ -28,9 +29,9 @@ def message(carrier_code: str) -> str:
 
 @pytest.mark.parametrize("carrier_code", CARRIERS)
 def test_without_a_contract_nothing_is_bought(carrier_code: str, own: Caller, other: Caller, sandbox: Sandbox) -> None:
-    contract(other.shop, carrier_code)
+    ContractFactory(shop=other.shop, carrier_code=carrier_code)
     for other_carrier in set(CARRIERS) - {carrier_code}:
-        contract(own.shop, other_carrier)
+        ContractFactory(shop=own.shop, carrier_code=other_carrier)
     response = post(own, order(PRODUCT[carrier_code]), key="k")
     code = f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT"
     assert assert_coded(response, 400, code) == message(carrier_code)
@@ -44,7 +45,7 @@ def test_a_product_outside_the_contract_is_not_bought(carrier_code: str, own: Ca
         for code, product in PRODUCTS.items()
         if product.carrier == carrier_code and code != PRODUCT[carrier_code]
     }
-    contract(own.shop, carrier_code, products=products)
+    ContractFactory(shop=own.shop, carrier_code=carrier_code, products=products)
     response = post(own, order(PRODUCT[carrier_code]), key="k")
     code = f"{carrier_code.upper()}_PRODUCT_NOT_IN_CONTRACT"
     assert assert_coded(response, 400, code) == message(carrier_code)
@@ -53,7 +54,10 @@ def test_a_product_outside_the_contract_is_not_bought(carrier_code: str, own: Ca
 
 def test_a_product_of_the_other_carrier_is_in_no_contract(own: Caller) -> None:
     every = dict.fromkeys(PRODUCTS)
-    made = {carrier_code: contract(own.shop, carrier_code, products=every) for carrier_code in CARRIERS}
+    made = {
+        carrier_code: ContractFactory(shop=own.shop, carrier_code=carrier_code, products=every)
+        for carrier_code in CARRIERS
+    }
     for code, product in PRODUCTS.items():
         assert [carrier for carrier in CARRIERS if made[carrier].has_product(code)] == [product.carrier]
 
@@ -65,7 +69,7 @@ def test_a_bad_body_is_told_before_a_missing_contract(own: Caller) -> None:
 def test_after_the_contract_is_made_the_same_key_buys(buyer: Caller, sandbox: Sandbox) -> None:
     CarrierContract.objects.filter(carrier_code="alpha").delete()
     assert_coded(post(buyer, order(), key="k"), 400, "ALPHA_PRODUCT_NOT_IN_CONTRACT")
-    contract(buyer.shop, "alpha")
+    ContractFactory(shop=buyer.shop, carrier_code="alpha")
     assert post(buyer, order(), key="k").status_code == 201
     assert len(sandbox.made()) == 1
 
@@ -107,7 +111,7 @@ def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, setti
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         CarrierContract.objects.filter(carrier_code="beta").delete()
-        contract(buyer.shop, "beta", api_key="k-12345678", commercial_name="Les Bougies")
+        ContractFactory(shop=buyer.shop, carrier_code="beta", api_key="k-12345678", commercial_name="Les Bougies")
         assert post(buyer, order(PRODUCT["beta"])).status_code == 201
         (request,) = server.requests
     assert b"apikey: k-12345678" in request.lower()
@@ -134,7 +138,7 @@ def test_a_contract_that_cannot_be_opened_buys_nothing_and_says_nothing(
 
 def test_a_shop_has_one_contract_with_a_carrier(asker: Caller) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
-        contract(asker.shop, "alpha")
+        ContractFactory(shop=asker.shop, carrier_code="alpha")
 
 
 def test_credentials_show_nowhere_on_the_row(asker: Caller) -> None:

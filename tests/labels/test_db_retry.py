@@ -1,4 +1,4 @@
-"""What was paid for is written again and again, on a new connection each time, until the database is back."""
+"""Writes are retried, on a new connection each time, until the database is back."""
 
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError

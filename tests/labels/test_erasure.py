@@ -1,4 +1,4 @@
-"""A customer is erased on request: nothing of the person is left, and what the shop accounts for is."""
+"""A customer is erased on request: nothing of the person is left, and the record of the purchase stays."""
 
 from datetime import timedelta
 from io import StringIO
@@ -20,7 +20,8 @@ from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import Sandbox, bought_label
+from tests.labels.conftest import Sandbox
+from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
@@ -66,7 +67,7 @@ def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
 def label_of_the_person(shop: Shop, **fields: Any) -> ShippingLabel:
     person = {name: PERSON.get(name, "") for name in RECIPIENT} | {"countryCode": "FR", "email": EMAIL}
     notes = {"reference": "for canary", "error_message": "canary?", "pickup_point_code": "CANAR"}
-    return bought_label(shop, **{"recipient": person, **notes} | fields)
+    return LabelFactory(shop=shop, **{"recipient": person, **notes} | fields)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
@@ -89,7 +90,7 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
     parcel = parcel_of_the_person(own.shop)
     label = label_of_the_person(own.shop, tracking_numbers=["N1"])
     failed = label_of_the_person(own.shop, state="failed")
-    bystander, bystanders_label = import_parcel(own.shop), bought_label(own.shop, order_id="another")
+    bystander, bystanders_label = import_parcel(own.shop), LabelFactory(shop=own.shop, order_id="another")
     assert traces() == TRACES
     before = everything()
     assert run("own", EMAIL, "--dry-run") == ["1 parcels", "2 labels", "1 PDFs"]
@@ -145,9 +146,9 @@ def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Call
     "another",
     ["xcanary.person@example.com", "canary.person@example.com.br", "canary_person@example.com", "canary%", "", None],
 )
-def test_whoever_has_a_similar_address_is_another_customer(another: str | None, own: Caller) -> None:
+def test_a_similar_address_is_another_customers(another: str | None, own: Caller) -> None:
     import_parcel(own.shop, customerEmail=another, previousEmails=[another or ""])
-    bought_label(own.shop, order_id="another", recipient=RECIPIENT | {"email": another or ""})
+    LabelFactory(shop=own.shop, order_id="another", recipient=RECIPIENT | {"email": another or ""})
     before = everything()
     assert run("own", EMAIL) == run("own", "canary.perso_@example.com") == run("own", "%") == NOTHING
     assert everything() == before
@@ -176,8 +177,8 @@ def test_another_shops_customer_of_the_same_address_stays(own: Caller, other: Ca
 def test_a_label_for_the_customers_order_is_theirs_without_an_address_too(own: Caller, other: Caller) -> None:
     parcel = parcel_of_the_person(own.shop)
     theirs = label_of_the_person(own.shop, order_id=parcel["orderId"], recipient=RECIPIENT | {"email": ""})
-    back = bought_label(own.shop, order_id=parcel["orderId"], sender=SENDER, recipient=RECIPIENT)
-    foreign = bought_label(other.shop, order_id=parcel["orderId"])
+    back = LabelFactory(shop=own.shop, order_id=parcel["orderId"], sender=SENDER, recipient=RECIPIENT)
+    foreign = LabelFactory(shop=other.shop, order_id=parcel["orderId"])
     assert run("own", EMAIL) == ["1 parcels", "2 labels", "2 PDFs"]
     for label in (theirs, back):
         label.refresh_from_db()
@@ -257,7 +258,7 @@ def test_more_than_a_batch_of_parcels_and_labels_is_erased(own: Caller, monkeypa
     monkeypatch.setattr("shops.db.batches.BATCH_SIZE", 4)
     for number in range(10):
         import_parcel(own.shop, customerEmail=EMAIL, orderId=f"order-{number}")
-        bought_label(own.shop, order_id=f"order-{number}", state="failed")
+        LabelFactory(shop=own.shop, order_id=f"order-{number}", state="failed")
     assert run("own", EMAIL) == ["10 parcels", "10 labels", "0 PDFs"]
     assert not Parcel.objects.exclude(customer_email=None).exists()
     assert not ShippingLabel.objects.filter(addresses_removed_at=None).exists()

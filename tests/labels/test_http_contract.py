@@ -1,4 +1,4 @@
-"""What is around a label order: tokens, methods, media types, sizes, broken JSON, and the order they are looked at."""
+"""The HTTP side of a label order: tokens, methods, media types, sizes, broken JSON, and the order of the checks."""
 
 from io import BytesIO
 from typing import Any
@@ -21,9 +21,6 @@ MIB = 1024 * 1024
 BODY = orjson.dumps(order())
 REALM = 'Bearer realm="parcel-service"'
 ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
-
-
-# --- The token ---
 
 
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)

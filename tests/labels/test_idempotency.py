@@ -1,23 +1,19 @@
-"""One Idempotency-Key is one label: what a second request with a key is answered, in every state of the first."""
+"""One Idempotency-Key is one label: a second request with a key is a replay, refused, or in progress."""
 
 import threading
 import time
-from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
 from django.db import connections
-from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from labels.models import LabelState, ShippingLabel
-from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, contract, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
 from tests.support.api import Caller, Response, caller, client, forget
-from tests.support.paths import SHIPMENTS
 from tests.support.waiting import until
 
 BETA = PRODUCT["beta"]
@@ -95,7 +91,7 @@ def test_a_key_that_is_not_1_to_255_printable_characters_is_invalid(key: str, as
 
 
 def test_a_key_is_the_shops_own(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
-    contract(other.shop, "alpha")
+    ContractFactory(shop=other.shop, carrier_code="alpha")
     first, second = post(buyer, order(), key="k"), post(other, order(), key="k")
     assert (first.status_code, second.status_code) == (201, 201)
     assert first.json()["id"] != second.json()["id"]
@@ -205,150 +201,3 @@ def test_20_requests_at_once_with_one_key_are_one_purchase(buyer: Caller, sandbo
         assert_coded(answer, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
     assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
     assert_replay(next(a for a in bought if "Idempotent-Replayed" not in a.headers), post(buyer, order(), key="k"))
-
-
-# --- After a failure ---
-
-
-@pytest.mark.parametrize(
-    ("product_code", "fault"),
-    [
-        ("alpha-13", "33"),
-        ("alpha-13", "soapfault"),
-        (BETA, "30204"),
-        (BETA, "json500"),
-        (BETA, "flat500"),
-        (BETA, "contract"),
-    ],
-)
-def test_a_failure_in_which_nothing_was_made_releases_the_key(
-    product_code: str, fault: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    sandbox.arm(fault, count=1)
-    assert post(buyer, order(product_code), key="k").status_code in {400, 502}
-    failed = row()
-    assert (failed.state, failed.idempotency_key) == (LabelState.FAILED, None)
-    # The key is as good as new: for another body too.
-    second = post(buyer, order(product_code, orderId="another"), key="k")
-    assert second.status_code == 201
-    assert second.json()["id"] != failed.id
-    assert "Idempotent-Replayed" not in second.headers
-    assert len(sandbox.made()) == 1
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-@pytest.mark.parametrize("fault", ["close", "closemade", "html502", "nolabel"])
-def test_after_an_unknown_outcome_the_key_answers_502_again_and_buys_nothing(
-    fault: str, product_code: str, buyer: Caller, sandbox: Sandbox
-) -> None:
-    sandbox.arm(fault, count=1)
-    code = f"{order(product_code)['carrierCode'].upper()}_OUTCOME_UNKNOWN"
-    said = {assert_coded(post(buyer, order(product_code), key="k"), 502, code) for _ in range(3)}
-    assert len(said) == 1
-    assert sandbox.calls() == 1
-    assert (row().state, row().idempotency_key) == (LabelState.UNKNOWN, "k")
-    assert_coded(post(buyer, order(product_code, orderId="another"), key="k"), 422, "IDEMPOTENCY_KEY_REUSED")
-
-
-def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: Caller, sandbox: Sandbox) -> None:
-    post(buyer, order(), key="k")
-    past = timezone.now() - timedelta(seconds=1)
-    ShippingLabel.objects.update(state=LabelState.PURCHASING, leased_until=past, tracking_numbers=[])
-    said = assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_OUTCOME_UNKNOWN")
-    assert "Retry only with the same Idempotency-Key" in said
-    assert sandbox.calls() == 1
-
-
-def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_bought_again(
-    buyer: Caller, sandbox: Sandbox
-) -> None:
-    body = order(BETA, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
-    first = post(buyer, body, key="k")
-    said = assert_coded(first, 400, "BETA_ADDRESS_REJECTED")
-    (made,) = sandbox.made()
-    label = row()
-    assert (label.state, label.tracking_numbers) == (LabelState.INCOMPLETE, [made.tracking_number])
-    assert (label.idempotency_key, made.reference) == ("k", label.id)
-    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
-    assert assert_coded(post(buyer, body, key="k"), 400, "BETA_ADDRESS_REJECTED") == said
-    assert (sandbox.calls(), len(sandbox.made())) == (2, 1)
-
-
-def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, sandbox: Sandbox) -> None:
-    body = order(BETA, parcels=weighing(1, 2))
-    sandbox.arm("closemade", rank=2)
-    for _ in range(2):
-        assert_coded(post(buyer, body, key="k"), 502, "BETA_OUTCOME_UNKNOWN")
-    assert (row().state, len(row().tracking_numbers), len(sandbox.made())) == (LabelState.UNKNOWN, 1, 2)
-
-
-# --- When the storage is down ---
-
-
-@pytest.mark.parametrize(
-    ("key", "remedy"),
-    [
-        ("k", "Retry with the same Idempotency-Key, or retrieve it later."),
-        (None, "Do not order it again: retrieve it later by this id."),
-    ],
-)
-def test_an_order_without_a_key_is_not_told_to_retry(
-    key: str | None, remedy: str, buyer: Caller, sandbox: Sandbox, folder: Any
-) -> None:
-    folder.write_text("no folder")
-    said = assert_coded(post(buyer, order(), key=key), 500, "LABEL_STORAGE_UNAVAILABLE")
-    assert said == f"The label {row().id} is bought and safe, but its PDF can't be delivered now. {remedy}"
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purchase(
-    product_code: str, buyer: Caller, sandbox: Sandbox, folder: Any
-) -> None:
-    folder.write_text("no folder")
-    for _ in range(2):
-        response = post(buyer, order(product_code), key="k")
-        said = assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE")
-        assert row().id in said
-        assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
-        assert bytes(row().pdf or b"").startswith(b"%PDF-")
-    assert buyer.get(f"{SHIPMENTS}/{row().id}").status_code == 404
-    folder.unlink()
-    response = post(buyer, order(product_code), key="k")
-    assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")
-    assert client().get(response.json()["labelUrl"]).content.startswith(b"%PDF-")
-    assert (row().state, row().pdf, len(sandbox.made())) == (LabelState.GENERATED, None, 1)
-
-
-def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
-    buyer: Caller, sandbox: Sandbox, folder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)  # on a busy machine too
-    folder.write_text("no folder")
-    post(buyer, order(), key="k")
-    folder.unlink()
-    answers = in_threads(8, lambda _: post(buyer, order(), key="k"))
-    assert {answer.status_code for answer in answers} == {201}
-    assert {client().get(answer.json()["labelUrl"]).status_code for answer in answers} == {200}
-    assert len(sandbox.made()) == 1
-
-
-# --- Excess ---
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
-    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
-) -> None:
-    settings.CARRIER_CONCURRENCY = 2
-    clients.client.cache_clear()
-    sandbox.arm("slow", delay_s=2)
-    answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
-    bought = [answer for answer in answers if answer.status_code == 201]
-    assert 2 <= len(bought) < 6
-    code = f"{order(product_code)['carrierCode'].upper()}_UNAVAILABLE"
-    for answer in answers:
-        if answer not in bought:
-            assert "a retry is safe" in assert_coded(answer, 502, code)
-    assert len(sandbox.made()) == len(bought)
-    # What was refused has left no row.
-    assert list(ShippingLabel.objects.values_list("state", flat=True)) == [LabelState.GENERATED] * len(bought)

@@ -1,4 +1,4 @@
-"""What purchases, carriers and the rate limit tell Prometheus, and that a call's line leads to its request."""
+"""The Prometheus metrics of purchases, carriers and the rate limit; a call's log line names its request."""
 
 import json
 import logging
@@ -16,6 +16,7 @@ from config.ops.metrics import OpenLabels, open_labels
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
+from tests.labels.factories import LabelFactory
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Nobody
 from tests.support.paths import SEARCH
@@ -73,7 +74,7 @@ def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
     def saving(label: ShippingLabel) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("labels.purchase.save_state", saving)
+    monkeypatch.setattr("labels.outcomes.save_state", saving)
     monkeypatch.setattr("labels.db_retry.DB_RETRY_TIMEOUT_S", 0)
     before = purchases()
     assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
@@ -120,11 +121,7 @@ def test_refusals_of_the_limit_are_counted(own: Caller, nobody: Nobody, settings
 def labels(shop: Shop, *states: tuple[str, float]) -> None:
     """Labels in a state, whose leases ended so many seconds ago."""
     for state, ago_s in states:
-        ShippingLabel.objects.create(
-            shop=shop, state=state, order_id="1", carrier_code="alpha", product_code="alpha-13", sender={},
-            recipient={}, weights_kg=["1"], pdf=b"%PDF" if state == LabelState.RECEIVED else None,
-            leased_until=timezone.now() - timedelta(seconds=ago_s),
-        )  # fmt: skip
+        LabelFactory(shop=shop, state=state, leased_until=timezone.now() - timedelta(seconds=ago_s))
 
 
 def samples() -> dict[str, float]:

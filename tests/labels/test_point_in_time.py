@@ -15,9 +15,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from labels.models import ShippingLabel
+from tests.labels.backups import check, postgresql_program
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
-from tests.labels.test_backup import check, postgresql_program
 from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
 from tests.support.paths import SHIPMENTS

@@ -1,4 +1,4 @@
-"""Whatever happens to an order, its two addresses and the contracts' secrets are in no answer and no line of a log."""
+"""An order's two addresses and the contracts' secrets are in no answer and no log line, however it ends."""
 
 import logging
 import re
@@ -14,17 +14,17 @@ from labels.models import ShippingLabel
 from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, row
+from tests.labels.interruptions import pass_time
 from tests.labels.orders import PRODUCT, SENDER, order, personal_in, post
-from tests.labels.test_reconciling import pass_time
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 
-LINK = re.compile(r'"labelUrl":"[^"]*"')  # what is random in it may spell anything
+LINK = re.compile(r'"labelUrl":"[^"]*"')  # its random signature may spell anything
 
 
 @pytest.fixture(autouse=True)
 def logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """After the test, look at what it has logged, as the service would write it in either form."""
+    """Search the test's log after it, in both formats of the service."""
     caplog.set_level(logging.DEBUG)
     yield
     records = caplog.get_records("call")

@@ -1,77 +1,29 @@
 """Purchases that were interrupted are finished or classified: by asking alpha, never by buying again."""
 
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
-from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from carriers.base import PurchasedLabel
-from carriers.errors import OutcomeUnknown
-from labels import db_retry, purchase
-from labels.models import LabelState, ShippingLabel, lease
+from labels.models import LabelState, ShippingLabel
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, assert_coded, bought_label, contract, in_threads, nothing_finished, row
-from tests.labels.orders import PRODUCT, order, post, weighing
-from tests.labels.test_create import pages
-from tests.support.api import Caller, client
-from tests.support.paths import SHIPMENTS
-
-BETA = PRODUCT["beta"]
-SEARCH, PRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
-KEY = "k"
-WAIT_S = 900
-
-
-def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
-    """Order a label, and let it end as it does when the answer never came."""
-    sandbox.arm(fault, count=1, **facts)
-    response = post(buyer, body or order(), key=KEY)
-    assert response.json()["code"].endswith("_OUTCOME_UNKNOWN")
-    assert row().state == LabelState.UNKNOWN
-    return row()
-
-
-def as_if_killed() -> None:
-    """Let the rows look as a process leaves them that is killed while the carrier works."""
-    ShippingLabel.objects.update(
-        state=LabelState.PURCHASING,
-        leased_until=lease(),
-        tracking_numbers=[],
-        error_code="",
-        error_message="",
-        error_status=None,
-        finished_at=None,
-    )
-
-
-def pass_time(seconds: float = 120) -> None:
-    """Let this much time pass for all rows."""
-    for label in ShippingLabel.objects.all():
-        label.created_at -= timedelta(seconds=seconds)
-        label.leased_until -= timedelta(seconds=seconds)
-        label.save(update_fields=["created_at", "leased_until"])
-    CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
-
-
-def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:
-    """Check that the label is there for the shop, bought once, and that the key brings it."""
-    label = row()
-    made = [parcel.tracking_number for parcel in sandbox.made()]
-    assert (label.state, label.tracking_numbers, label.pdf) == (LabelState.GENERATED, made, None)
-    assert (label.error_code, label.error_message, label.error_status) == ("", "", None)
-    response = buyer.get(f"{SHIPMENTS}/{label.id}")
-    assert (response.status_code, response.json()["trackingNumber"]) == (200, made[0])
-    assert pages(client().get(response.json()["labelUrl"]).content) == len(made)
-
-
-# --- alpha can be asked ---
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.interruptions import (
+    BETA,
+    KEY,
+    PRINT,
+    SEARCH,
+    WAIT_S,
+    as_if_killed,
+    assert_bought,
+    interrupt,
+    pass_time,
+)
+from tests.labels.orders import order, post, weighing
+from tests.support.api import Caller
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -96,7 +48,7 @@ def test_what_alpha_made_is_found_and_finished(
 
 @pytest.mark.parametrize("fault", ["closemade", "hangmade"])
 def test_what_ended_without_an_answer_is_asked_about_at_once(
-    fault: str, buyer: Caller, sandbox: Sandbox, impatient: None
+    fault: str, buyer: Caller, sandbox: Sandbox, short_timeout: None
 ) -> None:
     interrupt(buyer, sandbox, fault)
     assert reconcile() == {LabelState.GENERATED: 1}
@@ -297,158 +249,3 @@ def test_the_numbers_that_beta_gave_are_kept(buyer: Caller, sandbox: Sandbox) ->
     pass_time(WAIT_S)
     reconcile()
     assert row().tracking_numbers == [sandbox.made()[0].tracking_number]
-
-
-# --- What the storage refused ---
-
-
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_a_pdf_that_the_storage_refused_is_stored_as_soon_as_it_can_be(
-    product_code: str, buyer: Caller, sandbox: Sandbox, folder: Path
-) -> None:
-    folder.write_text("no folder")
-    assert_coded(post(buyer, order(product_code), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
-    assert reconcile() == {LabelState.RECEIVED: 1}
-    folder.unlink()
-    # No time has to pass: nobody works on it.
-    assert reconcile() == {LabelState.GENERATED: 1}
-    assert_bought(buyer, sandbox)
-    assert reconcile() == {}
-
-
-def test_a_process_killed_before_the_upload_loses_nothing(buyer: Caller, sandbox: Sandbox, folder: Path) -> None:
-    folder.write_text("no folder")
-    post(buyer, order(), key=KEY)
-    folder.unlink()
-    ShippingLabel.objects.update(leased_until=timezone.now() + timedelta(seconds=60))
-    assert reconcile() == {}
-    pass_time()
-    assert reconcile() == {LabelState.GENERATED: 1}
-    assert_bought(buyer, sandbox)
-
-
-def test_what_is_stored_and_not_recorded_so_is_counted_as_its_row_says(
-    transactional_db: None, own: Caller, caplog: pytest.LogCaptureFixture
-) -> None:
-    label = bought_label(own.shop, state="received")
-    caplog.set_level("INFO", "labels.reconciling")
-    with nothing_finished():
-        assert reconcile() == {LabelState.RECEIVED: 1}
-    assert row().state == LabelState.RECEIVED
-    said = [record.state for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
-    assert said == [LabelState.RECEIVED]
-    ShippingLabel.objects.update(leased_until=label.leased_until)
-    assert reconcile() == {LabelState.GENERATED: 1}
-
-
-def test_a_failure_that_could_not_be_recorded_is_not_counted(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: Any) -> None:
-        raise OperationalError
-
-    interrupt(buyer, sandbox, "close")
-    pass_time(WAIT_S + 1)
-    monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
-    monkeypatch.setattr(purchase, "save_state", fail)
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-
-
-# --- Whose it is ---
-
-
-def test_the_oldest_is_taken_up_first(own: Caller, caplog: pytest.LogCaptureFixture) -> None:
-    aged = [bought_label(own.shop, days_ago=days, state="received") for days in (2, 3, 1)]
-    caplog.set_level("INFO", "labels.reconciling")
-    assert reconcile() == {LabelState.GENERATED: 3}
-    taken = [record.label for record in caplog.records if record.message == "label reconciled"]  # type: ignore[attr-defined]  # its own
-    assert taken == [aged[1].id, aged[0].id, aged[2].id]
-
-
-@pytest.mark.real_services
-def test_what_is_interrupted_is_found_along_an_index(own: Caller) -> None:
-    for days in range(3):
-        bought_label(own.shop, days_ago=days, state="failed")
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_bitmapscan = off")
-    plan = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True).explain()
-    assert "Index Scan using label_open" in plan
-    assert "Sort" not in plan
-
-
-def test_a_purchase_that_somebody_works_on_is_left_alone(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade")
-    as_if_killed()
-    assert reconcile() == {}
-    assert (row().state, sandbox.questions()) == (LabelState.PURCHASING, 0)
-
-
-def test_a_purchase_that_ends_late_leaves_the_lease_to_who_has_it_now(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade")
-    late = row()
-    taken_until = late.leased_until + timedelta(minutes=1)
-    ShippingLabel.objects.update(leased_until=taken_until)
-    purchase.failed(late, OutcomeUnknown("alpha", "no whole answer in time"))
-    assert row().leased_until == taken_until
-
-
-@pytest.mark.parametrize("state", [LabelState.GENERATED, LabelState.FAILED, LabelState.INCOMPLETE])
-def test_a_purchase_that_is_over_is_left_alone(state: LabelState, buyer: Caller, sandbox: Sandbox) -> None:
-    post(buyer, order())
-    ShippingLabel.objects.update(state=state)
-    pass_time(10 * WAIT_S)
-    before = ShippingLabel.objects.values().get()
-    assert reconcile() == {}
-    assert ShippingLabel.objects.values().get() == before
-    assert sandbox.questions() == 0
-
-
-def test_several_reconcilers_at_once_do_the_work_once(buyer: Caller, sandbox: Sandbox) -> None:
-    sandbox.arm("closemade")
-    for number in range(4):  # a fifth in a row would be given a rest
-        post(buyer, order(orderId=str(number)))
-    sandbox.disarm()
-    pass_time()
-    sandbox.arm("slow", operation=SEARCH, delay_s=0.2)
-    runs = in_threads(3, lambda _: reconcile())
-    assert sum(run.total() for run in runs) == 4
-    assert sandbox.questions() == 4
-    assert set(ShippingLabel.objects.values_list("state", flat=True)) == {LabelState.GENERATED}
-    assert len(sandbox.made()) == 4
-
-
-def test_a_retry_and_a_reconciler_at_once_finish_a_label_once(buyer: Caller, sandbox: Sandbox, folder: Path) -> None:
-    folder.write_text("no folder")
-    post(buyer, order(), key=KEY)
-    folder.unlink()
-
-    def do(number: int) -> Any:
-        return reconcile() if number else post(buyer, order(), key=KEY).status_code
-
-    status = in_threads(2, do)[0]
-    assert status == 201
-    assert_bought(buyer, sandbox)
-
-
-def test_one_shops_trouble_holds_up_no_other(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:
-    theirs = contract(other.shop, "alpha")
-    sandbox.arm("closemade", count=2)
-    for caller in (buyer, other):
-        post(caller, order(), key=KEY)
-    CarrierContract.objects.filter(id=theirs.id).update(encrypted_credentials="x")
-    pass_time()
-    assert reconcile() == {LabelState.GENERATED: 1, LabelState.UNKNOWN: 1}
-    assert ShippingLabel.objects.get(shop="own").state == LabelState.GENERATED
-
-
-def test_a_late_answer_of_a_purchase_given_up_is_kept(buyer: Caller, sandbox: Sandbox) -> None:
-    """The process was stopped for so long that the row was declared failed; then the carrier's yes came in."""
-    interrupt(buyer, sandbox, "close")
-    stopped = row()
-    pass_time(WAIT_S + 1)
-    assert reconcile() == {LabelState.FAILED: 1}
-    assert post(buyer, order(), key=KEY).status_code == 201
-    purchase.keep(stopped, PurchasedLabel(("XS1",), b"%PDF-1.4 %%EOF"))
-    kept = ShippingLabel.objects.get(id=stopped.id)
-    assert (kept.state, kept.tracking_numbers, kept.idempotency_key) == (LabelState.RECEIVED, ["XS1"], None)

@@ -1,4 +1,4 @@
-"""What labels hold beyond the purchase is removed by age; the purchase stays, and so does every key still needed."""
+"""PDFs, addresses and keys of labels are removed by age; the purchase stays, and so does every key still needed."""
 
 import time
 from datetime import timedelta
@@ -17,9 +17,10 @@ from labels import retention, storage
 from labels.models import LabelState, ShippingLabel
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import PDF, Sandbox, assert_coded, bought_label, in_threads, row
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import SENDER, order, post
-from tests.labels.test_storage import fetch
+from tests.labels.urls import fetch
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
@@ -45,12 +46,12 @@ def rows() -> list[dict[str, Any]]:
 
 
 def finished(days_ago: float) -> None:
-    """Let all purchases have ended so long ago."""
+    """Let all purchases have ended this many days ago."""
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(days=days_ago))
 
 
 def test_of_labels_only_keys_have_a_time_unless_a_setting_says_otherwise(own: Caller) -> None:
-    bought_label(own.shop, days_ago=500)
+    LabelFactory(shop=own.shop, days_ago=500)
     before = rows()
     assert run() == NOTHING
     assert rows() == before
@@ -61,7 +62,7 @@ def test_of_labels_only_keys_have_a_time_unless_a_setting_says_otherwise(own: Ca
 
 def test_old_pdfs_are_removed_and_their_labels_stay(kept: str, own: Caller, settings: Settings) -> None:
     settings.KEEP_LABEL_PDFS_DAYS = 30
-    old, young = [bought_label(own.shop, days_ago=31) for _ in range(3)], bought_label(own.shop, days_ago=29)
+    old, young = [LabelFactory(shop=own.shop, days_ago=31) for _ in range(3)], LabelFactory(shop=own.shop, days_ago=29)
     assert run("--dry-run")[-1] == "3 labels' PDFs"
     assert {storage.is_stored(label.pdf_key) for label in old} == {True}
     assert run("--batch", "2")[-1] == "3 labels' PDFs"
@@ -90,18 +91,16 @@ def test_a_label_whose_pdf_was_removed_is_retrieved_and_its_url_leads_to_a_404(
 
 def test_nothing_of_a_removed_pdf_is_left_in_the_folder(own: Caller, folder: Path, settings: Settings) -> None:
     settings.KEEP_LABEL_PDFS_DAYS = 30
-    label = bought_label(own.shop, days_ago=31)
-    place = (folder / label.pdf_key).parent
-    (place / "tmp_interrupted").write_bytes(PDF)
+    label = LabelFactory(shop=own.shop, days_ago=31)
+    (folder / "partial" / f"{label.id}.pdf.a1b2c3d4").write_bytes(PDF)
     run()
-    assert not place.exists()
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("state", NOT_OVER)
 def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own: Caller, settings: Settings) -> None:
     settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 1
-    bought_label(own.shop, days_ago=500, state=state, idempotency_key="k", body_digest="d")
+    LabelFactory(shop=own.shop, days_ago=500, state=state, idempotency_key="k", body_digest="d")
     before = rows()
     assert run("--dry-run") == run()
     assert rows() == before
@@ -109,7 +108,7 @@ def test_what_is_not_over_loses_nothing_however_old_it_is(state: LabelState, own
 
 def test_a_key_stays_for_its_own_time_when_the_addresses_go(own: Caller, settings: Settings) -> None:
     settings.KEEP_LABEL_ADDRESSES_DAYS, settings.KEEP_IDEMPOTENCY_KEYS_DAYS = 5, 30
-    label = bought_label(own.shop, days_ago=10, idempotency_key="k", body_digest="d")
+    label = LabelFactory(shop=own.shop, days_ago=10, idempotency_key="k", body_digest="d")
     run()
     label.refresh_from_db()
     assert label.addresses_removed_at is not None
@@ -120,7 +119,7 @@ def test_the_addresses_time_is_the_pdfs_too_where_that_is_shorter(own: Caller, s
     settings.KEEP_LABEL_ADDRESSES_DAYS = 30
     for pdf_days in (None, 400):
         settings.KEEP_LABEL_PDFS_DAYS = pdf_days
-        bought_label(own.shop, days_ago=31)
+        LabelFactory(shop=own.shop, days_ago=31)
         assert run()[-1] == "1 labels' PDFs"
 
 
@@ -128,7 +127,7 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
     own: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.KEEP_LABEL_PDFS_DAYS = settings.KEEP_LABEL_ADDRESSES_DAYS = 30
-    label = bought_label(own.shop, days_ago=31)
+    label = LabelFactory(shop=own.shop, days_ago=31)
     before = settings.STORAGES
     keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
     with pytest.raises(CommandError, match="the storage can't be reached"):
@@ -143,9 +142,9 @@ def test_a_storage_that_is_down_leaves_the_pdfs_for_the_next_run(
 def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     own: Caller, transactional_db: None, folder: Path, settings: Settings
 ) -> None:
-    count = 250  # so many that a busy machine ends the run long before it is through
-    labels = [bought_label(own.shop, days_ago=31) for _ in range(count)]
-    month = (folder / labels[0].pdf_key).parent.parent
+    count = 250  # enough for a busy machine to kill the run long before its end
+    labels = [LabelFactory(shop=own.shop, days_ago=31) for _ in range(count)]
+    month = (folder / labels[0].pdf_key).parent
     how = {"LABELS_DIR": str(folder), "KEEP_LABEL_PDFS_DAYS": "30"}
     with start_command("apply_retention", "--batch", "5", **how) as process:
         deadline = time.monotonic() + 60
@@ -155,8 +154,8 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
     removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))
     assert 0 < len(there) <= count - 20
-    assert not there & removed  # nothing is called removed that is there
-    assert count - len(there) - len(removed) <= 1  # at most the one it was killed at is done again
+    assert not there & removed  # no PDF that is there is recorded as removed
+    assert count - len(there) - len(removed) <= 1  # at most the one at which it was killed is repeated
     settings.KEEP_LABEL_PDFS_DAYS = 30
     assert run()[-1] == f"{count - len(removed)} labels' PDFs"
     assert list(folder.rglob("*.pdf")) == []
@@ -201,8 +200,8 @@ def test_old_addresses_are_removed_and_what_was_bought_stays(
 ) -> None:
     settings.KEEP_LABEL_ADDRESSES_DAYS = 30
     facts = {"reference": "For Zoé", "pickup_point_code": "1234A", "error_message": "Zoé?", "error_code": "X"}
-    old = bought_label(own.shop, days_ago=31, state=state, tracking_numbers=["N"], **facts)
-    young = bought_label(own.shop, days_ago=29, state=state, **facts)
+    old = LabelFactory(shop=own.shop, days_ago=31, state=state, tracking_numbers=["N"], **facts)
+    young = LabelFactory(shop=own.shop, days_ago=29, state=state, **facts)
     before = {each["id"]: each for each in rows()}
     assert run("--dry-run")[2] == run("--batch", "1")[2] == "1 labels' addresses"
     after = {each["id"]: each for each in rows()}
@@ -221,7 +220,7 @@ def test_the_shops_own_address_stays_on_its_labels(own: Caller, settings: Settin
     settings.KEEP_LABEL_ADDRESSES_DAYS = 30
     own.shop.sender_address = SENDER
     own.shop.save()
-    bought_label(own.shop, days_ago=31)
+    LabelFactory(shop=own.shop, days_ago=31)
     run()
     assert row().sender == SENDER
 
@@ -254,21 +253,11 @@ def test_expired_sessions_are_removed(db: None) -> None:
 
 def test_runs_at_once_do_everything_once(own: Caller, transactional_db: None) -> None:
     for number in range(30):
-        bought_label(own.shop, days_ago=31, idempotency_key=f"k{number}")
+        LabelFactory(shop=own.shop, days_ago=31, idempotency_key=f"k{number}")
     how: dict[str, Any] = {"before": timezone.now() - timedelta(days=30), "batch_size": 4, "is_dry_run": False}
     for remove in (retention.release_keys, retention.remove_addresses, retention.remove_pdfs):
         assert sum(in_threads(3, lambda _, remove=remove: remove(**how))) == 30  # type: ignore[misc]
     assert not ShippingLabel.objects.filter(pdf_removed_at=None).exists()
-
-
-@pytest.mark.real_services
-@pytest.mark.parametrize(("app", "migration"), [("labels", "0003"), ("parcels", "0002")])
-def test_the_indexes_are_made_while_the_service_runs(app: str, migration: str, transactional_db: None) -> None:
-    sql = StringIO()
-    call_command("sqlmigrate", app, migration, stdout=sql)
-    made = [line for line in sql.getvalue().splitlines() if line.startswith("CREATE")]
-    assert made
-    assert all(line.startswith("CREATE INDEX CONCURRENTLY") for line in made)
 
 
 @pytest.mark.real_services

@@ -1,11 +1,12 @@
-"""A label is fetched again by its id: the same answer, a fresh URL, and nothing of what is not the shop's."""
+"""A label is retrieved by its id: the same answer, a fresh URL, and no other shop's labels."""
 
 from urllib.parse import quote
 
 import pytest
 
 from labels.models import LabelState, ShippingLabel
-from tests.labels.conftest import contract, row
+from tests.labels.conftest import row
+from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller, Clock, assert_error, client, without_timestamp
 from tests.support.paths import SHIPMENTS
@@ -46,7 +47,7 @@ def test_head_is_get_without_a_body(buyer: Caller) -> None:
 
 
 def test_a_foreign_and_a_missing_label_cannot_be_told_apart(buyer: Caller, other: Caller) -> None:
-    contract(other.shop, "alpha")
+    ContractFactory(shop=other.shop, carrier_code="alpha")
     foreign = buyer.get(path(post(other, order()).json()["id"]))
     missing = buyer.get(path(ABSENT))
     assert_error(foreign, 404, MESSAGE)

@@ -1,4 +1,4 @@
-"""The labels' table and the storage are compared: what is in the one and not in the other is told, and nothing else."""
+"""``check_labels`` reports every difference between the labels' table and the storage, and nothing else."""
 
 from datetime import UTC, datetime
 from io import StringIO
@@ -14,10 +14,10 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import storage, storage_audit
-from labels.ids import id_prefix, new_label_id
 from labels.models import LabelState, ShippingLabel
 from tests.labels.buckets import Bucket, keep_in
-from tests.labels.conftest import PDF, Sandbox, bought_label
+from tests.labels.conftest import Sandbox
+from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import order, post
 from tests.support.api import Caller
 from tests.support.processes import run_command
@@ -26,7 +26,7 @@ THIS_MONTH = f"{timezone.now():%Y-%m}"
 
 
 def check(*arguments: str) -> tuple[list[str], str]:
-    """Run the command; return its lines, and what it complains of in the end."""
+    """Run the command; return its lines, and its error."""
     out = StringIO()
     try:
         call_command("check_labels", *arguments, stdout=out)
@@ -35,31 +35,29 @@ def check(*arguments: str) -> tuple[list[str], str]:
     return out.getvalue().splitlines(), ""
 
 
-def made_in(month: str, caller: Caller, **fields: Any) -> ShippingLabel:
+def made_in(month: str, caller: Caller) -> ShippingLabel:
     """A label bought in another month."""
-    moment = datetime.strptime(f"{month}-15", "%Y-%m-%d").replace(tzinfo=UTC)
-    label_id = id_prefix(int(moment.timestamp() * 1000)) + new_label_id()[8:]
-    return bought_label(caller.shop, id=label_id, created_at=moment, **fields)
+    return LabelFactory(shop=caller.shop, created_at=datetime.strptime(f"{month}-15", "%Y-%m-%d").replace(tzinfo=UTC))
 
 
 def test_where_all_is_well_nothing_is_told(kept: str, buyer: Caller, sandbox: Sandbox) -> None:
     assert check() == ([], "")
     post(buyer, order())
     made_in("2026-03", buyer)
-    bought_label(buyer.shop, pdf_removed_at=timezone.now())
+    LabelFactory(shop=buyer.shop, pdf_removed_at=timezone.now())
     for state in set(LabelState) - {LabelState.GENERATED}:
-        bought_label(buyer.shop, state=state)
+        LabelFactory(shop=buyer.shop, state=state)
     assert check() == ([], "")
 
 
 def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
-    well = bought_label(own.shop)
-    lost, unknown, late, restored = (bought_label(own.shop) for _ in range(4))
+    well = LabelFactory(shop=own.shop)
+    lost, unknown, late, restored = (LabelFactory(shop=own.shop) for _ in range(4))
     storage.remove(lost)
     change(unknown, pdf_removed_at=timezone.now())
     change(late, state=LabelState.UNKNOWN)
     ShippingLabel.objects.filter(id=restored.id).delete()
-    elsewhere = well.pdf_key.replace(well.pdf_secret, "another")
+    elsewhere = f"labels/2025/06/{well.id}.pdf"  # the name of its label, in another month
     storage.pdfs().save(elsewhere, ContentFile(PDF))
     lines, complaint = check()
     assert lines[0] == f"no PDF: {lost.id} of shop own, label_generated"
@@ -96,7 +94,7 @@ def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -
 
 def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_audit, "BATCH_SIZE", 2)
-    labels = [bought_label(own.shop) for _ in range(5)]
+    labels = [LabelFactory(shop=own.shop) for _ in range(5)]
     storage.remove(labels[4])
     with CaptureQueriesContext(connection) as captured:
         lines, _ = check()
@@ -108,18 +106,23 @@ def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monke
 
 def test_what_is_bought_or_removed_meanwhile_is_no_difference(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """The storage is listed before the first label is bought and before another one is removed."""
-    gone = bought_label(own.shop)
-    listed = storage.names(f"{gone.created_at:%Y/%m}")
+    gone = LabelFactory(shop=own.shop)
+    listed = storage.names(f"{timezone.now():%Y/%m}")
     monkeypatch.setattr(storage, "names", lambda month: set(listed))
-    bought_label(own.shop)
+    LabelFactory(shop=own.shop)
     storage.remove(gone)
     change(gone, pdf_removed_at=timezone.now())
     assert check() == ([], "")
 
 
-def test_an_interrupted_attempt_to_store_is_told(own: Caller, folder: Path) -> None:
-    label = bought_label(own.shop)
-    left = Path(label.pdf_key).parent / "tmp12345678"
+def test_an_interrupted_attempt_to_store_is_no_difference(own: Caller, folder: Path) -> None:
+    label = LabelFactory(shop=own.shop)
+    (folder / "partial" / f"{label.id}.pdf.a1b2c3d4").write_bytes(PDF)
+    assert check() == ([], "")
+
+
+def test_a_file_that_is_no_labels_is_told(own: Caller, folder: Path) -> None:
+    left = Path(LabelFactory(shop=own.shop).pdf_key).parent / "tmp12345678"
     (folder / left).write_bytes(PDF)
     assert check() == ([f"no row: {left}"], "1 no row")
 
@@ -141,7 +144,7 @@ def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, mon
 
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
     assert run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder)) == (0, "", "")
-    label = bought_label(own.shop)
+    label = LabelFactory(shop=own.shop)
     storage.remove(label)
     code, out, err = run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder))
     assert (code, out) == (1, f"no PDF: {label.id} of shop own, label_generated\n")

@@ -1,133 +1,14 @@
-"""What is no label order: every field at fault is named at once by its JSON path, and no carrier is called."""
+"""Bad values in a label order: every field at fault is named at once by its JSON path, and no carrier is called."""
 
-import copy
 from typing import Any
 
 import pytest
 
 from carriers.products import PRODUCTS
-from labels.models import ShippingLabel
+from tests.labels.bad_orders import BETA, REQUIRED, STRINGS, assert_refused, changed
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import PRODUCT, Json, order, post, weighing
+from tests.labels.orders import Json, order, post, weighing
 from tests.support.api import Caller, assert_error
-
-BETA = PRODUCT["beta"]
-REQUIRED = "is required."
-NUL = "must not contain a NUL character."
-Step = str | int
-
-
-def changed(body: Json, path: str, value: Any) -> Json:
-    """The order with another value at a JSON path; ``...`` takes it away."""
-    body = copy.deepcopy(body)
-    *outer, last = steps(path)
-    inner: Any = body
-    for step in outer:
-        inner = inner[step]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return body
-
-
-def steps(path: str) -> list[Step]:
-    return [int(step) if step.isdigit() else step for step in path.replace("[", ".").replace("]", "").split(".")]
-
-
-def assert_refused(caller: Caller, sandbox: Sandbox, body: Any, message: str) -> None:
-    response = post(caller, body)
-    assert_error(response, 400, message)
-    assert sandbox.calls() == 0
-    assert not ShippingLabel.objects.exists()
-
-
-# --- Types ---
-
-STRINGS = [
-    *("orderId", "carrierCode", "productCode", "reference", "pickupPointCode", "destinationAddress.email"),
-    *(
-        f"{address}.{name}"
-        for address in ("originAddress", "destinationAddress")
-        for name in ("firstName", "lastName", "address1", "city", "zip", "countryCode", "phone")
-    ),
-]
-EACH_TYPE: list[tuple[Any, str]] = [
-    (None, "null"),
-    (True, "a boolean"),
-    (1, "an integer"),
-    (1.5, "a number"),
-    ("text", "a string"),
-    ([], "an array"),
-    ({}, "an object"),
-]
-
-
-def wrong(json_type: str, *right: str) -> list[tuple[Any, str]]:
-    """A value of each other type, and what is said of it."""
-    return [
-        (value, "must not be null." if value is None else f"must be {json_type}, not {name}.")
-        for value, name in EACH_TYPE
-        if name not in right
-    ]
-
-
-WRONG_TYPES = [
-    *((path, value, said) for path in STRINGS for value, said in wrong("a string", "a string")),
-    *(
-        (path, value, said)
-        for path in ("originAddress", "destinationAddress", "parcels[0]")
-        for value, said in wrong("an object", "an object")
-    ),
-    *(("parcels[0].weight", value, said) for value, said in wrong("a number", "an integer", "a number")),
-    *(
-        ("parcels", value, "must not be null." if value is None else f"must be an array, not {name}.")
-        for value, name in EACH_TYPE
-        if name != "an array"
-    ),
-    ("parcels[0].weight", "1", "must be a number, not a string."),
-]
-
-
-@pytest.mark.parametrize(("path", "value", "said"), WRONG_TYPES)
-def test_a_value_of_another_type_is_refused_by_its_path(
-    path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox
-) -> None:
-    assert_refused(asker, sandbox, changed(order("relais"), path, value), f"{path}: {said}")
-
-
-@pytest.mark.parametrize(
-    ("value", "name"), [([], "an array"), ("text", "a string"), (1, "an integer"), (True, "a boolean")]
-)
-def test_a_body_that_is_no_object_is_refused(value: Any, name: str, asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, value, f"The JSON as a whole must be an object, not {name}.")
-
-
-def test_a_body_that_is_null_is_refused(asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, b"null", "The JSON as a whole must be an object, not null.")
-
-
-def test_an_empty_object_lacks_all_that_is_required(asker: Caller, sandbox: Sandbox) -> None:
-    names = ("orderId", "carrierCode", "productCode", "destinationAddress", "parcels")
-    faults = " ".join(f"{name}: is required." for name in names)
-    faults += " originAddress: is required, as the shop has no sender address of its own."
-    assert_refused(asker, sandbox, {}, faults)
-
-
-def test_no_body_at_all_is_refused(asker: Caller, sandbox: Sandbox) -> None:
-    assert_refused(asker, sandbox, b"", "The body is empty. Send JSON.")
-
-
-ADDRESS_FIELDS = ("firstName", "lastName", "address1", "city", "zip", "countryCode")
-
-
-@pytest.mark.parametrize("address", ["originAddress", "destinationAddress"])
-def test_an_address_needs_all_but_the_phone_and_the_email(address: str, asker: Caller, sandbox: Sandbox) -> None:
-    said = " ".join(f"{address}.{name}: is required." for name in ADDRESS_FIELDS)
-    assert_refused(asker, sandbox, changed(order(), address, {}), said)
-
-
-# --- Values ---
 
 EMPTY = "must not be empty."
 ALL_PRODUCTS = ", ".join(PRODUCTS)

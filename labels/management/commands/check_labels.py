@@ -6,16 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from labels.ids import EPOCH_MS
+from labels.ids import EPOCH
 from labels.storage import StorageError
 from labels.storage_audit import check
 from shops.management import base
 
-FIRST_DAY = datetime.fromtimestamp(EPOCH_MS / 1000, UTC)
-
 
 class Command(base.Command):
-    """``check_labels [--since YYYY-MM]``: changes nothing, and fails where it finds a difference."""
+    """``check_labels [--since YYYY-MM]``: change nothing, and fail where there is a difference."""
 
     help = "List labels without a PDF and PDFs without a label; exit non-zero if there is one."
 
@@ -23,12 +21,12 @@ class Command(base.Command):
         parser.add_argument("--since", metavar="YYYY-MM", help="the first month to look at; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        since = first_day(options["since"]) if options["since"] else FIRST_DAY
+        since = first_day(options["since"]) if options["since"] else EPOCH
         found: Counter[str] = Counter()
         try:
-            for finding in check(since):
-                self.print(f"{finding.kind}: {finding.what}")
-                found[finding.kind] += 1
+            for difference in check(since):
+                self.print(f"{difference.kind}: {difference.about}")
+                found[difference.kind] += 1
         except StorageError as error:
             raise CommandError(f"the storage can't be reached ({error})") from None
         if found:
@@ -41,6 +39,6 @@ def first_day(month: str) -> datetime:
         day = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
         raise CommandError("--since: needs a month, such as 2026-11") from None
-    if day < FIRST_DAY:
-        raise CommandError(f"--since: there are no labels from before {FIRST_DAY:%Y-%m}")
+    if day < EPOCH:
+        raise CommandError(f"--since: there are no labels from before {EPOCH:%Y-%m}")
     return day

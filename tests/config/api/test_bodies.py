@@ -57,7 +57,7 @@ def test_threads_in_which_label_requests_may_hang_are_not_there_for_bodies(
 ) -> None:
     with ExitStack() as hanging:
         for carrier in ["alpha", "beta"] * settings.CARRIER_CONCURRENCY:
-            hanging.enter_context(bulkhead.hold(carrier))
+            hanging.enter_context(bulkhead.enter(carrier))
         with all_held(body_reads, threads=12, at_carriers=2 * settings.CARRIER_CONCURRENCY):
             assert_error(post(own, b"{"), 503, TOO_BUSY)
         assert post(own, b"{").status_code == 400

@@ -24,10 +24,11 @@ from carriers.sandbox.server import SandboxServer
 from config.api.error_catalogue import PLAIN_ERRORS
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
-from tests.labels.conftest import Sandbox, bought_label, contract
+from tests.labels.admin.pages import pdf_file
+from tests.labels.conftest import Sandbox
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.gates import Gate
 from tests.labels.orders import order
-from tests.labels.test_admin import a_pdf
-from tests.labels.test_bulkhead import Gate
 from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
@@ -91,7 +92,7 @@ def carrier_settings(sandbox: Sandbox) -> dict[str, str]:
 def buyer() -> tuple[Shop, str]:
     shop: Shop = ShopFactory()
     for carrier in ("alpha", "beta"):
-        contract(shop, carrier)
+        ContractFactory(shop=shop, carrier_code=carrier)
     return shop, AccessTokenFactory(shop=shop).secret
 
 
@@ -201,8 +202,8 @@ def test_bodies_that_stall_leave_a_thread_for_what_has_none(
 
 def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_path: Path) -> None:
     session = logged_in("view_shippinglabel", "change_shippinglabel").cookies["sessionid"].value
-    label = bought_label(ShopFactory(), state="unknown", carrier_code="beta")
-    pdf = SimpleUploadedFile("label.pdf", a_pdf(1, b" " * 5 * 1024 * 1024))
+    label = LabelFactory(shop=ShopFactory(), state="unknown", carrier_code="beta")
+    pdf = SimpleUploadedFile("label.pdf", pdf_file(1, b" " * 5 * 1024 * 1024))
     form = encode_multipart("x", {"csrfmiddlewaretoken": "c" * 32, "number_1": "6A1111", "pdf": pdf})
     headers = [("Content-Type", "multipart/form-data; boundary=x")]
     headers += [("Cookie", f"csrftoken={'c' * 32}; sessionid={session}")]

@@ -1,4 +1,4 @@
-"""Parcels' labels that cannot be joined into one PDF are kept for the staff: they were paid for."""
+"""Parcels' PDFs that cannot be merged into one are kept for the staff: they were paid for."""
 
 import io
 from zipfile import ZipFile
@@ -10,9 +10,10 @@ from pytest_django.fixtures import Settings
 from labels.models import ShippingLabel
 from shops.contracts import clients
 from tests.carriers.servers import LABEL, MULTIPART, always, http, serving
+from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import assert_coded, row
 from tests.labels.orders import PRODUCT, order, post, weighing
-from tests.support.api import Caller, logged_in
+from tests.support.api import Caller
 
 NUMBERS = ["6A00000000001", "6A00000000002"]
 PDFS = [b"%PDF-1.4 one", b"%PDF-1.4 two"]
@@ -35,14 +36,9 @@ def unmerged_pdfs(buyer: Caller, settings: Settings) -> ShippingLabel:
     return row()
 
 
-@pytest.fixture
-def staff(db: None) -> Client:
-    return logged_in("view_shippinglabel", "change_shippinglabel")
-
-
 def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
     assert (unmerged_pdfs.state, unmerged_pdfs.tracking_numbers) == ("unknown", NUMBERS)
-    page = f"/admin/labels/shippinglabel/{unmerged_pdfs.id}"
+    page = f"{LABELS}{unmerged_pdfs.id}"
     assert f'href="{page}/pdf/"' in staff.get(f"{page}/change/").content.decode()
     response = staff.get(f"{page}/pdf/")
     assert response["Content-Type"] == "application/zip"
@@ -55,7 +51,7 @@ def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, 
 
 
 def test_what_is_decided_keeps_them_no_longer(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
-    page = f"/admin/labels/shippinglabel/{unmerged_pdfs.id}"
+    page = f"{LABELS}{unmerged_pdfs.id}"
     assert staff.post(f"{page}/not-made/").status_code == 302
     assert (row().state, row().pdf) == ("failed", None)
     assert staff.get(f"{page}/pdf/").status_code == 404

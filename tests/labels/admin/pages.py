@@ -1,0 +1,79 @@
+"""The staff's pages of labels and contracts, and the files that staff upload there."""
+
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, TextStringObject
+
+from labels.models import ShippingLabel
+from tests.labels.conftest import Sandbox, row
+from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.support.api import Caller, Response, client
+
+LABELS = "/admin/labels/shippinglabel/"
+CONTRACTS = "/admin/shops/carriercontract/"
+NOON = datetime(2026, 9, 23, 12, tzinfo=UTC)
+
+
+def page_of(staff: Client, label: ShippingLabel, view: str = "change") -> str:
+    answer = staff.get(f"{LABELS}{label.id}/{view}/")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def listed(staff: Client, **query: Any) -> list[str]:
+    """The order ids of the labels on the list's first page, in its order."""
+    answer = staff.get(LABELS, query)
+    assert answer.status_code == 200
+    return [label.order_id for label in answer.context["cl"].result_list]
+
+
+def decide(staff: Client, label: ShippingLabel, decision: str, **data: Any) -> Response:
+    return staff.post(f"{LABELS}{label.id}/{decision}/", data, follow=True)
+
+
+def download(url: str) -> bytes:
+    return client().get(urlsplit(url).path).content
+
+
+def pdf_file(pages: int = 1, drawing: bytes = b"") -> bytes:
+    """A PDF whose pages hold this drawing, and a script that must not run."""
+    writer, content = PdfWriter(), DecodedStreamObject()
+    content.set_data(drawing)
+    for _ in range(pages):
+        writer.add_blank_page(283, 425)[NameObject("/Contents")] = content
+    script = {NameObject("/S"): NameObject("/JavaScript"), NameObject("/JS"): TextStringObject("app.alert(1)")}
+    writer.root_object[NameObject("/OpenAction")] = DictionaryObject(script)
+    output = io.BytesIO()
+    writer.write(output)
+    return output.getvalue()
+
+
+def upload(data: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile("label.pdf", data, "application/pdf")
+
+
+def buy(caller: Caller, carrier_code: str, parcels: int = 1, **fields: Any) -> Response:
+    return post(caller, order(PRODUCT[carrier_code], parcels=weighing(*[1.5] * parcels), **fields), key="key-1")
+
+
+def bought_unknown(
+    caller: Caller, carrier_code: str, fault: str = "FAULT RESETMADE", parcels: int = 1
+) -> ShippingLabel:
+    """Buy a label whose outcome stays unknown, and let the lease of its purchase end."""
+    assert buy(caller, carrier_code, parcels, reference=fault).status_code == 502
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    label = row()
+    assert label.state == "unknown"
+    return label
+
+
+def numbers_of(sandbox: Sandbox, label: ShippingLabel) -> list[str]:
+    """The tracking numbers that the carrier gave out for a label."""
+    return [parcel.tracking_number for parcel in sandbox.made(label.id)]

@@ -1,0 +1,204 @@
+"""Staff adopt parcels that a carrier made, with their numbers and their PDF."""
+
+import io
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from pypdf import PdfReader, PdfWriter
+
+from labels import decisions
+from labels.models import ShippingLabel
+from labels.reconciling import reconcile
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
+from tests.labels.admin.pages import (
+    LABELS,
+    bought_unknown,
+    buy,
+    decide,
+    download,
+    numbers_of,
+    page_of,
+    pdf_file,
+    upload,
+)
+from tests.labels.conftest import Sandbox, nothing_finished
+from tests.labels.factories import LabelFactory
+from tests.support.api import Caller
+from tests.support.paths import SHIPMENTS
+
+MIB = 1024 * 1024
+
+
+def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", parcels=2)
+    numbers = numbers_of(sandbox, label)
+    assert len(numbers) == 2
+    typed = {"number_1": f" {numbers[0][:4]} {numbers[0][4:].lower()}", "number_2": numbers[1]}
+    assert "Adopted. The shop can retrieve the label now." in decide(staff, label, "adopt", **typed).text
+    label.refresh_from_db()
+    assert (label.state, label.tracking_numbers, label.pdf) == ("label_generated", numbers, None)
+    assert (label.decided_by, label.error_code, label.error_message) == ("ada", "", "")
+    assert label.decided_at
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.user.get_username()) == (label.id, "ada")
+    assert entry.change_message == f"Adopted {numbers[0]}, {numbers[1]}; it was unknown."
+    assert numbers[0] in staff.get(f"{LABELS}{label.id}/history/").text
+    body = buyer.get(f"{SHIPMENTS}/{label.id}").json()
+    assert body["trackingNumber"] == numbers[0]
+    assert len(PdfReader(io.BytesIO(download(body["labelUrl"]))).pages) == 2
+    replayed = buy(buyer, "alpha", 2, reference="FAULT RESETMADE")
+    assert (replayed.status_code, replayed.json()["id"]) == (201, label.id)
+    assert numbers_of(sandbox, label) == numbers
+
+
+def test_numbers_that_the_carrier_does_not_know_are_not_adopted(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT RESET")
+    answer = decide(staff, label, "adopt", number_1="XU000000000FR")
+    assert "alpha gave no PDF." in answer.text
+    assert "Upload it instead" in answer.text
+    label.refresh_from_db()
+    assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", [], "")
+    assert not label.is_leased
+    assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda contracts: contracts.all().delete(), "The shop has no alpha contract any more"),
+        (lambda contracts: contracts.update(encrypted_credentials="x"), "see CREDENTIALS_KEYS"),
+    ],
+    ids=["gone", "locked"],
+)
+def test_on_a_contract_that_is_gone_or_locked_the_carrier_is_not_asked(
+    change: Callable[[Any], Any], said: str, sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha")
+    (number,) = numbers_of(sandbox, label)
+    change(CarrierContract.objects)
+    assert said in decide(staff, label, "adopt", number_1=number).text
+    label.refresh_from_db()
+    assert (label.state, label.decided_by, label.is_leased) == ("unknown", "", False)
+
+
+def test_parcels_of_a_carrier_that_cannot_be_asked_are_adopted_with_an_uploaded_pdf(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "beta", "FAULT 2 NOLABEL", parcels=2)
+    numbers = numbers_of(sandbox, label)
+    page = page_of(staff, label, "adopt")
+    assert f'value="{numbers[0]}"' in page
+    missing = decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1])
+    assert "This field is required." in missing.text
+    files = [upload(pdf_file()), upload(pdf_file(2))]
+    decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1], pdf=files)
+    body = buyer.get(f"{SHIPMENTS}/{label.id}").json()
+    assert body["status"] == "label_generated"
+    pdf = download(body["labelUrl"])
+    assert len(PdfReader(io.BytesIO(pdf)).pages) == 3
+    assert b"app.alert" not in pdf
+
+
+def test_what_was_bought_in_part_is_adopted_when_the_rest_was_made_by_hand(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    assert buy(buyer, "beta", 2, reference="FAULT 2 30204").status_code == 400
+    label = ShippingLabel.objects.get()
+    assert label.state == "incomplete"
+    decide(staff, label, "adopt", number_1=label.tracking_number, number_2="6A00000000009", pdf=upload(pdf_file(2)))
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"number_1": "6A 1111", "number_2": "6a1111"}, "Each parcel has a tracking number of its own."),
+        ({"number_1": "6A1111"}, "This field is required."),
+        ({"number_1": "6A1111", "number_2": " "}, "This field is required."),
+        ({"number_1": "6A1111", "number_2": "6A-2222"}, "5 to 35 letters and digits"),
+        ({"number_1": "6A1111", "number_2": "6A9"}, "5 to 35 letters and digits"),
+        ({"number_1": "6A1111", "number_2": "6A9999"}, "6A9999 is a parcel of the label 0RCOTHERLABEL00."),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": None}, "This field is required."),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b""}, "The submitted file is empty."),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"<html>%PDF-1.4"}, "This is no PDF."),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"%PDF-1.4 and no more"}, "can&#x27;t be read"),
+        ({"number_1": "6A1111", "number_2": "6A2222", "pdf": b"%PDF-" + b"x" * 10 * MIB}, "more than 10 MiB"),
+    ],
+)
+def test_what_cannot_be_right_is_not_adopted(staff: Client, shop: Shop, data: dict[str, Any], error: str) -> None:
+    LabelFactory(shop=shop, id="0RCOTHERLABEL00", tracking_numbers=["6A8888", "6A9999"])
+    label = LabelFactory(shop=shop, state="unknown", weights_kg=["1", "2"])
+    pdf = data.get("pdf", pdf_file())
+    files = {} if pdf is None else {"pdf": upload(pdf)}
+    answer = decide(staff, label, "adopt", **{**data, "pdf": ""} | files)
+    assert error in answer.text
+    label.refresh_from_db()
+    assert (label.state, label.decided_by) == ("unknown", "")
+
+
+def test_a_pdf_without_pages_or_behind_a_password_is_refused(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state="unknown")
+    locked, output = PdfWriter(), io.BytesIO()
+    locked.add_blank_page(283, 425)
+    locked.encrypt("secret", algorithm="RC4-128")
+    locked.write(output)
+    for pdf in (pdf_file(0), output.getvalue()):
+        assert "can&#x27;t be read" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf)).text
+
+
+def test_a_pdf_of_several_megabytes_is_adopted(staff: Client, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state="unknown")
+    drawing = random.Random(1).randbytes(5 * MIB)
+    assert "Adopted." in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file(1, drawing))).text
+    (page,) = PdfReader(io.BytesIO(download(own.get(f"{SHIPMENTS}/{label.id}").json()["labelUrl"]))).pages
+    contents = page.get_contents()
+    assert contents is not None
+    assert contents.get_data() == drawing
+
+
+def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Caller, folder: Path) -> None:
+    label = LabelFactory(shop=own.shop, state="unknown", idempotency_key="key-1")
+    folder.write_text("in the way")
+    answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
+    assert "waits for the storage" in answer.text
+    assert own.get(f"{SHIPMENTS}/{label.id}").status_code == 404
+    assert staff.get(f"{LABELS}{label.id}/pdf/").content.startswith(b"%PDF-")
+    folder.unlink()
+    assert reconcile() == {"label_generated": 1}
+    assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A1111"
+
+
+def test_an_adopted_label_may_be_finished_by_a_retry_at_once(
+    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought_unknown(buyer, "beta")
+
+    def keep_and_retry(*args: Any) -> None:
+        keep(*args)
+        assert buy(buyer, "beta", reference="FAULT RESETMADE").status_code == 201
+
+    keep = decisions.keep
+    monkeypatch.setattr(decisions, "keep", keep_and_retry)
+    assert "The shop can retrieve" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text
+    label.refresh_from_db()
+    assert (label.state, label.tracking_numbers) == ("label_generated", ["6A1111"])
+
+
+def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
+    transactional_db: None, staff: Client, own: Caller
+) -> None:
+    label = LabelFactory(shop=own.shop, state="unknown")
+    with nothing_finished():
+        said = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text
+    assert "The PDF waits" in said
+    assert "can retrieve the label now" not in said
+    label.refresh_from_db()
+    assert label.state == "received"

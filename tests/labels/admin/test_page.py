@@ -1,0 +1,172 @@
+"""The page of a label: its whole story, for those who may see it, and nothing as markup."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
+from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.orders import RECIPIENT
+from tests.support.api import client, logged_in
+from tests.support.factories import AccessTokenFactory, ShopFactory
+
+HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
+
+
+def test_the_page_tells_the_whole_story(staff: Client, shop: Shop) -> None:
+    token = AccessTokenFactory(shop=shop, name="checkout")
+    contract = ContractFactory(shop=shop, carrier_code="beta")
+    label = LabelFactory(
+        shop=shop,
+        state="incomplete",
+        product_code="beta_point_retrait_france",
+        token_id=token.id,
+        weights_kg=["1.5", "0.25"],
+        tracking_numbers=["6A1111"],
+        pickup_point_code="006431",
+        reference="R-77",
+        idempotency_key="key-1",
+        error_code="BETA_ADDRESS_REJECTED",
+        error_message="The carrier refused the address.",
+        error_status=400,
+        created_at=NOON,
+        finished_at=NOON + timedelta(minutes=1),
+        decided_by="grace",
+        decided_at=NOON + timedelta(minutes=2),
+    )
+    page = page_of(staff, label)
+    for text in (
+        label.id,
+        "Incomplete",
+        "Pickup point, France",
+        "1.5 kg",
+        "0.25 kg",
+        "1.75 kg",
+        "6A1111",
+        "006431",
+        "R-77",
+        "key-1",
+        "BETA_ADDRESS_REJECTED",
+        "The carrier refused the address.",
+        "answered to the shop with 400",
+        "23 Sep 2026, 12:00 UTC",
+        "23 Sep 2026, 12:01 UTC",
+        "23 Sep 2026, 12:02 UTC",
+        "by grace",
+        "Søren Grünwald",
+        "Zoé Lefèvre",
+        "75011 Villeneuve",
+        "soren@mail.example",
+        "checkout",
+        f"{CONTRACTS}{contract.id}/change/",
+        "voided with the carrier",
+    ):
+        assert text in page
+    assert ">None<" not in page
+
+
+def test_a_key_that_was_released_is_not_shown_as_none_at_all(staff: Client, shop: Shop) -> None:
+    assert "released" in page_of(staff, LabelFactory(shop=shop, state="failed", body_digest="ab"))
+    assert "released" not in page_of(staff, LabelFactory(shop=shop, state="failed"))
+
+
+def test_a_label_cannot_be_made_changed_or_deleted_even_by_a_superuser(shop: Shop) -> None:
+    root = logged_in(is_superuser=True)
+    label, contract = LabelFactory(shop=shop, state="unknown"), ContractFactory(shop=shop, carrier_code="beta")
+    for pages, row in ((LABELS, label), (CONTRACTS, contract)):
+        for path in ("add/", f"{row.pk}/change/", f"{row.pk}/delete/"):
+            assert root.post(pages + path, {"state": "failed", "order_id": "9", "post": "yes"}).status_code == 403
+        root.post(pages, {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"})
+        page = root.get(f"{pages}{row.pk}/change/").text
+        assert 'name="_save"' not in page
+        assert "/delete/" not in page
+    label.refresh_from_db()
+    assert (label.state, label.order_id) == ("unknown", "5400000001")
+
+
+def test_labels_are_for_those_who_may_see_them(shop: Shop) -> None:
+    label, contract = LabelFactory(shop=shop, state="unknown"), ContractFactory(shop=shop, carrier_code="beta")
+    paths = [LABELS, CONTRACTS, f"{CONTRACTS}{contract.id}/change/"]
+    paths += [f"{LABELS}{label.id}/{view}/" for view in ("change", "pdf", "adopt", "not-made", "history")]
+    other = logged_in("view_shop", "view_parcel")
+    for path in paths:
+        assert other.get(path).status_code == 403
+        assert client().get(path).headers["Location"].startswith("/admin/login/")
+    assert "Labels to decide" not in other.get("/admin/").text
+
+
+def test_who_may_only_look_cannot_decide(shop: Shop) -> None:
+    viewer = logged_in("view_shippinglabel")
+    label = LabelFactory(shop=shop, state="unknown")
+    page = page_of(viewer, label)
+    assert "/adopt/" not in page
+    assert "/not-made/" not in page
+    for decision in ("adopt", "not-made"):
+        assert viewer.get(f"{LABELS}{label.id}/{decision}/").status_code == 403
+        assert decide(viewer, label, decision, number_1="6A1111").status_code == 403
+    label.refresh_from_db()
+    assert label.state == "unknown"
+
+
+def test_no_value_of_a_label_or_a_contract_becomes_markup(staff: Client) -> None:
+    shop = ShopFactory(name=HOSTILE)
+    token = AccessTokenFactory(shop=shop, name=HOSTILE)
+    address = dict.fromkeys(RECIPIENT, HOSTILE)
+    label = LabelFactory(
+        shop=shop,
+        state="unknown",
+        order_id=HOSTILE,
+        product_code=HOSTILE[:64],
+        reference=HOSTILE[:35],
+        pickup_point_code=HOSTILE[:16],
+        sender=address,
+        recipient=address,
+        weights_kg=[HOSTILE[:20]],
+        tracking_numbers=[HOSTILE],
+        idempotency_key=HOSTILE,
+        error_code=HOSTILE[:64],
+        error_message=HOSTILE,
+        token_id=token.id,
+        decided_by=HOSTILE,
+        decided_at=NOON,
+    )
+    contract = ContractFactory(
+        shop=shop,
+        carrier_code="beta",
+        account_number=HOSTILE[:64],
+        commercial_name=HOSTILE[:35],
+        customs_description=HOSTILE[:64],
+    )
+    CarrierContract.objects.update(products={HOSTILE: {"carrier_code": HOSTILE, "service": HOSTILE}})
+    paths = [LABELS, f"{LABELS}?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", CONTRACTS]
+    paths += [f"{LABELS}{label.id}/{view}/" for view in ("change", "adopt", "not-made", "history")]
+    for page in [staff.get(path) for path in [*paths, f"{CONTRACTS}{contract.id}/change/"]]:
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+        assert not re.search(r"&gt;49\b", page.text)
+    assert "&lt;script&gt;alert(1)" in page_of(staff, label)
+
+
+def test_no_page_loads_anything_from_elsewhere(staff: Client, shop: Shop) -> None:
+    label, contract = LabelFactory(shop=shop, state="unknown"), ContractFactory(shop=shop, carrier_code="beta")
+    paths = [LABELS, CONTRACTS, f"{CONTRACTS}{contract.id}/change/"]
+    for path in paths + [f"{LABELS}{label.id}/{view}/" for view in ("change", "adopt", "not-made")]:
+        page = staff.get(path).text
+        sources = re.findall(r'<(?:script|img|iframe|link)\b[^>]*?(?:src|href)="([^"]*)"', page)
+        assert f"/static/{path.split('/')[2]}/admin.css" in sources
+        for source in sources:
+            assert source == "/admin/jsi18n/" or finders.find(source.removeprefix("/static/")), source
+
+
+@pytest.mark.parametrize(
+    "lookup", ["idempotency_key__startswith", "pdf__isnull", "shop__contracts__encrypted_credentials"]
+)
+def test_the_list_cannot_be_filtered_by_a_secret(staff: Client, shop: Shop, lookup: str) -> None:
+    LabelFactory(shop=shop)
+    assert staff.get(LABELS, {lookup: "a"}).status_code == 400

@@ -1,0 +1,50 @@
+"""Requests in another thread, and gates that hold a function up."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Self
+
+import pytest
+from django.db import connections
+
+from tests.labels.orders import post
+from tests.support.api import Caller, Response
+
+DEADLINE_S = 60
+
+
+@contextmanager
+def elsewhere(caller: Caller, body: Any, key: str) -> Iterator["Future[Response]"]:
+    """Order a label in another thread."""
+
+    def order_it() -> Response:
+        try:
+            return post(caller, body, key=key)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(order_it)
+
+
+class Gate:
+    """Holds a function up where it is reached, until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        inner = getattr(owner, name)
+
+        def held_up(*args: Any) -> Any:
+            self.reached.set()
+            assert self.open.wait(DEADLINE_S)
+            return inner(*args)
+
+        monkeypatch.setattr(owner, name, held_up)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.open.set()

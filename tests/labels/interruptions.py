@@ -1,0 +1,61 @@
+"""Purchases that are interrupted, and time that passes for them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+
+from labels.models import LabelState, ShippingLabel, lease
+from shops.contracts.models import CarrierContract
+from tests.labels.conftest import Sandbox, row
+from tests.labels.orders import PRODUCT, order, post
+from tests.labels.urls import pages
+from tests.support.api import Caller, client
+from tests.support.paths import SHIPMENTS
+
+BETA = PRODUCT["beta"]
+SEARCH, PRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
+KEY = "k"
+WAIT_S = 900
+
+
+def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
+    """Order a label whose outcome stays unknown, as after a fault of the carrier."""
+    sandbox.arm(fault, count=1, **facts)
+    response = post(buyer, body or order(), key=KEY)
+    assert response.json()["code"].endswith("_OUTCOME_UNKNOWN")
+    assert row().state == LabelState.UNKNOWN
+    return row()
+
+
+def as_if_killed() -> None:
+    """Put the rows into the state that a process leaves when it is killed during the call."""
+    ShippingLabel.objects.update(
+        state=LabelState.PURCHASING,
+        leased_until=lease(),
+        tracking_numbers=[],
+        error_code="",
+        error_message="",
+        error_status=None,
+        finished_at=None,
+    )
+
+
+def pass_time(seconds: float = 120) -> None:
+    """Let this much time pass for all rows."""
+    for label in ShippingLabel.objects.all():
+        label.created_at -= timedelta(seconds=seconds)
+        label.leased_until -= timedelta(seconds=seconds)
+        label.save(update_fields=["created_at", "leased_until"])
+    CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
+
+
+def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:
+    """Check that the label was bought once, and that the shop can retrieve it."""
+    label = row()
+    made = [parcel.tracking_number for parcel in sandbox.made()]
+    assert (label.state, label.tracking_numbers, label.pdf) == (LabelState.GENERATED, made, None)
+    assert (label.error_code, label.error_message, label.error_status) == ("", "", None)
+    response = buyer.get(f"{SHIPMENTS}/{label.id}")
+    assert (response.status_code, response.json()["trackingNumber"]) == (200, made[0])
+    assert pages(client().get(response.json()["labelUrl"]).content) == len(made)

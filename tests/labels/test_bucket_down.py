@@ -1,0 +1,112 @@
+"""A bucket that is down keeps a bought label for later."""
+
+import socket
+
+import pytest
+from botocore.config import Config
+from pytest_django.fixtures import Settings
+
+from labels.models import LabelState
+from labels.reconciling import reconcile
+from tests.carriers.servers import LoopbackServer, Play, always, http, serving
+from tests.labels.buckets import Bucket, keep_in
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.orders import order, post
+from tests.labels.urls import fetch
+from tests.support.api import Caller
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
+
+
+def silent(stream: socket.socket, request: bytes) -> bool:
+    """Never answer; the connection ends with the server's."""
+    stream.recv(1)
+    return False
+
+
+def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep PDFs in a bucket that is asked once, with a long timeout if it will answer."""
+    server.play = play
+    keep_in(settings, Bucket(server.url, "labels").environment, monkeypatch)
+    labels = settings.STORAGES["labels"]
+    read_timeout_s = SILENCE_S if play is silent else WAIT_TIMEOUT_S
+    waits = Config(
+        connect_timeout=WAIT_TIMEOUT_S,
+        read_timeout=read_timeout_s,
+        retries={"mode": "standard", "total_max_attempts": 1},
+    )
+    options = labels["OPTIONS"] | {"client_config": labels["OPTIONS"]["client_config"].merge(waits)}
+    settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
+
+
+def hang_up(stream: socket.socket, request: bytes) -> bool:
+    return False
+
+
+# What the log says of a bucket, and what the bucket does.
+REFUSALS: list[tuple[str, Play]] = [
+    ("ReadTimeoutError", silent),
+    ("AccessDenied", always(http(b"<Error><Code>AccessDenied</Code></Error>", 403))),
+    ("NoSuchBucket", always(http(b"<Error><Code>NoSuchBucket</Code></Error>", 404))),
+    ("SlowDown", always(http(b"<Error><Code>SlowDown</Code></Error>", 503))),
+    ("ClientError", always(http(b"<Error><Code>the key 'hunter2'</Code></Error>", 403))),
+    ("502", always(http(b"<html>502", 502, "text/html"))),
+    ("ConnectionClosedError", always(b"220 smtp.example.com\r\n")),
+    ("ConnectionClosedError", hang_up),
+]
+
+
+def test_a_bucket_that_is_down_keeps_the_label_for_later(
+    buyer: Caller,
+    sandbox: Sandbox,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    before = settings.STORAGES
+    with serving(silent) as server:
+        for how, play in REFUSALS:
+            bucket_that_is(play, settings, server, monkeypatch)
+            server.requests.clear()
+            caplog.clear()
+            said = assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+            assert row().id in said
+            assert until(lambda: server.requests)[0].startswith(b"PUT /labels/labels/"), how
+            assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
+            assert [vars(record)["reason"] for record in caplog.records if record.name == "labels.storage"] == [how]
+        assert reconcile() == {LabelState.RECEIVED: 1}
+    settings.STORAGES = before
+    response = post(buyer, order(), key="k")
+    assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")
+    assert fetch(response.json()["labelUrl"]).is_pdf
+    assert len(sandbox.made()) == 1
+
+
+def test_a_bucket_that_is_not_there_keeps_the_label_for_later(
+    buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert row().state == LabelState.RECEIVED
+
+
+def test_a_bucket_that_can_not_be_asked_keeps_the_label_for_later(
+    buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_in(settings, Bucket("http://127.0.0.1:9", "labels").environment, monkeypatch)
+    labels = settings.STORAGES["labels"]
+    options = labels["OPTIONS"] | {"endpoint_url": "nowhere"}
+    settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
+    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert row().state == LabelState.RECEIVED
+
+
+@pytest.mark.real_services
+def test_another_bucket_than_there_is_keeps_the_label_for_later(
+    bucket: Bucket, buyer: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_in(settings, bucket.environment | {"LABELS_BUCKET": "another"}, monkeypatch)
+    assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    keep_in(settings, bucket.environment, monkeypatch)
+    assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf

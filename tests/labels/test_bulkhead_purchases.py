@@ -1,0 +1,272 @@
+"""Purchases in the bulkhead: what is too much at a time is refused at once and leaves nothing behind."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connections
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import decisions, purchase, storage
+from labels.bulkhead import bulkhead
+from labels.models import LabelState, ShippingLabel
+from shops.contracts import clients
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.gates import DEADLINE_S, Gate, elsewhere
+from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller, Response
+from tests.support.paths import SHIPMENTS
+from tests.support.waiting import until
+
+BETA = PRODUCT["beta"]
+KEY = "k"
+
+
+@contextmanager
+def bulkhead_full(carrier_code: str = "alpha") -> Iterator[None]:
+    """Let another request be under way."""
+    with bulkhead.enter(carrier_code):
+        yield
+
+
+def assert_refused(response: Response, carrier_code: str) -> None:
+    said = "The carrier is unavailable: too many purchases at a time. Nothing was made; a retry is safe."
+    assert assert_coded(response, 502, f"{carrier_code.upper()}_UNAVAILABLE") == said
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+@pytest.mark.parametrize("key", [None, KEY])
+def test_with_a_full_bulkhead_a_purchase_is_refused_and_nothing_is_written(
+    key: str | None, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    carrier_code = order(product_code)["carrierCode"]
+    with bulkhead_full(carrier_code):
+        assert_refused(post(buyer, order(product_code), key=key), carrier_code)
+        assert (ShippingLabel.objects.count(), sandbox.calls()) == (0, 0)
+    assert post(buyer, order(product_code), key=key).status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_carrier_that_hangs_leaves_the_other_its_own_bulkhead(buyer: Caller) -> None:
+    with bulkhead_full("alpha"):
+        assert post(buyer, order(BETA)).status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_purchase_leaves_the_bulkhead_when_the_label_is_stored(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), "1") as first:
+        assert gate.reached.wait(DEADLINE_S)
+        assert_refused(post(buyer, order(), key="2"), "alpha")
+        assert not first.done()
+        assert (ShippingLabel.objects.count(), sandbox.calls()) == (1, 1)
+        gate.open.set()
+        assert first.result().status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+@pytest.mark.parametrize("reference", ["FAULT 38", "FAULT CLOSE", "FAULT NOLABEL"])
+def test_a_purchase_that_fails_leaves_the_bulkhead(reference: str, buyer: Caller) -> None:
+    assert post(buyer, order(reference=reference)).status_code != 201
+    assert post(buyer, order()).status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_purchase_that_the_database_or_the_storage_ends_leaves_the_bulkhead(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(label: ShippingLabel) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(purchase, "reserve", fail)
+        assert post(buyer, order()).status_code == 500
+    folder.write_text("no folder")
+    assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    assert post(buyer, order()).status_code == 201
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_with_an_open_circuit_breaker_nothing_is_written_and_replays_go_on(
+    product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    first = post(buyer, order(product_code), key=KEY).json()
+    sandbox.arm("html503")
+    for _ in range(5):
+        assert post(buyer, order(product_code)).status_code == 502
+    rows, calls = ShippingLabel.objects.count(), sandbox.calls()
+    code = f"{first['carrierCode'].upper()}_UNAVAILABLE"
+    said = "The carrier is unavailable: given a rest after repeated failures. Nothing was made; a retry is safe."
+    for key in (None, "another"):
+        assert assert_coded(post(buyer, order(product_code), key=key), 502, code) == said
+    assert (ShippingLabel.objects.count(), sandbox.calls()) == (rows, calls)
+    assert post(buyer, order(product_code), key=KEY).json()["id"] == first["id"]
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_more_calls_than_a_carrier_may_have_are_refused_at_once(
+    product_code: str, buyer: Caller, sandbox: Sandbox, settings: Settings
+) -> None:
+    settings.CARRIER_CONCURRENCY = 2
+    clients.client.cache_clear()
+    sandbox.arm("slow", delay_s=2)
+    answers = in_threads(6, lambda number: post(buyer, order(product_code, orderId=str(number)), key=f"k{number}"))
+    bought = [answer for answer in answers if answer.status_code == 201]
+    assert 2 <= len(bought) < 6
+    code = f"{order(product_code)['carrierCode'].upper()}_UNAVAILABLE"
+    for answer in answers:
+        if answer not in bought:
+            assert "a retry is safe" in assert_coded(answer, 502, code)
+    assert len(sandbox.made()) == len(bought)
+    # What was refused has left no row.
+    assert list(ShippingLabel.objects.values_list("state", flat=True)) == [LabelState.GENERATED] * len(bought)
+
+
+# --- Reading ---
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_what_only_reads_passes_the_bulkhead_by(buyer: Caller) -> None:
+    first = post(buyer, order(), key=KEY).json()
+    with bulkhead_full():
+        replay = post(buyer, order(), key=KEY)
+        assert (replay.status_code, replay["Idempotent-Replayed"]) == (201, "true")
+        assert buyer.get(f"{SHIPMENTS}/{first['id']}").status_code == 200
+        assert_coded(post(buyer, order(orderId="another"), key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")
+        ShippingLabel.objects.update(state=LabelState.PURCHASING)
+        assert_coded(post(buyer, order(), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+        assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
+        assert post(buyer, order(orderId=1)).status_code == 400
+
+
+# --- Labels that wait for the storage ---
+
+
+def received(buyer: Caller, folder: Path) -> ShippingLabel:
+    """A label that is bought, and whose PDF the storage refused."""
+    folder.write_text("no folder")
+    assert_coded(post(buyer, order(), key=KEY), 500, "LABEL_STORAGE_UNAVAILABLE")
+    folder.unlink()
+    return row()
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_label_that_waits_for_the_storage_waits_for_the_bulkhead_only_shortly(
+    buyer: Caller, sandbox: Sandbox, folder: Path
+) -> None:
+    received(buyer, folder)
+    with bulkhead_full():
+        response = post(buyer, order(), key=KEY)
+    assert_coded(response, 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+    assert int(response["Retry-After"]) > 0
+    assert row().state == LabelState.RECEIVED
+    assert post(buyer, order(), key=KEY).status_code == 201
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_label_that_waits_for_the_storage_enters_a_bulkhead_that_is_left(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received(buyer, folder)
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    with ExitStack() as others:
+        others.enter_context(bulkhead_full())
+        with elsewhere(buyer, order(), KEY) as retry:
+            until(lambda: bulkhead._waiting == 1)
+            others.close()
+            assert retry.result().status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_request_that_waits_finds_what_was_stored_meanwhile(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received(buyer, folder)
+    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    stored, store = [], storage.store
+
+    def counted(label: ShippingLabel, pdf: bytes) -> None:
+        stored.append(label.id)
+        store(label, pdf)
+
+    monkeypatch.setattr(storage, "store", counted)
+    with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), KEY) as first:
+        assert gate.reached.wait(DEADLINE_S)
+        with elsewhere(buyer, order(), KEY) as second:
+            until(lambda: bulkhead._waiting == 1)
+            gate.open.set()
+            assert (first.result().status_code, second.result().status_code) == (201, 201)
+    assert len(stored) == 1
+
+
+# --- One key at once ---
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_key_whose_first_request_is_in_the_bulkhead_and_has_no_row_yet_is_in_progress(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Gate(monkeypatch, purchase, "reserve") as gate, elsewhere(buyer, order(), KEY) as first:
+        assert gate.reached.wait(DEADLINE_S)
+        assert_coded(post(buyer, order(), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        with bulkhead_full("beta"):
+            assert_coded(post(buyer, order(BETA), key=KEY), 409, "IDEMPOTENCY_KEY_IN_PROGRESS")
+        assert_refused(post(buyer, order(), key="another"), "alpha")
+        gate.open.set()
+        assert first.result().status_code == 201
+    assert (len(sandbox.made()), ShippingLabel.objects.count()) == (1, 1)
+    assert post(buyer, order(), key=KEY)["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_a_key_that_another_process_was_faster_with_is_replayed_with_a_full_bulkhead(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = post(buyer, order(), key=KEY).json()
+    find, answers = purchase.find_earlier, iter([False, True])
+    monkeypatch.setattr(purchase, "find_earlier", lambda *args: find(*args) if next(answers) else None)
+    with bulkhead_full():
+        second = post(buyer, order(), key=KEY)
+    assert (second.status_code, second["Idempotent-Replayed"], second.json()["id"]) == (201, "true", first["id"])
+    assert len(sandbox.made()) == 1
+
+
+@pytest.mark.usefixtures("one_at_a_time", "long_wait")
+def test_a_burst_of_orders_is_served_by_a_carrier_that_is_prompt(buyer: Caller, sandbox: Sandbox) -> None:
+    def buy(number: int) -> int:
+        try:
+            return post(buyer, order(), key=str(number)).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(buy, range(3))) == [201, 201, 201]
+    assert len(sandbox.made()) == 3
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_an_adoption_asks_the_carrier_within_the_bulkhead_too(
+    buyer: Caller, sandbox: Sandbox, django_user_model: Any
+) -> None:
+    sandbox.arm("nolabel", count=1)
+    post(buyer, order(), key=KEY)
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    (parcel,) = sandbox.made()
+    ada = django_user_model.objects.create_user("ada")
+    numbers = [parcel.tracking_number]
+    with bulkhead_full(), pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"):
+        decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada)
+    assert row().state == LabelState.UNKNOWN
+    assert decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada).state == (
+        LabelState.GENERATED
+    )

@@ -1,0 +1,143 @@
+"""PDFs in a local folder: private, whole, and reached by the service's own signed URLs only."""
+
+import stat
+import threading
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels import storage
+from labels.models import ShippingLabel
+from shops.paths import FILES
+from tests.labels.conftest import assert_coded, row
+from tests.labels.factories import PDF
+from tests.labels.orders import order, post
+from tests.labels.urls import bought, fetch
+from tests.support.api import Caller, Clock, assert_error, client
+from tests.support.waiting import WAIT_TIMEOUT_S
+
+
+def test_a_local_url_is_valid_for_900_seconds_and_not_for_901(buyer: Caller, clock: Clock) -> None:
+    clock.now_s = float(int(clock.now_s))
+    url = bought(buyer)
+    clock.tick(900)
+    assert fetch(url).status == 200
+    clock.tick(1)
+    response = client().get(url)
+    assert_error(response, 403, "This link is altered or has expired. Retrieve the label for a new one.")
+
+
+def test_a_local_url_begins_with_the_public_address(buyer: Caller, settings: Settings) -> None:
+    assert bought(buyer).startswith("http://testserver/files/labels/")
+    for base in ("https://labels.example.com", "https://labels.example.com/"):
+        settings.PUBLIC_BASE_URL = base
+        assert bought(buyer).startswith("https://labels.example.com/files/labels/")
+
+
+def test_the_answer_of_the_folder_has_all_its_headers_and_is_not_counted(buyer: Caller) -> None:
+    url = bought(buyer)
+    response = client().get(url)
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Length"] == str(len(response.content))
+    assert "RateLimit" not in response.headers
+    head = client().head(url)
+    assert (head.status_code, head.content, head["Content-Type"]) == (200, b"", "application/pdf")
+
+
+TRAVERSAL = "../../etc/passwd"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(TRAVERSAL, "../" * 20 + "etc/passwd", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "..%2f..%2fetc/passwd"),
+        *("%252e%252e%252fetc%252fpasswd", "..%5c..%5cetc%5cpasswd", "..%c0%af..%c0%afetc/passwd", "/etc/passwd"),
+        *("%00", "labels%00.pdf", "x:y:z", "::", ":", "%ff%fe", "x" * 10_000, "%E2%80%AE", ".", "..", "%0a", ""),
+    ],
+)
+def test_no_path_leads_out_of_the_folder_or_to_a_failure(path: str, db: None) -> None:
+    message = "This link is altered or has expired. Retrieve the label for a new one."
+    assert_error(client().get(f"/files/{path}"), 403, message)
+
+
+def test_a_signed_name_out_of_the_folder_is_no_pdf_either(folder: Path) -> None:
+    for name in (TRAVERSAL, "/etc/passwd", "labels/../../x"):
+        response = client().get(FILES + quote(storage.signer.sign(name)))
+        assert response.status_code in {400, 404}
+        assert b"root:" not in response.content
+
+
+def test_a_pdf_that_is_no_longer_kept_is_404(buyer: Caller, folder: Path) -> None:
+    url = bought(buyer)
+    (folder / row().pdf_key).unlink()
+    assert_error(client().get(url), 404, "This label's PDF is no longer kept.")
+
+
+def test_a_pdf_that_can_not_be_read_now_is_an_error_to_try_again_after(buyer: Caller, folder: Path) -> None:
+    url = bought(buyer)
+    pdf = folder / row().pdf_key
+    content = pdf.read_bytes()
+    pdf.unlink()
+    pdf.mkdir()
+    response = client().get(url)
+    said = "This label's PDF is stored, but can't be read now. Try again, or retrieve the label later."
+    assert assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE") == said
+    assert int(response["Retry-After"]) > 0
+    pdf.rmdir()
+    pdf.write_bytes(content)
+    assert client().get(url).content == content
+
+
+def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
+    buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("labels.storage.os.fsync", fail)
+        assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf
+
+
+def test_only_the_services_own_account_reads_the_folder(buyer: Caller, folder: Path) -> None:
+    bought(buyer)
+    paths = list(folder.rglob("*"))
+    assert [path for path in paths if path.is_file()] == [folder / row().pdf_key]
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in paths} == {0}
+
+
+def test_a_pdfs_name_follows_the_labels_id_alone() -> None:
+    label = ShippingLabel(id="0RCRUGWGBZDJINQ", shop_id="own", created_at=timezone.now(), order_id="5400000001")
+    assert label.pdf_key == "labels/2026/11/0RCRUGWGBZDJINQ.pdf"
+
+
+def test_an_interrupted_attempt_leaves_a_partial_file_that_goes_with_the_pdf(buyer: Caller, folder: Path) -> None:
+    bought(buyer)
+    own, another = (folder / "partial" / f"{label_id}.pdf.a1b2c3d4" for label_id in (row().id, "0RCRUGWGBZDJINQ"))
+    for path in (own, another):
+        path.write_bytes(PDF)
+    storage.remove(row())
+    assert [path for path in folder.rglob("*") if path.is_file()] == [another]
+
+
+def test_a_reader_gets_the_whole_pdf_while_it_is_stored_again(buyer: Caller) -> None:
+    url = bought(buyer)
+    label, pdf = row(), fetch(url).content
+    is_over = threading.Event()
+
+    def store() -> None:
+        while not is_over.is_set():
+            storage.store(label, pdf)
+
+    thread = threading.Thread(target=store, daemon=True)
+    thread.start()
+    try:
+        assert {fetch(url).content for _ in range(100)} == {pdf}
+    finally:
+        is_over.set()
+        thread.join(WAIT_TIMEOUT_S)

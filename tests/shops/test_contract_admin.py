@@ -1,0 +1,73 @@
+"""The staff's pages of contracts: found, shown, and without their secrets."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from shops.models import Shop
+from tests.labels.admin.pages import CONTRACTS, LABELS
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.orders import ACCOUNT, PASSWORD
+from tests.support.api import logged_in
+from tests.support.factories import ShopFactory
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    return logged_in("view_shippinglabel", "view_carriercontract", "view_shop")
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    made: Shop = ShopFactory(id="lumiere", name="Maison Lumière")
+    return made
+
+
+def test_a_contract_is_shown_with_its_products_and_without_its_secret(staff: Client, shop: Shop) -> None:
+    contract = ContractFactory(
+        shop=shop,
+        carrier_code="beta",
+        products={"beta": None, "beta_point_retrait_france": {"carrier_code": "HD", "service": "1"}},
+        commercial_name="Lumière",
+    )
+    lists, page = staff.get(CONTRACTS).text, staff.get(f"{CONTRACTS}{contract.id}/change/").text
+    for text in ("Maison Lumière", "beta", ACCOUNT["beta"]):
+        assert text in lists
+        assert text in page
+    assert re.search(r"field-product_count[^>]*>\s*2\s*<", lists)
+    for text in (
+        "Customs value (EUR)",
+        "Customs HS code",
+        "Pickup point, France",
+        "carrier&#x27;s code HD 1",
+        "Lumière",
+        "configure_carrier lumiere beta",
+    ):
+        assert text in page
+    for secret in (PASSWORD["beta"], contract.encrypted_credentials, contract.encrypted_credentials[:20]):
+        assert secret not in lists + page
+
+
+def test_contracts_are_found_and_filtered(staff: Client, shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="alpha")
+    beta = ContractFactory(shop=ShopFactory(name="Nordlicht"), carrier_code="beta")
+
+    def found(**query: str) -> list[str]:
+        return [contract.carrier_code for contract in staff.get(CONTRACTS, query).context["cl"].result_list]
+
+    assert sorted(found()) == ["alpha", "beta"]
+    for query in ({"carrier": "beta"}, {"q": ACCOUNT["beta"]}, {"q": "nordl"}, {"shop__id__exact": beta.shop_id}):
+        assert found(**query) == ["beta"]
+
+
+def test_credentials_are_read_by_no_page_and_filter_no_list(staff: Client, shop: Shop) -> None:
+    contract = ContractFactory(shop=shop, carrier_code="beta")
+    label = LabelFactory(shop=shop, state="unknown")
+    with CaptureQueriesContext(connection) as captured:
+        for path in (CONTRACTS, f"{CONTRACTS}{contract.id}/change/", f"{LABELS}{label.id}/change/"):
+            assert staff.get(path).status_code == 200
+    assert not [query for query in captured if "encrypted_credentials" in query["sql"]]
+    assert staff.get(CONTRACTS, {"encrypted_credentials__startswith": "g"}).status_code == 400

@@ -1,0 +1,79 @@
+"""Credentials are encrypted in the database, each for its own row, and keys rotate by ``encrypt_credentials``."""
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError
+from pytest_django.fixtures import Settings
+
+from shops.contracts.encryption import UnreadableSecretError, decrypt
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
+from tests.labels.factories import ContractFactory
+from tests.labels.orders import PASSWORD, Json
+from tests.shops.commands import call
+from tests.support.factories import ShopFactory
+
+ENCRYPT = "encrypt_credentials"
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    made: Shop = ShopFactory(id="shop")
+    return made
+
+
+def contracts() -> list[Json]:
+    return list(CarrierContract.objects.order_by("id").values())
+
+
+def new_key() -> str:
+    return Fernet.generate_key().decode()
+
+
+def test_keys_rotate_without_a_secret_lost(shop: Shop, settings: Settings) -> None:
+    old, new = new_key(), new_key()
+    settings.CREDENTIALS_KEYS = [old]
+    for carrier_code in PASSWORD:
+        ContractFactory(shop=shop, carrier_code=carrier_code)
+    settings.CREDENTIALS_KEYS = [new, old]
+    assert {c.carrier_code: c.credentials.password for c in CarrierContract.objects.all()} == PASSWORD
+    assert call(ENCRYPT) == ("2\n", "")
+    settings.CREDENTIALS_KEYS = [new]
+    assert {c.carrier_code: c.credentials.password for c in CarrierContract.objects.all()} == PASSWORD
+    settings.CREDENTIALS_KEYS = [old]
+    for made in CarrierContract.objects.all():
+        with pytest.raises(UnreadableSecretError, match=f"none of CREDENTIALS_KEYS opens the credentials of {made.id}"):
+            _ = made.credentials
+
+
+def test_a_new_key_alone_encrypts_nothing_and_says_so(shop: Shop, settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = [new_key()]
+    ContractFactory(shop=shop, carrier_code="alpha")
+    settings.CREDENTIALS_KEYS = [new_key()]
+    ContractFactory(shop=shop, carrier_code="beta")
+    before = contracts()
+    with pytest.raises(CommandError) as caught:
+        call(ENCRYPT)
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).endswith("nothing was changed")
+    assert contracts() == before
+
+
+def test_encrypting_again_leaves_what_a_contract_says_as_it_is(shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="alpha")
+    (before,) = contracts()
+    assert call(ENCRYPT) == ("1\n", "")
+    (after,) = contracts()
+    assert after.pop("encrypted_credentials") != before.pop("encrypted_credentials")
+    assert after == before
+
+
+def test_credentials_are_not_in_the_database_in_the_clear_and_open_in_their_own_row_only(shop: Shop) -> None:
+    alpha, beta = ContractFactory(shop=shop, carrier_code="alpha"), ContractFactory(shop=shop, carrier_code="beta")
+    for made in contracts():
+        assert not any(secret in str(made) for secret in PASSWORD.values())
+    with pytest.raises(UnreadableSecretError, match=f"the credentials in {alpha.id} are another row's"):
+        decrypt(beta.encrypted_credentials, row_id=alpha.id)
+    flipped = "B" if beta.encrypted_credentials[40] == "A" else "A"
+    with pytest.raises(UnreadableSecretError):
+        decrypt(beta.encrypted_credentials[:40] + flipped + beta.encrypted_credentials[41:], row_id=beta.id)

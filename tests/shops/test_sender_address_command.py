@@ -1,0 +1,89 @@
+"""``set_sender_address``: the shop's own address, as labels need it."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from django.core.management import CommandError
+
+from shops.models import Shop
+from tests.labels.orders import SENDER
+from tests.shops.commands import call
+from tests.support.factories import ShopFactory
+
+SET_ADDRESS = "set_sender_address"
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    made: Shop = ShopFactory(id="shop")
+    return made
+
+
+BAD_ADDRESSES: dict[str, bytes] = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "no UTF-8": b'{"firstName": "\xff"}',
+    "an array": b"[]",
+    "null": b"null",
+    "text": b'"text"',
+    "an empty object": b"{}",
+    "a lone surrogate": b'{"firstName": "\\ud800"}',
+    "deep": b"[" * 5000,
+    **{
+        f"{name} {value!r}": orjson.dumps(SENDER | {name: value})
+        for name in SENDER
+        for value in (None, 5, "\0", "x" * 1001)
+    },
+    "a country in small letters": orjson.dumps(SENDER | {"countryCode": "fr"}),
+    "no phone number": orjson.dumps(SENDER | {"phone": "x"}),
+}
+
+
+@pytest.mark.parametrize("content", BAD_ADDRESSES.values(), ids=BAD_ADDRESSES)
+def test_a_bad_address_changes_nothing(content: bytes, shop: Shop, tmp_path: Path) -> None:
+    Shop.objects.update(sender_address=SENDER)
+    file = tmp_path / "address.json"
+    file.write_bytes(content)
+    with pytest.raises(CommandError) as caught:
+        call(SET_ADDRESS, "shop", str(file))
+    assert str(caught.value).startswith("FILE: ")
+    assert len(str(caught.value).splitlines()) == 1
+    shop.refresh_from_db()
+    assert shop.sender_address == SENDER
+
+
+def test_a_bad_address_is_told_whole(shop: Shop, tmp_path: Path) -> None:
+    file = tmp_path / "address.json"
+    file.write_bytes(orjson.dumps(SENDER | {"city": "", "phone": "x"}))
+    with pytest.raises(CommandError) as caught:
+        call(SET_ADDRESS, "shop", str(file))
+    assert str(caught.value) == "FILE: city: must not be empty. phone: must be a phone number."
+
+
+def test_an_address_that_no_carrier_can_print_is_refused(shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call(SET_ADDRESS, "shop", "-", stdin=orjson.dumps(SENDER | {"city": "Αθήνα", "lastName": "Ωμέγα"}))
+    latin = "only Latin letters can be printed"
+    assert str(caught.value) == f"FILE: lastName: {latin}. city: {latin}"
+    shop.refresh_from_db()
+    assert shop.sender_address is None
+
+
+def test_an_address_that_one_carrier_can_not_print_is_set_and_said_so(shop: Shop) -> None:
+    address = SENDER | {"lastName": "Long" * 9}
+    _, err = call(SET_ADDRESS, "shop", "-", stdin=orjson.dumps(address))
+    shop.refresh_from_db()
+    assert shop.sender_address == address
+    first, second = err.splitlines()
+    assert "is set" in first
+    assert second.startswith("Labels of beta can't be sent from it: lastName: ")
+
+
+@pytest.mark.parametrize("arguments", [("absent", "-"), ("shop", "/nowhere/address.json"), ("shop", "/")])
+def test_no_shop_and_no_file_are_told_in_one_line(arguments: tuple[str, ...], shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call(SET_ADDRESS, *arguments, stdin=orjson.dumps(SENDER))
+    assert len(str(caught.value).splitlines()) == 1
+    shop.refresh_from_db()
+    assert shop.sender_address is None
