@@ -17,9 +17,9 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
+from carriers.shipment import Credentials, PurchasedLabel, Shipment
 from labels import metrics, storage, unmerged_pdfs
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.db_retry import DATABASE_ERRORS, retry_until, with_db_retry
@@ -60,7 +60,7 @@ def buy(
     contract = contract_for(shop_id, order)
     failure: LabelError
     try:
-        client(contract.carrier_code).refuse_at_rest()
+        client(contract.carrier_code).circuit_breaker.refuse_if_open()
         with bulkhead.hold(contract.carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.

@@ -9,8 +9,8 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import reset, sandbox_clients
-from tests.carriers.servers import LoopbackServer, Play, serving
+from tests.carriers.support.sandbox import reset, sandbox_clients
+from tests.carriers.support.servers import LoopbackServer, Play, serving
 
 
 class Serve(Protocol):

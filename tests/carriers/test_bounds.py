@@ -13,9 +13,9 @@ import pytest
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.measured_buyer import UNARMED
-from tests.carriers.servers import LABEL, always
-from tests.carriers.shipments import BOTH
+from tests.carriers.support.measured_buyer import UNARMED
+from tests.carriers.support.servers import LABEL, always
+from tests.carriers.support.shipments import BOTH
 from tests.carriers.test_faults import ALPHA, QUICK
 from tests.carriers.test_sandbox_faults import END_OF, UNTIL_THE_DEADLINE
 
@@ -27,7 +27,7 @@ MOST_S = 2.5
 
 def measured(url: str, carrier: str, faults: list[str]) -> list[list[Any]]:
     """For each fault: its name, the purchase's end, the seconds of processor time, the bytes of memory taken so far."""
-    command = [sys.executable, "-m", "tests.carriers.measured_buyer", url, carrier, *faults]
+    command = [sys.executable, "-m", "tests.carriers.support.measured_buyer", url, carrier, *faults]
     # With no setting of the service in its environment: the clients need none.
     environment = {"PATH": os.defpath}
     run = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment, check=False)

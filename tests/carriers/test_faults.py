@@ -10,10 +10,10 @@ from itertools import repeat
 import pytest
 
 from carriers import CARRIERS
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import (
+from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
     START,
@@ -26,7 +26,7 @@ from tests.carriers.servers import (
     serving,
     silent,
 )
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.waiting import until
 
 DEADLINE_S = 2.0  # by which a request is on its way, on a busy machine too

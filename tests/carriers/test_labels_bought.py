@@ -10,8 +10,8 @@ import pytest
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import MULTIPART, XML, always, answer_file, body_of, http
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 WIRE_CODES = {
     "alpha-18": ("16", "0"),

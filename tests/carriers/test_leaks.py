@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.messages import UnreadableError
-from tests.carriers.servers import MULTIPART, XML, LoopbackServer, answer_file, http
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.servers import MULTIPART, XML, LoopbackServer, answer_file, http
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 CLOSE = "Connection: close\r\n"  # each answer has a connection of its own
-LIMITS = Limits(timeout_s=60, failures_before_rest=10**9)
+LIMITS = Limits(timeout_s=60, failure_threshold=10**9)
 RECORDED = {
     "alpha": [answer_file(name) for name in ("alpha_1_parcels.xml", "alpha_refusal.xml", "alpha_fault.xml")],
     "beta": [answer_file(name) for name in ("beta_parcel_1.multipart", "beta_refusal.json")],

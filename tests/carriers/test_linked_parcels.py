@@ -7,7 +7,7 @@ import pytest
 
 from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import (
+from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
     always,
@@ -15,7 +15,7 @@ from tests.carriers.servers import (
     http,
     serving,
 )
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.test_faults import BETA_LABEL, DEADLINE_S, HASTY, MARGIN_S
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import PickupPoint
 from carriers.errors import CarrierError, RequestRejected
-from tests.carriers.shipments import CREDENTIALS, POINTS, shipment
+from carriers.shipment import PickupPoint
+from tests.carriers.support.shipments import CREDENTIALS, POINTS, shipment
 from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from carriers.base import Credentials, PurchasedLabel
+from carriers.base import Limits
 from carriers.beta.client import MAX_WARNINGS
-from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError
 from carriers.redaction import MAX_TEXT_LENGTH, Redactor
+from carriers.shipment import Credentials, PurchasedLabel
 from tests.carriers.conftest import Serve
-from tests.carriers.logged import said
-from tests.carriers.servers import LABEL, MULTIPART, always, answer_file, http, once
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
+from tests.carriers.support.logs import said
+from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http, once
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
 
 SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
 PERSONAL = (
@@ -97,7 +97,7 @@ def test_one_log_line_tells_the_facts_and_nothing_personal(
 
 def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     server = serve(once(b""))
-    alpha = client("alpha", server.url, Limits(failures_before_rest=1))
+    alpha = client("alpha", server.url, Limits(failure_threshold=1))
     for _ in range(2):
         with pytest.raises(CarrierError):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import Package, PickupPoint, ProductOverride, Shipment
 from carriers.beta import messages as beta_message
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
-from tests.carriers.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
+from carriers.shipment import Package, PickupPoint, ProductOverride, Shipment
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
 FRIDAY_IN_PARIS = datetime(2026, 3, 6, 22, 30, tzinfo=UTC)

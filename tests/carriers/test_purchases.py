@@ -10,13 +10,14 @@ import pypdfium2
 import pytest
 import zxingcpp
 
-from carriers.base import Carrier, Credentials, Package, PickupPoint
+from carriers.base import Carrier
 from carriers.errors import RequestRejected
 from carriers.products import OVERSEAS, PARIS, PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, creates, order, received
+from carriers.shipment import Credentials, Package, PickupPoint
 from tests.carriers.sandbox.orders import ledger
-from tests.carriers.shipments import CREDENTIALS, client
+from tests.carriers.support.sandbox import bought, creates, order, received
+from tests.carriers.support.shipments import CREDENTIALS, client
 from tests.carriers.test_labels_bought import WIRE_CODES
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from carriers.base import Credentials
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, ProductNotInContract, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import creates, faulty, order, received
+from carriers.shipment import Credentials
 from tests.carriers.sandbox.orders import ledger
-from tests.carriers.shipments import CREDENTIALS
+from tests.carriers.support.sandbox import creates, faulty, order, received
+from tests.carriers.support.shipments import CREDENTIALS
 from tests.carriers.test_purchases import Clients
 from tests.carriers.test_refusals import ALPHA_ROWS, BETA_ROWS
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from carriers.base import Carrier
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, order, received, sandbox_clients
 from tests.carriers.sandbox.orders import arm
-from tests.carriers.shipments import CREDENTIALS
+from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
+from tests.carriers.support.shipments import CREDENTIALS
 from tests.carriers.test_purchases import text_of
 from tests.support.waiting import until
 
@@ -96,7 +95,7 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
 def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
     sandbox: SandboxServer, fault: str, error: type[CarrierError]
 ) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failures_before_rest=9))["alpha"]
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failure_threshold=9))["alpha"]
     label = alpha.create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):
         arm(sandbox, fault, carrier="alpha", operation=operation)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from carriers.alpha import client as alpha
-from carriers.base import Credentials
 from carriers.beta import client as beta
 from carriers.errors import (
     AddressRejected,
@@ -19,9 +18,10 @@ from carriers.errors import (
     Rejected,
     RequestRejected,
 )
+from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import MULTIPART, always, answer_file, http
-from tests.carriers.shipments import CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, PRODUCT, client, shipment
 
 # Copied from the pages by hand, not from the clients' tables.
 ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from carriers.base import PurchasedLabel
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -17,9 +16,10 @@ from carriers.errors import (
 )
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import CREATE_PATHS, bought, order, received, sandbox_clients
+from carriers.shipment import PurchasedLabel
 from tests.carriers.sandbox.orders import arm
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client
+from tests.carriers.support.sandbox import CREATE_PATHS, bought, order, received, sandbox_clients
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client
 from tests.support.waiting import until
 
 Outcome = PurchasedLabel | CarrierError

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import carriers
-from carriers.base import Carrier, Credentials, CustomsArticle, Party, PickupPoint, Shipment
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Limits
 from carriers.errors import CarrierError
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers import shipments
-from tests.carriers.buying import order, sandbox_clients
-from tests.carriers.logged import said
+from carriers.shipment import Credentials, CustomsArticle, Party, PickupPoint, Shipment
 from tests.carriers.sandbox.orders import arm
-from tests.carriers.shipments import BOTH, PRODUCT
+from tests.carriers.support import shipments
+from tests.carriers.support.logs import said
+from tests.carriers.support.sandbox import order, sandbox_clients
+from tests.carriers.support.shipments import BOTH, PRODUCT
 
-HASTY = Limits(timeout_s=0.5, failures_before_rest=10**9)
+HASTY = Limits(timeout_s=0.5, failure_threshold=10**9)
 PARTY = Party(
     first_name="Canarina",
     last_name="Kanarienvogel",

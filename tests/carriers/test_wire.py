@@ -12,13 +12,14 @@ import zeep
 from lxml import etree
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import Carrier, Package
+from carriers.base import Carrier
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, order
+from carriers.shipment import Package
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import always, answer_file, body_of, http
-from tests.carriers.shipments import CREDENTIALS, CUSTOMS, client, shipment
+from tests.carriers.support.sandbox import bought, order
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, client, shipment
 
 WIRE = Path(__file__).with_name("wire")
 ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]

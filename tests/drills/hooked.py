@@ -17,7 +17,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from carriers.alpha.client import AlphaClient
+from carriers.alpha.client import Alpha
 from carriers.http.connections import Deadline, _BoundedConnection
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
@@ -149,8 +149,8 @@ hook_finish()
 around(purchase, "keep", before="keep-before", after="keep-after")
 around(storage, "store", before="store-before", after="store-after")
 around(reconciling, "take", after="take-after")
-around(AlphaClient, "find_by_reference", after="find-after")
-around(AlphaClient, "fetch_label", after="fetch-after")
+around(Alpha, "find_by_reference", after="find-after")
+around(Alpha, "fetch_label", after="fetch-after")
 storage.ContentFile = HalvedFile  # type: ignore[attr-defined]  # it is imported there
 
 

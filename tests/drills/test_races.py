@@ -10,9 +10,9 @@ import requests
 from django.db import OperationalError
 from django.utils import timezone
 
-from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import PurchasedLabel
 from labels import db_retry, orders, purchase, reconciling, storage
 from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey

@@ -15,8 +15,8 @@ from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
-from carriers.base import ProductOverride
 from carriers.products import PRODUCTS
+from carriers.shipment import ProductOverride
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract

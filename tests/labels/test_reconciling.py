@@ -10,8 +10,8 @@ from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
+from carriers.shipment import PurchasedLabel
 from labels import db_retry, purchase
 from labels.models import LabelState, ShippingLabel, lease
 from labels.reconciling import ASK_AGAIN_AFTER, reconcile

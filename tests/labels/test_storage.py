@@ -20,7 +20,7 @@ from labels import storage
 from labels.models import LabelState
 from labels.reconciling import reconcile
 from shops.paths import FILES
-from tests.carriers.servers import LoopbackServer, Play, always, http, serving
+from tests.carriers.support.servers import LoopbackServer, Play, always, http, serving
 from tests.labels import buckets
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row

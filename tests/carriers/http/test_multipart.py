@@ -4,11 +4,11 @@ import base64
 
 import pytest
 
-from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
+from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import MULTIPART, always, answer_file, http, once
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http, once
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BODY = answer_file("beta_parcel_1.multipart")
 NUMBER = "6A12345678901"

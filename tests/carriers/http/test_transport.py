@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from carriers import CARRIERS
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import (
+from tests.carriers.support.servers import (
     LABEL,
     START,
     LoopbackServer,
@@ -34,7 +34,7 @@ from tests.carriers.servers import (
     once,
     silent,
 )
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 HASTY = Limits(timeout_s=1.0)
 PATIENT = Limits(timeout_s=60.0)

@@ -11,13 +11,12 @@ from pathlib import Path
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Endpoint
-from carriers.circuit_breaker import Limits
+from carriers.base import Endpoint, Limits
 from carriers.errors import CarrierError
-from tests.carriers.buying import order
-from tests.carriers.shipments import CREDENTIALS, PRODUCT
+from tests.carriers.support.sandbox import order
+from tests.carriers.support.shipments import CREDENTIALS, PRODUCT
 
-LIMITS = Limits(timeout_s=50, failures_before_rest=10**9)
+LIMITS = Limits(timeout_s=50, failure_threshold=10**9)
 PATHS = {"alpha": "/alpha/shipping", "beta": "/beta/2.0"}
 UNARMED = "-"  # for a server that fails by itself
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-ANSWERS = Path(__file__).with_name("answers")
+ANSWERS = Path(__file__).parents[1] / "answers"
 XML = "text/xml; charset=utf-8"
 MULTIPART = 'multipart/related; type="application/json"; boundary="uuid:0f4a"; start="<jsonInfos>"'
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint, Shipment
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Shipment
 from tests.carriers.sandbox.orders import TIMEOUT_S, ledger, post
-from tests.carriers.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment
+from tests.carriers.support.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {
     "AD": "AD500", "AT": "1010", "AU": "2000", "BE": "1000", "BG": "1000", "BL": "97133", "CH": "8001", "CY": "1010",

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
 from carriers.http.transport import Transport
 from carriers.products import PRODUCTS
+from carriers.shipment import Credentials, CustomsArticle, Package, Party, PickupPoint, Shipment
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
@@ -20,7 +20,7 @@ CREDENTIALS = {
 }
 BOTH = pytest.mark.parametrize("carrier", CARRIERS)
 PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # the plainest of each
-PATIENT = Limits(timeout_s=60.0, failures_before_rest=10**9)
+PATIENT = Limits(timeout_s=60.0, failure_threshold=10**9)
 
 SENDER = Party(
     first_name="Zoé",
