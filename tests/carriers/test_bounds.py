@@ -13,11 +13,11 @@ import pytest
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
+from tests.carriers.support.broken_answers import ALPHA, QUICK
 from tests.carriers.support.measured_buyer import UNARMED
 from tests.carriers.support.servers import LABEL, always
 from tests.carriers.support.shipments import BOTH
-from tests.carriers.test_faults import ALPHA, QUICK
-from tests.carriers.test_sandbox_faults import END_OF, UNTIL_THE_DEADLINE
+from tests.carriers.test_faults import END_OF, UNTIL_THE_DEADLINE
 
 ROOT = Path(__file__).parents[2]
 # Floods of 50 MB and of 300 MB unpacked are cut off at 20 MB.

@@ -10,7 +10,7 @@ from carriers.circuit_breaker import CircuitBreaker
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import LABEL, always, answer_file, http, once
-from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 FAILURE_THRESHOLD = 3
 SENSITIVE = Limits(timeout_s=5, failure_threshold=FAILURE_THRESHOLD, reset_timeout_s=600)
@@ -46,17 +46,18 @@ def check_that_calls_are_refused(breaker: CircuitBreaker) -> None:
         pytest.fail("a call was let through")
 
 
-def test_an_open_circuit_costs_no_connection(serve: Serve) -> None:
+@BOTH
+def test_an_open_circuit_costs_no_connection(serve: Serve, carrier: str) -> None:
     server = serve(once(b""))
-    alpha = client("alpha", server.url, SENSITIVE)
+    buyer = client(carrier, server.url, SENSITIVE)
     for _ in range(3):
         with pytest.raises(OutcomeUnknown):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    for _ in range(50):
+            buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    for _ in range(100):
         with pytest.raises(CarrierUnavailable, match="circuit breaker"):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
+            buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
     with pytest.raises(CarrierUnavailable, match="circuit breaker"):
-        alpha.circuit_breaker.refuse_if_open()
+        buyer.circuit_breaker.refuse_if_open()
     assert (len(server.requests), server.connections) == (3, 3)
 
 

@@ -42,15 +42,6 @@ def together(count: int, act: Callable[[], str]) -> list[str]:
 
 
 @BOTH
-def test_an_open_circuit_costs_no_request(sandbox: SandboxServer, carrier: str) -> None:
-    client = sandbox_clients(sandbox, SENSITIVE)[carrier]
-    arm(sandbox, "close", carrier=carrier)
-    assert [buy(client) for _ in range(3)] == ["OutcomeUnknown"] * 3
-    assert {buy(client) for _ in range(100)} == {"CarrierUnavailable"}
-    assert creates(sandbox, carrier) == 3
-
-
-@BOTH
 def test_concurrent_calls_send_one_probe_after_the_reset_timeout(sandbox: SandboxServer, carrier: str) -> None:
     client = sandbox_clients(sandbox, SENSITIVE)[carrier]
     arm(sandbox, "close", carrier=carrier, count=3)

@@ -1,22 +1,22 @@
-"""Beta's linked parcels when one of their calls, or what comes after them, goes wrong."""
+"""Failures of beta's linked parcels: of one of the calls, or of the merge after them."""
 
 import socket
 import time
 
 import pytest
 
-from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
+from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
+from tests.carriers.support.broken_answers import BETA_LABEL
 from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
     always,
-    answer_file,
     http,
     serving,
 )
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import BETA_LABEL, DEADLINE_S, HASTY, MARGIN_S
+from tests.carriers.test_faults import DEADLINE_S, HASTY, MARGIN_S
 
 
 def test_a_deadline_holds_for_all_linked_calls_together() -> None:
@@ -31,16 +31,6 @@ def test_a_deadline_holds_for_all_linked_calls_together() -> None:
             buyer.create_label(shipment("beta", 4), CREDENTIALS["beta"])
     assert 1 <= len(caught.value.made_numbers) <= 3
     assert len(server.requests) <= 3
-
-
-def test_a_failure_in_the_middle_tells_the_numbers_made(serve: Serve) -> None:
-    refusal = answer_file("beta_refusal.json").replace(b"@CODE@", b"30204")
-    server = serve(always(LABEL["beta"], http(refusal, 400, "application/json")))
-    with pytest.raises(AddressRejected) as caught:
-        client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
-    assert caught.value.made_numbers == ("6A12345678901",)
-    assert not caught.value.is_nothing_made
-    assert len(server.requests) == 2
 
 
 def page_tree_bomb(depth: int) -> bytes:
@@ -69,6 +59,6 @@ def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
 
 def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> None:
     server = serve(always(LABEL["beta"]))
-    with pytest.raises(OutcomeUnknown, match="one number") as caught:
+    with pytest.raises(OutcomeUnknown, match="repeats the number") as caught:
         client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
     assert caught.value.made_numbers == ("6A12345678901",) * 2

@@ -1,18 +1,21 @@
-"""After an unknown outcome: alpha's parcels are found again by the shipment's id, and their labels fetched."""
+"""Recovery from an unknown outcome: alpha's parcels are found by the shipment's id, and their labels fetched."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from carriers.base import Carrier, Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
+from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
-from tests.carriers.support.shipments import CREDENTIALS
-from tests.carriers.test_purchases import text_of
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.test_purchases import page_widths, text_of
 from tests.support.waiting import until
 
 Clients = Mapping[str, Carrier]
@@ -21,8 +24,34 @@ SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
 NOT_FOUND_FOR_S = 2.0
 
 
+def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve: Serve) -> None:
+    tracking = serve(always(http(answer_file("alpha_found.xml"))))
+    shipping = serve(always(http(answer_file("alpha_fetched.xml"))))
+    alpha = client("alpha", shipping.url, tracking_url=tracking.url)
+    assert alpha.can_be_asked
+    numbers = alpha.find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
+    assert numbers == ("XS000000001FR", "XS000000002FR")
+    assert page_widths(alpha.fetch_label(numbers, ALPHA)) == [281, 281]
+    search = ET.fromstring(body_of(tracking.requests[0]))[0][0]
+    assert search.tag == "{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef"
+    assert [(child.tag, child.text) for child in search] == [
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("language", "fr_FR"),
+        ("sendersRef", "01JQ5ZK3M9X7ABC"),
+    ]
+    fetch = ET.fromstring(body_of(shipping.requests[1]))[0][0]
+    assert fetch.tag == "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
+    assert [(child.tag, child.text) for child in fetch] == [
+        ("numberSearch", "XS000000002FR"),
+        ("mode", "THE"),
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+    ]
+
+
 def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
-    """Buy parcels without an answer; return the shipment's id."""
+    """Buy parcels whose answer is lost; return the shipment's id."""
     shipment = order(code, count)
     arm(sandbox, fault, carrier="alpha", count=1, delay_s=NOT_FOUND_FOR_S)
     with pytest.raises(OutcomeUnknown):

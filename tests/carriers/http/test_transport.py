@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from carriers import CARRIERS
 from carriers.base import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
@@ -250,7 +249,3 @@ def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str, mo
     with pytest.raises(CarrierUnavailable):
         buy(carrier, server.url, Limits(timeout_s=0.0))
     assert server.requests == []
-
-
-def test_every_carrier_is_tested_here() -> None:
-    assert set(PRODUCT) == set(CARRIERS)
