@@ -1,4 +1,4 @@
-"""A world of loopback servers for the carriers' clients: the sandbox, and servers that answer as they are told."""
+"""Servers for the carriers' clients: the sandbox, and loopback servers with scripted answers."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from tests.carriers.support.servers import LoopbackServer, Play, serving
 
 
 class Serve(Protocol):
-    """Starts a server that is closed with the test."""
+    """Starts a server that is closed at the end of the test."""
 
     def __call__(self, play: Play) -> LoopbackServer: ...
 
@@ -31,7 +31,7 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture
 def closed() -> Iterator[socket.socket]:
-    """A socket on a port that nobody else is given, and that is refused until it listens."""
+    """A bound socket that refuses connections until it listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held

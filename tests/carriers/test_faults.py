@@ -101,7 +101,7 @@ def check_agreement_with_the_ledger(made: Purchase) -> None:
 
 @BOTH
 @pytest.mark.parametrize("fault", SLOW)
-def test_a_slow_carrier_is_left_at_the_deadline(carrier: str, fault: str) -> None:
+def test_a_slow_carrier_is_abandoned_at_the_deadline(carrier: str, fault: str) -> None:
     error, took_s, sent = buy(carrier, SLOW[fault], HASTY)
     assert DEADLINE_S - 0.05 < took_s < DEADLINE_S + MARGIN_S
     assert sent == 1
@@ -198,23 +198,23 @@ def test_every_fault_of_the_sandbox_has_an_outcome() -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize(("carrier", "fault"), ROWS)
-def test_a_client_never_says_nothing_was_made_when_something_was_and_never_asks_twice(
+def test_the_outcome_of_each_fault_agrees_with_the_ledger_and_no_purchase_is_sent_twice(
     sandbox: SandboxServer, carrier: str, fault: str, count: int
 ) -> None:
-    # With several parcels, beta's calls are linked, and the second is the one that fails.
+    # With several parcels, beta's calls are linked, and the second one fails.
     failing_rank = 2 if carrier == "beta" and count > 1 else 1
-    # Any connection may be left unread, this test's own to the ledger, too: only the first is.
+    # `accept` would also hit this test's own connections to the ledger, so only the first is left unread.
     filters = {"count": 1} if fault == "accept" else {"rank": failing_rank}
     arm(sandbox, fault, carrier=carrier, delay_s=DELAYS_S.get(fault), **filters)
     is_slow = fault in UNTIL_THE_DEADLINE
     made = purchase(sandbox, carrier, count, DEADLINE_S if is_slow else WAIT_TIMEOUT_S)
 
-    # A number that was given out before can be seen only where the one before it is known.
+    # A repeated number can only be noticed within the same purchase.
     end = OutcomeUnknown if (fault, count) == ("twin", 3) else END_OF[fault]
     assert type(made.outcome) is end
     check_agreement_with_the_ledger(made)
     calls = count if carrier == "beta" and end is PurchasedLabel else failing_rank
-    # What the server has not read yet has not been counted yet.
+    # A request that the server has not read is not counted.
     assert made.received == ({} if fault == "accept" else {CREATE_PATHS[carrier]: calls})
     assert made.took_s < (DEADLINE_S + MARGIN_S if is_slow else WAIT_TIMEOUT_S / 2)
     assert not is_slow or made.took_s > DEADLINE_S - 0.05

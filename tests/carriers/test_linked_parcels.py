@@ -19,7 +19,7 @@ from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.test_faults import DEADLINE_S, HASTY, MARGIN_S
 
 
-def test_a_deadline_holds_for_all_linked_calls_together() -> None:
+def test_one_deadline_covers_all_linked_calls() -> None:
     def slow(stream: socket.socket, request: bytes) -> bool:
         time.sleep(DEADLINE_S * 0.4)
         stream.sendall(LABEL["beta"])
@@ -34,7 +34,7 @@ def test_a_deadline_holds_for_all_linked_calls_together() -> None:
 
 
 def page_tree_bomb(depth: int) -> bytes:
-    """A PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
+    """Return a PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
     node = b"%d 0 obj<</Type/Pages/Count 2/Kids[%d 0 R %d 0 R]>>endobj\n"
     nodes = b"".join(node % (number, number + 1, number + 1) for number in range(2, depth + 2))
     page = b"%d 0 obj<</Type/Page/MediaBox[0 0 9 9]>>endobj\n" % (depth + 2)
@@ -42,7 +42,7 @@ def page_tree_bomb(depth: int) -> bytes:
     return b"%PDF-1.4\n" + catalog + nodes + page + b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
 
 
-def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
+def test_a_pdf_that_keeps_the_parser_busy_is_abandoned_at_the_deadline() -> None:
     head = BETA_LABEL.partition(b"%PDF-")[0]
     hostile = head + page_tree_bomb(15) + b"\r\n--uuid:0f4a--"
     answers = [http(hostile.replace(b"78901", number), content_type=MULTIPART) for number in (b"1", b"2", b"3", b"4")]

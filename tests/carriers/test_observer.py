@@ -77,14 +77,14 @@ def test_each_state_of_the_circuit_breaker_is_reported_and_logged(
 
 
 @BOTH
-def test_an_observer_that_fails_costs_no_label(serve: Serve, carrier: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_observer_that_fails_loses_no_label(serve: Serve, carrier: str, caplog: pytest.LogCaptureFixture) -> None:
     buy(observed(carrier, serve(always(LABEL[carrier])).url, Broken()))
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
         "carrier call not observed"
     ]
 
 
-def test_a_calls_line_names_the_label_it_is_for(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_calls_log_line_names_its_label(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     client = observed("alpha", serve(always(LABEL["alpha"])).url, Recorder())
     with caplog.at_level(logging.INFO):
         with calls_for("0RCR53LVC41HNO2"):

@@ -19,7 +19,7 @@ from carriers.shipment import Credentials, CustomsArticle, Party, PickupPoint, P
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.orders import arm
 from tests.carriers.support import shipments
-from tests.carriers.support.logs import said
+from tests.carriers.support.logs import text_of_records
 from tests.carriers.support.sandbox import order, sandbox_clients
 from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http, once
 from tests.carriers.support.shipments import BOTH, PRODUCT, RECIPIENT, client, shipment
@@ -113,7 +113,7 @@ def test_no_fault_shows_a_secret_or_an_address(
         arm(sandbox, fault, carrier=carrier, count=1, delay_s=0.01 if fault == "slow" else None)
         buy(client, canary(carrier), CREDENTIALS[account])
     assert [record.name for record in caplog.records if record.name == "carriers"]
-    assert leaked(said(caplog.records)) == []
+    assert leaked(text_of_records(caplog.records)) == []
 
 
 @BOTH
@@ -157,7 +157,7 @@ def test_no_query_shows_a_secret(
         with pytest.raises(CarrierError) as caught:
             queries[operation](CREDENTIALS["alpha"])
     assert leaked(everything_about(caught.value)) == []
-    assert leaked(said(caplog.records)) == []
+    assert leaked(text_of_records(caplog.records)) == []
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_one_log_line_has_the_facts_and_nothing_personal(
     assert facts["http_status"] == (200 if outcome == "ok" else None)
     assert facts["carrier_code"] == ""
     assert isinstance(facts["duration_ms"], int)
-    assert leaked(said(caplog.records)) == []
+    assert leaked(text_of_records(caplog.records)) == []
 
 
 def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

@@ -251,7 +251,7 @@ def test_alphas_relays_in_europe_have_a_service_by_weight(
 
 @pytest.mark.parametrize("country", ["FR", "MC", "AD", "BE", "CH", "GB", "PL", "PT"])
 @pytest.mark.parametrize("code", ["alpha_rapide_eco", "alpha_relais_europe_outre_mer", "alpha_express_world"])
-def test_alpha_is_asked_for_what_its_page_does_not_limit(
+def test_alpha_is_sent_destinations_that_its_page_does_not_limit(
     sandbox: SandboxServer, clients: Clients, code: str, country: str
 ) -> None:
     recipient = {"country_code": country}
@@ -297,7 +297,7 @@ def test_latin_text_is_taken_by_both(sandbox: SandboxServer, clients: Clients, l
 
 
 @pytest.mark.parametrize(("code", "count"), [("alpha-13", 99), ("relais", 99), ("beta", 4)])
-def test_the_most_parcels_are_one_label(sandbox: SandboxServer, clients: Clients, code: str, count: int) -> None:
+def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Clients, code: str, count: int) -> None:
     carrier = PRODUCTS[code].carrier
     label = clients[carrier].create_label(
         order(code, packages=(Package(Decimal("0.5")),) * count), CREDENTIALS[carrier]
@@ -325,7 +325,7 @@ def test_an_api_key_buys_too(sandbox: SandboxServer, clients: Clients) -> None:
     assert bought(sandbox, "beta") == label.tracking_numbers
 
 
-def test_the_newer_version_of_beta_is_spoken_too(sandbox: SandboxServer, clients: Clients) -> None:
+def test_the_newer_version_of_beta_is_supported(sandbox: SandboxServer, clients: Clients) -> None:
     newer = client("beta", f"{sandbox.url}/beta/3.1")
     label = newer.create_label(order("beta"), CREDENTIALS["beta"])
     assert bought(sandbox, "beta") == label.tracking_numbers

@@ -121,9 +121,7 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
         ("30", CredentialsRejected),
     ],
 )
-def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
-    sandbox: SandboxServer, fault: str, error: type[CarrierError]
-) -> None:
+def test_a_query_that_fails_has_made_nothing(sandbox: SandboxServer, fault: str, error: type[CarrierError]) -> None:
     alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failure_threshold=9))["alpha"]
     label = alpha.create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):

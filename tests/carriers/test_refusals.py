@@ -173,13 +173,13 @@ def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
     assert type(failure) is PickupPointRejected
 
 
-def test_more_json_than_any_answer_has_is_not_read(serve: Serve) -> None:
+def test_too_long_json_is_not_read(serve: Serve) -> None:
     document = messages("30204") | {"padding": "x" * beta.MAX_JSON_BYTES}
     assert type(refusal(serve, "beta", beta_refusal(document))) is OutcomeUnknown
 
 
 @pytest.mark.parametrize("credentials", [Credentials("1986950", "255562"), Credentials("19869502", "25556")])
-def test_a_question_with_credentials_that_cannot_be_right_is_never_sent(serve: Serve, credentials: Credentials) -> None:
+def test_a_query_with_malformed_credentials_is_never_sent(serve: Serve, credentials: Credentials) -> None:
     server = serve(always(b""))
     asker = client("alpha", server.url, tracking_url=server.url)
     with pytest.raises(CredentialsRejected):
@@ -202,7 +202,7 @@ def test_a_question_with_credentials_that_cannot_be_right_is_never_sent(serve: S
         ("beta", Credentials()),
     ],
 )
-def test_credentials_that_cannot_be_right_are_never_sent(serve: Serve, carrier: str, credentials: Credentials) -> None:
+def test_malformed_credentials_are_never_sent(serve: Serve, carrier: str, credentials: Credentials) -> None:
     server = serve(always(b""))
     with pytest.raises(CredentialsRejected):
         client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), credentials)

@@ -1,4 +1,4 @@
-"""Text as each carrier takes it, and the errors that name the field."""
+"""Text in the form that each carrier prints, and the errors that name the field."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ FIELD = CarrierField("alpha", "destinationAddress.city", 1000)
 
 
 def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, str]:
-    """What alpha is sent in one of its structures."""
+    """Return one of the structures that alpha is sent."""
     message = ET.fromstring(alpha_message.purchase(shipment(**order), CREDENTIALS["alpha"]))
     element = message.find(f".//{structure}")
     assert element is not None
@@ -26,7 +26,7 @@ def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, s
 
 
 def beta_letter(product_code: str = "beta", **order: Any) -> dict[str, Any]:
-    """What beta is sent for the first parcel."""
+    """Return the letter that beta is sent for the first parcel."""
     letter: dict[str, Any] = json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
     return letter
 
@@ -75,7 +75,7 @@ def test_typographic_punctuation_becomes_plain_for_beta() -> None:
     assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", FIELD) == 'l\'Été - "la"'
 
 
-def test_what_nobody_sees_leaves_no_trace() -> None:
+def test_invisible_characters_are_removed() -> None:
     assert to_latin(" a \u200b b\x00 \n", FIELD) == to_ascii(" a \u200b b\x00 \n", FIELD) == "a b"
 
 
@@ -87,7 +87,7 @@ def test_other_scripts_are_refused_by_both(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["😀", "☃", "→", "٣"])
-def test_symbols_that_no_printer_has_are_refused_by_beta(text: str) -> None:
+def test_symbols_without_a_glyph_are_refused_by_beta(text: str) -> None:
     with pytest.raises(AddressRejected):
         to_latin(text, FIELD)
 
@@ -130,9 +130,7 @@ def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
         ("x" * 38, "y" * 38, ("x" * 38, "y" * 38)),
     ],
 )
-def test_an_address_is_folded_over_alphas_two_lines(
-    address1: str, address2: str, lines: tuple[str, str | None]
-) -> None:
+def test_an_address_is_wrapped_to_alphas_two_lines(address1: str, address2: str, lines: tuple[str, str | None]) -> None:
     fields = alpha_fields(recipient={"address1": address1, "address2": address2})
     assert (fields["recipientAdress1"], fields.get("recipientAdress2")) == lines
 
@@ -151,7 +149,7 @@ def test_an_address_is_folded_over_alphas_two_lines(
         ),
     ],
 )
-def test_an_address_is_folded_over_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
+def test_an_address_is_wrapped_to_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
     address = beta_address(address1=address1, address2=address2)
     assert {name: text for name, text in address.items() if name.startswith("line")} == lines
 
@@ -192,7 +190,7 @@ LONG = {
 
 @pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
 @pytest.mark.parametrize(("carrier", "changes", "field"), [(c, *case) for c in LONG for case in LONG[c]])
-def test_what_fits_nowhere_is_an_error_that_names_the_field(
+def test_text_that_does_not_fit_is_an_error_that_names_the_field(
     carrier: str, changes: dict[str, str], field: str, path: str
 ) -> None:
     party: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": {"company": ""} | changes}
@@ -205,7 +203,7 @@ def test_what_fits_nowhere_is_an_error_that_names_the_field(
 
 @pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
 @pytest.mark.parametrize("carrier", ["alpha", "beta"])
-def test_every_field_at_fault_is_named_at_once(carrier: str, path: str) -> None:
+def test_all_wrong_fields_are_named_at_once(carrier: str, path: str) -> None:
     wrong = {"first_name": "李", "last_name": "王", "address1": "x" * 39, "zip_code": "№", "city": "北京"}
     order: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": wrong, "reference": "заказ"}
     with pytest.raises(AddressRejected) as caught:
@@ -216,7 +214,7 @@ def test_every_field_at_fault_is_named_at_once(carrier: str, path: str) -> None:
     assert said.count(": ") == 6
 
 
-def test_the_other_forms_of_latin_letters_are_plain_for_beta() -> None:
+def test_variants_of_latin_letters_become_plain_for_beta() -> None:
     assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", FIELD) == "1er B4"
 
 
@@ -224,7 +222,7 @@ def test_the_other_forms_of_latin_letters_are_plain_for_beta() -> None:
     st.text(alphabet="ab é/ß", max_size=90),
     st.text(alphabet="cd œ,", max_size=90),
 )
-def test_folding_loses_no_word(address1: str, address2: str) -> None:
+def test_wrapping_loses_no_word(address1: str, address2: str) -> None:
     try:
         fields = alpha_fields(recipient={"address1": address1, "address2": address2})
     except AddressRejected:

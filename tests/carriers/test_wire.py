@@ -34,17 +34,17 @@ def schema() -> xmlschema.XMLSchema:
 
 
 def operation(document: bytes) -> ET.Element:
-    """What is in the envelope's body."""
+    """Return the element in the envelope's body."""
     return ET.fromstring(document)[0][0]
 
 
 def canonical(element: Any) -> str:
-    """One spelling of an XML element, whatever its prefixes and its white space."""
+    """Return an XML element in a canonical form, without differences in prefixes and white space."""
     return ET.canonicalize(etree.tostring(element), rewrite_prefixes=True, strip_text=True)
 
 
 def data(element: ET.Element) -> Any:
-    """An element as the data that zeep would make it of."""
+    """Return the data that zeep would build the element from."""
     if not len(element):
         return element.text or ""
     values: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def test_a_second_implementation_writes_the_same_purchase(code: str, count: int)
     assert canonical(theirs[0][0]) == canonical(etree.fromstring(ET.tostring(ours)))
 
 
-def test_a_second_implementation_writes_the_same_questions(serve: Serve) -> None:
+def test_a_second_implementation_writes_the_same_queries(serve: Serve) -> None:
     tracking = serve(always(http(answer_file("alpha_found.xml"))))
     shipping = serve(always(http(answer_file("alpha_fetched.xml"))))
     alpha = client("alpha", shipping.url, tracking_url=tracking.url)

@@ -1,4 +1,4 @@
-"""Broken answers of a hostile or failing carrier, as plays of a loopback server."""
+"""Broken answers of a hostile or failing carrier, scripted for a loopback server."""
 
 import socket
 import zlib
