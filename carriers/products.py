@@ -107,9 +107,8 @@ def _beta_pickup(code: str, meaning: str, zone: Zone, *routes: Route) -> Product
 
 
 _CATALOGUE: Final = (
-    # Saturday delivery (service 6) of the next two is an extra that somebody orders, so it is left to a
-    # contract's override; the Saturday services further down are what the carrier wants on that day, so they
-    # follow the date.
+    # Saturday delivery (service 6) of the next two is an extra, so it takes a contract's override; the Saturday
+    # services further down are what the carrier requires on that day, so they follow the date.
     _alpha("alpha-18", "Next day before 6 p.m.", Route("16", "0")),
     _alpha("alpha-13", "Next day before 1 p.m.", Route("01", "0")),
     _alpha(

@@ -97,7 +97,7 @@ def fitting(text: str, field: CarrierField) -> str:
 def required(text: str, field: CarrierField) -> str:
     """Return the text if it is not empty and not too long."""
     if not text:
-        raise field.error(f"holds no text that {field.carrier} can print")
+        raise field.error(f"has no text that {field.carrier} can print")
     return fitting(text, field)
 
 

@@ -38,7 +38,7 @@ def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_p
     """Return the product after validating countries, pickup point and parcels; raises Rejected."""
     product = PRODUCTS.get(shipment.product_code)
     if product is None or product.carrier != carrier:
-        raise RequestRejected(carrier, f"is no product of {carrier}", field="productCode")
+        raise RequestRejected(carrier, f"is not a product of {carrier}", field="productCode")
     _check_countries(carrier, shipment)
     _check_pickup_point(product, shipment, pickup_point_code)
     _check_parcels(product, shipment, max_parcels)
@@ -48,7 +48,7 @@ def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_p
 def _check_countries(carrier: str, shipment: Shipment) -> None:
     for path, party in ((SENDER, shipment.sender), (RECIPIENT, shipment.recipient)):
         if not _COUNTRY.fullmatch(party.country_code):
-            raise RequestRejected(carrier, "is no ISO 3166-1 alpha-2 code", field=f"{path}.countryCode")
+            raise RequestRejected(carrier, "is not an ISO 3166-1 alpha-2 code", field=f"{path}.countryCode")
 
 
 def _check_pickup_point(product: Product, shipment: Shipment, pattern: re.Pattern[str]) -> None:
@@ -82,7 +82,7 @@ def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
 def phone_of(party: Party, field: CarrierField) -> str:
     """Return the party's phone as E.164, the form that both carriers are sent, or an empty string."""
     if party.phone and not _E164.fullmatch(party.phone):
-        raise field.error("is no number in E.164 form")
+        raise field.error("is not a number in E.164 form")
     if len(party.phone) > field.max_length:
         raise field.error(f"is longer than the {field.max_length} characters that {field.carrier} takes")
     return party.phone
@@ -91,5 +91,5 @@ def phone_of(party: Party, field: CarrierField) -> str:
 def email_of(party: Party, field: CarrierField) -> str:
     """Return the party's e-mail address or an empty string; raises Rejected for a malformed one."""
     if party.email and (len(party.email) > field.max_length or not _EMAIL.fullmatch(party.email)):
-        raise field.error(f"is no e-mail address of at most {field.max_length} characters")
+        raise field.error(f"is not an e-mail address of at most {field.max_length} characters")
     return party.email

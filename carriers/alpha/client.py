@@ -155,7 +155,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> tuple[t
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
     result = _result(answer, FIND, redactor)
     _check_code(result, redactor)
-    # A parcel is listed once for each of its lives in the tracking system.
+    # The tracking system may list a parcel several times, with one history each.
     return tuple(dict.fromkeys(filter(None, map(_number, soap.children(result, "listParcel")))))
 
 

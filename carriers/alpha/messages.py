@@ -170,7 +170,7 @@ def _lines(party: Party, path: str) -> tuple[str, ...]:
     fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
     street, more = to_ascii(party.address1, fields[0]), to_ascii(party.address2, fields[1])
     if not street:
-        raise fields[0].error("holds no text that alpha can print")
+        raise fields[0].error("has no text that alpha can print")
     lines = wrapped(street, fields[0], LINES) + wrapped(more, fields[1], LINES)
     if len(lines) > LINES:
         lines = wrapped(f"{street} {more}", fields[1], LINES)

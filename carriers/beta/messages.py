@@ -170,7 +170,7 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
     fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
     street = wrapped(to_latin(party.address1, fields[0]), fields[0], STREET_LINES)
     if not street:
-        raise fields[0].error("holds no text that beta can print")
+        raise fields[0].error("has no text that beta can print")
     more = wrapped(to_latin(party.address2, fields[1]), fields[1], OTHER_LINES)
     if len(street) + len(more) <= STREET_LINES:
         return dict(zip(("line2", "line3"), street + more, strict=False))
@@ -179,7 +179,7 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
 
 
 def _phone(party: Party, path: str, *, is_mobile_required: bool) -> Mapping[str, str]:
-    """Return the number in the field of its kind; a French address has French mobiles only."""
+    """Return the number in the field of its kind; at a French address only French mobiles count as mobile."""
     field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
     phone = phone_of(party, field)
     is_mobile = phones.is_french_mobile(phone) if party.country_code == "FR" else phones.is_mobile(phone)
@@ -193,7 +193,7 @@ def _has_customs(shipment: Shipment) -> bool:
 
 
 def _articles(shipment: Shipment, package: Package) -> list[Json]:
-    """Return the customs articles; one without a weight gets its share of the parcel's."""
+    """Return the customs articles; one without a weight gets a share of the parcel's."""
     if not _has_customs(shipment):
         return []
     pieces = sum(article.quantity for article in shipment.customs)
