@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from carriers import CARRIERS
 from carriers.base import Limits
 from carriers.errors import (
     AddressRejected,
@@ -170,26 +169,6 @@ def test_a_redirect_is_not_followed(serve: Serve) -> None:
     error, _, _ = buy("alpha", once(http(b"", 307, headers=f"Location: {target.url}/\r\n")), UNHURRIED)
     assert error.http_status == 307
     assert target.connections == 0
-
-
-def test_a_query_without_an_answer_has_made_nothing(serve: Serve) -> None:
-    server = serve(once(b""))
-    alpha = client("alpha", server.url, tracking_url=server.url)
-    with pytest.raises(CarrierUnavailable):
-        alpha.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS["alpha"])
-    with pytest.raises(CarrierUnavailable):
-        alpha.fetch_label(("XS000000001FR",), CREDENTIALS["alpha"])
-    with pytest.raises(CarrierUnavailable):
-        alpha.fetch_label((), CREDENTIALS["alpha"])
-    assert len(server.requests) == 2
-
-
-def test_a_client_without_a_tracking_service_cannot_be_asked() -> None:
-    for carrier in CARRIERS:
-        buyer = client(carrier, "http://127.0.0.1:9")
-        assert not buyer.can_be_asked
-        with pytest.raises(CarrierUnavailable):
-            buyer.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS[carrier])
 
 
 def test_every_fault_of_the_sandbox_has_an_outcome() -> None:

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from carriers import CARRIERS
 from carriers.base import Carrier, Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
@@ -142,9 +143,15 @@ def test_a_fetched_label_is_a_pdf_or_none(sandbox: SandboxServer, clients: Clien
         clients["alpha"].fetch_label(label.tracking_numbers, ALPHA)
 
 
-def test_beta_cannot_be_asked(sandbox: SandboxServer, clients: Clients) -> None:
-    assert clients["alpha"].can_be_asked
-    assert not clients["beta"].can_be_asked
+def test_a_carrier_without_a_tracking_service_cannot_be_asked(serve: Serve) -> None:
+    server = serve(always(b""))
+    for carrier in CARRIERS:
+        buyer = client(carrier, server.url)
+        assert not buyer.can_be_asked
+        with pytest.raises(CarrierUnavailable):
+            buyer.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS[carrier])
     with pytest.raises(CarrierUnavailable):
-        clients["beta"].find_by_reference(order("beta").id, CREDENTIALS["beta"])
-    assert received(sandbox) == {}
+        client("beta", server.url).fetch_label(("6A12345678901",), CREDENTIALS["beta"])
+    with pytest.raises(CarrierUnavailable):
+        client("alpha", server.url).fetch_label((), ALPHA)
+    assert server.connections == 0
