@@ -1,20 +1,15 @@
-"""The wire clients of the carriers: plain Python, one interface, one exception tree.
+"""The carriers' clients: plain Python, one base class, one exception tree.
 
-A third carrier is one new module with a client like these, one line in `CARRIERS`, and its products in the
-catalogue; the README says what the rest of the service needs then.
+A third carrier is a package with a client like these, an entry in `CARRIERS`, and its products in the catalogue; the
+README lists what the rest of the service needs then.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from carriers.alpha.client import AlphaClient
+from carriers.alpha.client import Alpha
 from carriers.base import Carrier
-from carriers.beta.client import BetaClient
+from carriers.beta.client import Beta
 
-CARRIERS: Final[Mapping[str, type[Carrier]]] = MappingProxyType(
-    {
-        AlphaClient.name: AlphaClient,
-        BetaClient.name: BetaClient,
-    }
-)
+CARRIERS: Final[Mapping[str, type[Carrier]]] = MappingProxyType({Alpha.name: Alpha, Beta.name: Beta})

@@ -1,169 +1,63 @@
-"""What goes into a carrier and what comes out, and the protocol that every carrier's client fulfils.
+"""The base class of the carriers' clients."""
 
-Nothing here shows a name, an address or a secret in its `repr`: these objects end up in tracebacks.
-"""
-
+import logging
 import re
-from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
-from typing import Protocol
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeVar
 
-from carriers.circuit_breaker import Limits
+from carriers import pdf
+from carriers.circuit_breaker import CircuitBreaker, CircuitState
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
+from carriers.http.connections import Deadline
+from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.http.transport import Transport
-from carriers.observer import Observer
+from carriers.observer import Call, NullObserver, Observer
+from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
 
-_SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
-
-
-@dataclass(frozen=True, repr=False)
-class Party:
-    """A sender or a recipient; `phone` is E.164, `country_code` ISO 3166-1 alpha-2, the unknown is empty."""
-
-    first_name: str
-    last_name: str
-    address1: str
-    zip_code: str
-    city: str
-    country_code: str
-    company: str = ""
-    address2: str = ""
-    phone: str = ""
-    email: str = ""
-
-    def __repr__(self) -> str:
-        return f"Party(country_code={self.country_code!r}, ...)"
-
-    @property
-    def person(self) -> str:
-        """First and last name in one."""
-        return f"{self.first_name} {self.last_name}".strip()
-
-
-@dataclass(frozen=True)
-class Package:
-    """One physical parcel of a shipment."""
-
-    weight_kg: Decimal
-
-    def __post_init__(self) -> None:
-        """Refuse what only a programming error can bring."""
-        if not self.weight_kg.is_finite():
-            raise ValueError("a package has a weight")
-
-
-@dataclass(frozen=True)
-class CustomsArticle:
-    """Goods declared to customs, for each parcel; without a weight of their own, of the parcel's weight."""
-
-    description: str
-    value_eur: Decimal
-    hs_code: str
-    quantity: int = 1
-    weight_kg: Decimal | None = None
-    origin_country_code: str = "FR"
-
-
-@dataclass(frozen=True)
-class PickupPoint:
-    """Where the recipient fetches the parcel; the name is printed where it is known."""
-
-    code: str
-    name: str = field(default="", repr=False)
-
-
-@dataclass(frozen=True)
-class Credentials:
-    """A shop's contract with one carrier: account number and password, or (beta) an API key."""
-
-    account_number: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
-    api_key: str = field(default="", repr=False)
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """Everything that must never be shown."""
-        return tuple(value for value in (self.account_number, self.password, self.api_key) if value)
-
-
-@dataclass(frozen=True)
-class CredentialsShape:
-    """What a carrier's credentials look like, so that a mistyped one is refused when it is set up."""
-
-    account_number: re.Pattern[str]
-    password: re.Pattern[str]
-    meaning: str
-    takes_api_key: bool
-
-
-@dataclass(frozen=True)
-class ProductOverride:
-    """What a contract replaces of the catalogue's default: the carrier's code, and maybe its service."""
-
-    carrier_code: str
-    service: str = ""
-
-
-@dataclass(frozen=True)
-class Shipment:
-    """All a carrier needs to make one label.
-
-    `id` is the reference that the carrier keeps, at most 15 upper-case letters and digits; `reference` is the
-    free text that it prints. `ship_at` is aware and should be now: carriers refuse a date in the past.
-    """
-
-    id: str
-    product_code: str
-    sender: Party
-    recipient: Party
-    packages: tuple[Package, ...]
-    ship_at: datetime
-    reference: str = field(default="", repr=False)
-    pickup_point: PickupPoint | None = None
-    commercial_name: str = field(default="", repr=False)
-    customs: tuple[CustomsArticle, ...] = ()
-    override: ProductOverride | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what only a programming error can bring."""
-        if not _SHIPMENT_ID.fullmatch(self.id):
-            raise ValueError("a shipment's id is at most 15 upper-case letters and digits")
-        if self.ship_at.tzinfo is None:
-            raise ValueError("a shipment's ship_at is an aware datetime")
-        if not self.packages:
-            raise ValueError("a shipment has at least one package")
-
-
-@dataclass(frozen=True)
-class PurchasedLabel:
-    """A label that exists at the carrier: one number a package and one PDF, both in the packages' order."""
-
-    tracking_numbers: tuple[str, ...]
-    pdf: bytes = field(repr=False)
-    warnings: tuple[str, ...] = ()
+logger: Final = logging.getLogger("carriers")  # one line for each call
+circuit_breaker_logger: Final = logging.getLogger("carriers.circuit_breaker")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a carrier is reached; `tracking_url` only where its parcels can be found again."""
+    """A carrier's URLs; without `tracking_url` its parcels cannot be found again."""
 
     url: str
     tracking_url: str | None = None
 
 
-class Carrier(Protocol):
-    """A client, built once a process: it holds connections and limits; each call brings its credentials."""
+@dataclass(frozen=True)
+class Limits:
+    """A carrier's limits in one process."""
 
-    name: str
-    max_parcels: int
-    max_reference_length: int
-    purchase_operation: str
-    pickup_point_code: re.Pattern[str]
-    product_code: re.Pattern[str]
-    has_services: bool  # whether a product's code goes with that of a service
-    max_goods_length: int
-    pickup_point_form: str
-    credentials_shape: CredentialsShape
+    timeout_s: float = 20.0  # a deadline for a whole label, including all its linked calls
+    pool_size: int = 4  # connections that are kept open
+    failure_threshold: int = 5  # failures in a row that open the circuit breaker
+    reset_timeout_s: float = 30.0  # from its opening to the first probe
+
+
+class Carrier(ABC):
+    """A carrier's client: built once in each process, given a shop's credentials with each call.
+
+    It holds connections and a circuit breaker. A subclass declares the carrier's facts and builds and reads its
+    messages; it sends them with `_call`, `_exchange` and `_merge`.
+    """
+
+    name: ClassVar[str]
+    purchase_operation: ClassVar[str]  # as log lines and metrics name it
+    max_parcels: ClassVar[int]
+    max_reference_length: ClassVar[int]
+    max_goods_length: ClassVar[int]
+    pickup_point_code: ClassVar[re.Pattern[str]]
+    pickup_point_form: ClassVar[str]
+    product_code: ClassVar[re.Pattern[str]]
+    has_services: ClassVar[bool]  # true if a product is a code and a service
+    credentials_shape: ClassVar[CredentialsShape]
 
     def __init__(
         self,
@@ -172,28 +66,118 @@ class Carrier(Protocol):
         transport: Transport | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """With default limits, with connections of its own, and unwatched, unless others are given."""
+        limits = limits or Limits()
+        self.circuit_breaker = CircuitBreaker(
+            self.name, limits.failure_threshold, limits.reset_timeout_s, self._circuit_changed
+        )
+        self._endpoint = endpoint
+        self._timeout_s = limits.timeout_s
+        self._transport = transport or Transport(pool_size=limits.pool_size)
+        self._observer: Observer = observer or NullObserver()
 
     @staticmethod
+    @abstractmethod
     def check_sender(party: Party) -> None:
-        """Raise Rejected where this sender can't be printed."""
+        """Raise Rejected for a sender that the carrier cannot print."""
 
-    @property
-    def is_resting(self) -> bool:
-        """Whether the carrier is given a rest after repeated failures."""
-
-    @property
-    def can_be_asked(self) -> bool:
-        """Whether a shipment can be found by its id after its outcome was unknown."""
-
+    @abstractmethod
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label; raises CarrierError only."""
 
+    @property
+    def can_be_asked(self) -> bool:
+        """Return true if parcels can be found by the shipment's id when the outcome of a purchase is unknown."""
+        return False
+
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
-        """The tracking numbers of the parcels made with this shipment id, none if it knows none."""
+        """Return the tracking numbers of the parcels made with this shipment id, none if the carrier knows none."""
+        raise CarrierUnavailable(self.name, "it cannot be asked")
 
     def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
-        """The PDF of parcels made before, joined in the order given."""
+        """Return the PDFs of existing parcels, merged in the order given."""
+        raise CarrierUnavailable(self.name, "it cannot be asked")
 
-    def refuse_at_rest(self) -> None:
-        """Raise CarrierUnavailable where a call would be refused, as the carrier is given a rest after failures."""
+    @contextmanager
+    def _call(self, operation: str) -> Iterator[Deadline]:
+        """Put a label's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them."""
+        started_s = time.monotonic()
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self.circuit_breaker.call())
+            except CarrierError as error:
+                self._log(operation, started_s, None, error)
+                raise
+            yield Deadline(self._timeout_s)
+
+    def _exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:
+        """Send a request and return what `read` makes of the answer.
+
+        `read` raises UnreadableError for an answer that leaves the outcome open, else the CarrierError that fits.
+        """
+        started_s = time.monotonic()
+        answer: Answer | None = None
+        try:
+            answer = self._transport.post(self.name, request, deadline)
+            result = read(answer)
+        except CarrierError as error:
+            error.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, error)
+            raise
+        except Exception as error:
+            # The request was sent, so a bug in reading the answer must not look like a refusal.
+            failure = self._unanswered(request, error)
+            failure.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, failure)
+            raise failure from error
+        self._log(request.operation, started_s, answer, None)
+        return result
+
+    def _unanswered(self, request: Request, error: Exception) -> CarrierError:
+        if not isinstance(error, UnreadableError):
+            return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
+        return request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
+
+    def _merge(
+        self,
+        pdfs: Sequence[bytes],
+        numbers: tuple[str, ...],
+        deadline: Deadline,
+        *,
+        error_class: type[CarrierError] = OutcomeUnknown,
+    ) -> bytes:
+        """Merge the PDFs into one; the parcels exist by now, so the error of a failure names them."""
+        started_s = time.monotonic()
+        try:
+            return pdf.merged(pdfs, deadline)
+        except UnreadableError as error:
+            failure = error_class(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+            failure.made_pdfs = tuple(pdfs)
+            self._log("merge", started_s, None, failure)
+            raise failure from None
+
+    def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
+        call = Call(
+            carrier=self.name,
+            operation=operation,
+            outcome=failure.code_suffix.lower() if failure else "ok",
+            duration_s=time.monotonic() - started_s,
+            http_status=answer.status if answer else None,
+            carrier_code=failure.carrier_code if failure else "",
+            is_expected=failure is None or isinstance(failure, Rejected),
+        )
+        logger.log(logging.INFO if call.is_expected else logging.WARNING, "carrier call", extra=call.facts)
+        with self._observing():
+            self._observer.call_ended(call)
+
+    def _circuit_changed(self, state: CircuitState) -> None:
+        circuit_breaker_logger.warning("circuit breaker", extra={"carrier": self.name, "state": state.value})
+        with self._observing():
+            self._observer.circuit_changed(self.name, state)
+
+    @contextmanager
+    def _observing(self) -> Iterator[None]:
+        """Log an observer's failure instead of raising it: a label may have been bought."""
+        try:
+            yield
+        except Exception:
+            logger.exception("carrier call not observed", extra={"carrier": self.name})

@@ -1,4 +1,4 @@
-"""What can go wrong with a carrier, as the one exception tree that leaves this package.
+"""The exceptions that leave this package, as one tree.
 
 CarrierError
 ├── Rejected                   the request was refused: nothing was made, the same request fails again
@@ -8,20 +8,20 @@ CarrierError
 │   ├── RequestRejected        any other documented refusal: dates, weight, phone, customs
 │   └── CredentialsRejected    the contract's account number, password or key
 ├── CarrierUnavailable         nothing was made, a retry is safe
-└── OutcomeUnknown             the carrier may have made a parcel: never send it again unasked
+└── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
 
 from typing import ClassVar
 
 
 class CarrierError(Exception):
-    """A call to a carrier that gave no label, with the facts a caller decides by.
+    """A call to a carrier that gave no label, with the facts that a caller needs.
 
-    `str()` is fit for the client of an API: the carrier's text in it is cleaned and holds neither secrets nor
-    addresses. `field` is the API's JSON path of the value at fault, where it is known. `made_numbers` are the
-    parcels that exist at the carrier although the label as a whole failed, `made_pdfs` their labels where those came
-    and could not be joined. `is_carrier_failing` is whether the failure counts towards the carrier's rest; what may be
-    one request's doing does not.
+    `str()` may be shown to an API client: the carrier's text in it is redacted and holds no secret and no address.
+    `field` is the API's JSON path of the wrong value, if known. `made_numbers` are the parcels that exist at the
+    carrier although the label as a whole failed, `made_pdfs` their labels if those came and could not be merged.
+    `is_carrier_failing` is true if the failure counts towards the circuit breaker; a failure that a single request
+    may have caused does not.
     """
 
     code_suffix: ClassVar[str] = "ERROR"
@@ -66,12 +66,12 @@ class CarrierError(Exception):
 
     @property
     def is_nothing_made(self) -> bool:
-        """Whether it is certain that no parcel exists at the carrier."""
+        """Return true if certainly no parcel exists at the carrier."""
         return not self.made_numbers
 
 
 class Rejected(CarrierError):  # noqa: N818 - named for what happened
-    """The request was refused, by the carrier or here before it was sent."""
+    """The request was refused, by the carrier or before it was sent."""
 
     code_suffix = "REQUEST_REJECTED"
     summary = "The carrier refused the request"
@@ -110,14 +110,14 @@ class CredentialsRejected(Rejected):
 
 
 class CarrierUnavailable(CarrierError):  # noqa: N818 - named for what happened
-    """Never reached, given a rest, or failing by its own word: this call made nothing."""
+    """The carrier was not reached, its circuit breaker is open, or it reported a failure: this call made nothing."""
 
     code_suffix = "UNAVAILABLE"
     summary = "The carrier is unavailable"
 
 
 class OutcomeUnknown(CarrierError):  # noqa: N818 - named for what happened
-    """The request may have been carried out, and no readable answer says so."""
+    """The request may have been carried out, but no readable answer came."""
 
     code_suffix = "OUTCOME_UNKNOWN"
     summary = "The carrier's answer is missing or unreadable, a parcel may have been made"

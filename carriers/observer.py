@@ -1,4 +1,4 @@
-"""What a carrier's client tells whoever watches it: how each call ended, and when the carrier is given a rest."""
+"""Observers of a carrier's client: told how each call ended, and when its circuit breaker changes state."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,15 +6,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# Which shipment the calls made here are for, where whoever makes them says so.
+from carriers.circuit_breaker import CircuitState
+
+# The shipment that the current calls are for, if the caller has named it.
 _shipment_id: ContextVar[str | None] = ContextVar("shipment_id", default=None)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call to a carrier that has ended: facts only, no secret, nothing personal, not the carrier's text.
+    """The facts of a finished call to a carrier: no secret, nothing personal, none of the carrier's text.
 
-    `outcome` is ``ok`` or the error's code without the carrier, in lower case; `carrier_code` the carrier's own.
+    `outcome` is ``ok`` or the error's code without the carrier, in lower case; `carrier_code` is the carrier's own.
     """
 
     carrier: str
@@ -27,7 +29,7 @@ class Call:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What its line in the log says."""
+        """The fields of its log line."""
         return {
             "carrier": self.carrier,
             "operation": self.operation,
@@ -43,25 +45,25 @@ class Observer(Protocol):
     """Watches one carrier's client."""
 
     def call_ended(self, call: Call) -> None:
-        """Be told of every call, those that the guard refuses included."""
+        """Take note of a call; those that the circuit breaker refuses count, too."""
 
-    def rest_changed(self, carrier: str, *, is_resting: bool) -> None:
-        """Be told when the carrier is given a rest, and when it is trusted again."""
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+        """Take note of the circuit breaker's new state."""
 
 
 class NullObserver:
-    """Watches nothing."""
+    """Ignores everything."""
 
     def call_ended(self, call: Call) -> None:
         """Do nothing."""
 
-    def rest_changed(self, carrier: str, *, is_resting: bool) -> None:
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
         """Do nothing."""
 
 
 @contextmanager
 def calls_for(shipment_id: str) -> Iterator[None]:
-    """Have the log lines of the calls made in the block name the shipment."""
+    """Name the shipment in the log lines of the calls made in the block."""
     token = _shipment_id.set(shipment_id)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Labels as PDFs: checked before they are accepted, and joined where a hostile one can do no harm."""
+"""PDFs of labels: checked before they are accepted, and merged in a separate process."""
 
 import subprocess
 import sys
@@ -10,19 +10,19 @@ from carriers.http.messages import UnreadableError
 
 
 def checked(pdf: bytes) -> bytes:
-    """The PDF, if it begins like one; raises UnreadableError.
+    """Return the PDF if it starts like one; raises UnreadableError.
 
-    A label is paid for when it comes, so it is handed on as it came, one without a proper end too: viewers open such
-    files, while a refused label waits for a person. What was cut off on its way shows in what it came in: the length,
-    the XML, the base64 or the boundary. Nothing is parsed: that is where a hostile PDF does its work.
+    A label is paid for when it arrives, so it is passed on unchanged, even without a proper end: viewers open such
+    files, while a refused label waits for a person. A truncated answer shows in its length, XML, base64 or boundary.
+    The PDF is not parsed, because parsing is where a hostile one does harm.
     """
     if not pdf.startswith(b"%PDF-"):
-        raise UnreadableError("the label is no PDF")
+        raise UnreadableError("the label is not a PDF")
     return pdf
 
 
-def joined(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
-    """All pages of all PDFs in order, a single PDF as it came; raises UnreadableError."""
+def merged(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
+    """Return all pages of all PDFs in order, a single PDF unchanged; raises UnreadableError."""
     if not pdfs:
         raise UnreadableError("there is no label")
     if len(pdfs) == 1:
@@ -30,14 +30,14 @@ def joined(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
     try:
         return rewritten(pdfs, deadline.remaining_s())
     except TimeoutError:
-        raise UnreadableError("the labels cannot be joined") from None
+        raise UnreadableError("the labels cannot be merged") from None
 
 
 def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
-    """The pages of all PDFs in a new one, which leaves out the files' own scripts; raises UnreadableError.
+    """Return the pages of all PDFs in a new one, without the files' scripts; raises UnreadableError.
 
-    That takes parsing, and a crafted PDF can keep a parser busy for ever or make it eat all memory. No thread can be
-    stopped from outside, so a process of its own does it, which ends with the time.
+    A crafted PDF can keep a parser busy for ever or exhaust the memory, and a thread cannot be stopped from outside.
+    So a separate process parses them, and is killed at the timeout.
     """
     command = [sys.executable, "-I", pdf_merger.__file__]
     try:
@@ -50,5 +50,5 @@ def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        raise UnreadableError("the labels cannot be joined") from None
+        raise UnreadableError("the labels cannot be merged") from None
     return checked(done.stdout)

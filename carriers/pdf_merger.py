@@ -1,6 +1,6 @@
-"""A program that joins the PDFs on its standard input, within limits of memory and time that it sets itself.
+"""A program that merges the PDFs on its standard input, within memory and CPU limits that it sets itself.
 
-It is run as a file, apart from the package, so it imports nothing of it.
+It runs as a file, outside the package, so it imports nothing from it.
 """
 
 import io
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 MAX_MEMORY_BYTES: Final = 512 * 1024 * 1024
-MAX_CPU_S: Final = 30  # should nobody be left to end it
+MAX_CPU_S: Final = 30  # in case the parent has died
 MAX_OUTPUT_BYTES: Final = 40 * 1024 * 1024
 _LENGTH: Final = struct.Struct(">Q")
 
 
 def framed(pdfs: Sequence[bytes]) -> bytes:
-    """The input of this program: each PDF behind its length."""
+    """Return this program's input: each PDF after its length."""
     return b"".join(_LENGTH.pack(len(pdf)) + pdf for pdf in pdfs)
 
 
@@ -30,8 +30,8 @@ def _unframed(data: bytes) -> Iterator[bytes]:
         position += length
 
 
-def _joined(pdfs: Iterator[bytes]) -> bytes:
-    # Imported here, so that the service, which only needs `framed`, does not load it.
+def _merged(pdfs: Iterator[bytes]) -> bytes:
+    # Imported here, because the service only needs `framed`.
     from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 - see above
 
     writer = PdfWriter()
@@ -44,15 +44,15 @@ def _joined(pdfs: Iterator[bytes]) -> bytes:
     output = io.BytesIO()
     writer.write(output)
     if output.tell() > MAX_OUTPUT_BYTES:
-        raise ValueError("the joined PDF is too large")
+        raise ValueError("the merged PDF is too large")
     return output.getvalue()
 
 
 def main() -> None:
-    """Read, join, write."""
+    """Read, merge, write."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
-    sys.stdout.buffer.write(_joined(_unframed(sys.stdin.buffer.read())))
+    sys.stdout.buffer.write(_merged(_unframed(sys.stdin.buffer.read())))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,23 @@
-"""Which kind of telephone a number belongs to."""
+"""Tell mobile numbers from others."""
 
 from typing import Final
 
 import phonenumbers
 from phonenumbers import PhoneNumberType
 
-# What beta takes for a French mobile, ranges not yet given out included.
+# The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
 _FRENCH_MOBILES: Final = ("+336", "+337")
-# Some countries' numbers do not show their kind; there a mobile is what a person gives.
+# In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
 _MOBILE_TYPES: Final = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
 
 
 def is_french_mobile(e164: str) -> bool:
-    """Whether a number, written as E.164, is a mobile of France."""
+    """Return true if an E.164 number is a French mobile."""
     return e164.startswith(_FRENCH_MOBILES)
 
 
 def is_mobile(e164: str) -> bool:
-    """Whether a number, written as E.164, can take a text message."""
+    """Return true if an E.164 number can receive text messages."""
     if is_french_mobile(e164):
         return True
     try:

@@ -1,8 +1,7 @@
-"""The catalogue: every product, who carries it, and under which codes it is bought.
+"""The catalogue of products: carrier, destinations and the carrier's codes.
 
-The codes are the carriers' published defaults; a shop's contract may replace them (`ProductOverride`). Where
-neither the specification nor a carrier's protocol limits a destination nothing is limited here: the carrier
-decides.
+The codes are the carriers' published defaults; a shop's contract may replace them (`ProductOverride`). Destinations
+are limited only where the API's specification or a carrier's protocol limits them; otherwise the carrier decides.
 """
 
 from collections.abc import Mapping
@@ -13,15 +12,15 @@ from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from carriers.base import ProductOverride
+from carriers.shipment import ProductOverride
 
-PARIS: Final = ZoneInfo("Europe/Paris")  # both carriers mean this clock by "today" and "Saturday"
+PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today" and "Saturday"
 _SATURDAY: Final = 5
 
 
 @dataclass(frozen=True)
 class Zone:
-    """Countries by ISO 3166-1 alpha-2 code, or all but these."""
+    """Countries by ISO 3166-1 alpha-2 code, or all except these."""
 
     countries: frozenset[str]
     is_all_but: bool = False
@@ -48,7 +47,7 @@ CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
 
 @dataclass(frozen=True)
 class Route:
-    """One of a product's carrier codes, with where, when and up to which weight it is the right one."""
+    """One of a product's carrier codes, and the destinations, days and weights that it is for."""
 
     carrier_code: str
     service: str = ""
@@ -57,7 +56,7 @@ class Route:
     up_to_kg: Decimal | None = None
 
     def fits(self, country_code: str, weight_kg: Decimal, ship_at: datetime) -> bool:
-        """Whether this is the code for such a parcel."""
+        """Return true if this is the code for the parcel."""
         if self.is_saturday_only and ship_at.astimezone(PARIS).weekday() != _SATURDAY:
             return False
         return country_code in self.zone and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
@@ -65,7 +64,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of the catalogue; the first of its routes that fits is taken."""
+    """A product of the catalogue; its first route that fits is used."""
 
     code: str
     carrier: str
@@ -82,7 +81,7 @@ class Product:
         ship_at: datetime,
         override: ProductOverride | None = None,
     ) -> Route | None:
-        """The carrier code and service of one parcel, or None where the product does not go."""
+        """Return the carrier code and service for one parcel, or None if the product does not go there."""
         if country_code not in self.zone:
             return None
         default = next((r for r in self.routes if r.fits(country_code, weight_kg, ship_at)), None)
@@ -108,9 +107,8 @@ def _beta_pickup(code: str, meaning: str, zone: Zone, *routes: Route) -> Product
 
 
 _CATALOGUE: Final = (
-    # Saturday delivery (service 6) of the next two is an extra that somebody orders, so it is left to a
-    # contract's override; the Saturday services further down are what the carrier wants on that day, so they
-    # follow the date.
+    # Saturday delivery (service 6) of the next two is an extra, so it takes a contract's override; the Saturday
+    # services further down are what the carrier requires on that day, so they follow the date.
     _alpha("alpha-18", "Next day before 6 p.m.", Route("16", "0")),
     _alpha("alpha-13", "Next day before 1 p.m.", Route("01", "0")),
     _alpha(

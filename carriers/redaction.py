@@ -1,4 +1,4 @@
-"""A carrier's own words, made fit to be shown: short, without control characters, personal data and secrets."""
+"""Redaction of a carrier's text: short, without control characters, personal data and secrets."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from typing import Final
 
 from anyascii import anyascii
 
-from carriers.base import Credentials, Party, Shipment
+from carriers.shipment import Credentials, Party, Shipment
 
 MAX_TEXT_LENGTH: Final = 200
 _MAX_CODE_LENGTH: Final = 32
@@ -18,10 +18,10 @@ _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
 
 
 class Redactor:
-    """Cleans the text of answers to one request, whose personal values a carrier may echo.
+    """Redacts the answers to one request, whose personal values the carrier may echo.
 
-    Whole values are masked, and their words of four letters or more: carriers cut what they echo. So a word
-    of the carrier's own may be lost with them, which is the better mistake.
+    Masks whole values and their words of four letters or more, as carriers truncate what they echo. This may mask
+    one of the carrier's own words, which does less harm than showing a personal one.
     """
 
     def __init__(self, credentials: Credentials, shipment: Shipment | None = None) -> None:
@@ -32,14 +32,14 @@ class Redactor:
         self._secrets = re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
     def text(self, raw: str) -> str:
-        """One line of at most 200 characters."""
-        # Cut first, as masking takes time; a value cut in two is still masked by its words.
+        """Return one line of at most 200 characters."""
+        # Truncated first, as masking takes time; the words of a value cut in two are still masked.
         spaced = "".join(_visible(char) for char in raw[:_MAX_RAW_LENGTH])
         masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
 
     def code(self, raw: str) -> str:
-        """An error code; empty if it is too long to be one."""
+        """Return an error code, empty if it is too long to be one."""
         return self.text(raw) if len(raw) <= _MAX_CODE_LENGTH else ""
 
 
@@ -52,19 +52,19 @@ def _personal(party: Party) -> Iterator[str]:
     for value in (*lines, party.first_name, party.last_name, party.zip_code, party.phone, party.email):
         for spelling in _spellings(value):
             yield from (spelling, *_WORD.findall(spelling))
-    # The carrier may write a phone in its national form.
+    # The carrier may write a phone number in its national form.
     yield party.phone[-9:]
     yield "0" + party.phone[-9:]
 
 
 def _spellings(value: str) -> set[str]:
-    """As given, in ASCII, and in the letters and digits that remain of it for alpha."""
+    """Return the value as given, in ASCII, and reduced to the letters and digits that alpha is sent."""
     spelled = anyascii(value)
     return {value, spelled, _SYMBOLS.sub("", spelled.replace("/", " "))}
 
 
 def _pattern(value: str) -> str:
-    """Match a value as whole words, however it is spaced; a single letter would mask everything."""
+    """Match a value as whole words with any spacing; never a single letter, which would mask everything."""
     words = value.split()
     if sum(map(len, words)) < 2:  # noqa: PLR2004 - letters
         return r"(?!)"

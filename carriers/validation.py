@@ -1,14 +1,14 @@
-"""What is wrong with a shipment before any carrier sees it, told in the API's own names."""
+"""Validation of a shipment before it is sent; the errors name the API's fields."""
 
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Final, TypeVar
 
-from carriers.base import Package, Party, Shipment
 from carriers.errors import PickupPointRejected, Rejected, RequestRejected
 from carriers.products import PRODUCTS, Product, Route
-from carriers.text import Slot
+from carriers.shipment import Package, Party, Shipment
+from carriers.text import CarrierField
 
 SENDER: Final = "originAddress"
 RECIPIENT: Final = "destinationAddress"
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def all_of(*makers: Callable[[], T]) -> list[T]:
-    """Return what each makes; where some refuse, raise the first one's error, with what the others say added to it."""
+    """Return the result of each; if some raise Rejected, raise the first error with the texts of the others added."""
     made: list[T] = []
     refusals: list[Rejected] = []
     for make in makers:
@@ -35,10 +35,10 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
 
 
 def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_point_code: re.Pattern[str]) -> Product:
-    """The product, once its pickup point and the parcels' weights are right for it; raises Rejected."""
+    """Return the product after validating countries, pickup point and parcels; raises Rejected."""
     product = PRODUCTS.get(shipment.product_code)
     if product is None or product.carrier != carrier:
-        raise RequestRejected(carrier, f"is no product of {carrier}", field="productCode")
+        raise RequestRejected(carrier, f"is not a product of {carrier}", field="productCode")
     _check_countries(carrier, shipment)
     _check_pickup_point(product, shipment, pickup_point_code)
     _check_parcels(product, shipment, max_parcels)
@@ -48,7 +48,7 @@ def checked_product(carrier: str, shipment: Shipment, max_parcels: int, pickup_p
 def _check_countries(carrier: str, shipment: Shipment) -> None:
     for path, party in ((SENDER, shipment.sender), (RECIPIENT, shipment.recipient)):
         if not _COUNTRY.fullmatch(party.country_code):
-            raise RequestRejected(carrier, "is no ISO 3166-1 alpha-2 code", field=f"{path}.countryCode")
+            raise RequestRejected(carrier, "is not an ISO 3166-1 alpha-2 code", field=f"{path}.countryCode")
 
 
 def _check_pickup_point(product: Product, shipment: Shipment, pattern: re.Pattern[str]) -> None:
@@ -70,7 +70,7 @@ def _check_parcels(product: Product, shipment: Shipment, max_parcels: int) -> No
 
 
 def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
-    """The carrier's code and service for one parcel; raises RequestRejected where the product does not go."""
+    """Return the carrier's code and service for one parcel; raises RequestRejected if the product does not go there."""
     country_code = shipment.recipient.country_code
     route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
     if route is None:
@@ -79,17 +79,17 @@ def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
     return route
 
 
-def phone_of(party: Party, slot: Slot) -> str:
-    """The party's phone as E.164, the form that both carriers are sent; empty where there is none."""
+def phone_of(party: Party, field: CarrierField) -> str:
+    """Return the party's phone as E.164, the form that both carriers are sent, or an empty string."""
     if party.phone and not _E164.fullmatch(party.phone):
-        raise slot.refuse("is no number in E.164 form")
-    if len(party.phone) > slot.limit:
-        raise slot.refuse(f"is longer than the {slot.limit} characters that {slot.carrier} takes")
+        raise field.error("is not a number in E.164 form")
+    if len(party.phone) > field.max_length:
+        raise field.error(f"is longer than the {field.max_length} characters that {field.carrier} takes")
     return party.phone
 
 
-def email_of(party: Party, slot: Slot) -> str:
-    """The party's e-mail address; raises Rejected for one that no carrier can write to."""
-    if party.email and (len(party.email) > slot.limit or not _EMAIL.fullmatch(party.email)):
-        raise slot.refuse(f"is no e-mail address of at most {slot.limit} characters")
+def email_of(party: Party, field: CarrierField) -> str:
+    """Return the party's e-mail address or an empty string; raises Rejected for a malformed one."""
+    if party.email and (len(party.email) > field.max_length or not _EMAIL.fullmatch(party.email)):
+        raise field.error(f"is not an e-mail address of at most {field.max_length} characters")
     return party.email

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from carriers.base import Package, PickupPoint, Shipment
+from carriers.shipment import Package, PickupPoint, Shipment
 from labels.errors import ProductNotInContractError
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from django.utils import timezone
 
-from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, OutcomeUnknown
+from carriers.shipment import PurchasedLabel
 from labels import storage, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError, message_of, status_of

@@ -17,9 +17,9 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from carriers.base import Credentials, PurchasedLabel, Shipment
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
+from carriers.shipment import Credentials, PurchasedLabel, Shipment
 from labels import metrics, outcomes
 from labels.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
@@ -70,7 +70,7 @@ def buy_new(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, 
     contract = contract_for(shop_id, order)
     carrier_code = contract.carrier_code
     try:
-        client(carrier_code).refuse_at_rest()
+        client(carrier_code).circuit_breaker.refuse_if_open()
         with bulkhead.enter(carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from carriers.base import PurchasedLabel
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
+from carriers.shipment import PurchasedLabel
 from labels import outcomes
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease

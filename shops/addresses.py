@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
-from carriers.base import Party
+from carriers.shipment import Party
 from shops.serializer_fields import Fault, ObjectSerializer, StringField
 
 # ISO 3166-1 alpha-2, all that are assigned.

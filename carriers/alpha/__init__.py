@@ -1,1 +1,1 @@
-"""alpha, the express carrier: SOAP."""
+"""alpha, the express carrier, which speaks SOAP."""

@@ -1,4 +1,4 @@
-"""The client for alpha, the express carrier: SOAP, one call a label, and parcels can be found again."""
+"""The client of alpha, the express carrier: SOAP, one call for each label, and parcels can be found again."""
 
 import base64
 import re
@@ -11,8 +11,7 @@ from xml.etree.ElementTree import Element
 from carriers import pdf
 from carriers.alpha import messages as alpha_message
 from carriers.alpha.messages import CARRIER, SHIPPING_NAMESPACE
-from carriers.base import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
-from carriers.client import Client
+from carriers.base import Carrier
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -24,6 +23,7 @@ from carriers.errors import (
 from carriers.http import soap
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.redaction import Redactor
+from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
@@ -47,7 +47,7 @@ ERRORS: Final[Mapping[int, type[CarrierError]]] = MappingProxyType(
         38: AddressRejected,
     }
 )
-# Code 33 has two meanings, which only its text tells apart.
+# Code 33 has two meanings; only its text tells them apart.
 AMBIGUOUS_CODE: Final = 33
 _CONTRACT_WORDS: Final = re.compile(r"\b(contract|contrat|account|compte|product|produit)", re.IGNORECASE)
 
@@ -57,8 +57,8 @@ _TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
 
 
-class AlphaClient(Client):
-    """Buys labels at alpha's shipping service; without a tracking URL nothing can be asked afterwards."""
+class Alpha(Carrier):
+    """Buys labels at alpha's shipping service; without a tracking URL parcels cannot be found again."""
 
     name = CARRIER
     purchase_operation = alpha_message.PURCHASE
@@ -75,48 +75,46 @@ class AlphaClient(Client):
 
     @staticmethod
     def check_sender(party: Party) -> None:
-        """Raise Rejected where this sender can't be printed."""
+        """Raise Rejected for a sender that the carrier cannot print."""
         alpha_message.check_sender(party)
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether there is a tracking service to ask."""
+        """Return true if there is a tracking service."""
         return self._endpoint.tracking_url is not None
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
         """Buy a label for all parcels in one call; raises CarrierError only."""
-        _check(credentials)
+        _check_credentials(credentials)
         body = alpha_message.purchase(shipment, credentials)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with self._line.open(request.operation) as deadline:
-            numbers, pdfs = self._line.exchange(request, deadline, read)
-            return PurchasedLabel(numbers, self._line.joined(pdfs, numbers, deadline))
+        with self._call(request.operation) as deadline:
+            numbers, pdfs = self._exchange(request, deadline, read)
+            return PurchasedLabel(numbers, self._merge(pdfs, numbers, deadline))
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
-        """Ask the tracking service; it shows at most ten parcels, and a new one maybe only after minutes."""
+        """Ask the tracking service; it shows at most ten parcels, and may show a new one only after minutes."""
         if self._endpoint.tracking_url is None:
             raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
-        _check(credentials)
+        _check_credentials(credentials)
         fields = (
             ("accountNumber", credentials.account_number),
             ("password", credentials.password),
             ("language", LANGUAGE),
             ("sendersRef", shipment_id),
         )
-        request = _question(self._endpoint.tracking_url, FIND, TRACKING_NAMESPACE, fields)
-        with self._line.open(FIND) as deadline:
-            return self._line.exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
+        request = _query(self._endpoint.tracking_url, FIND, TRACKING_NAMESPACE, fields)
+        with self._call(FIND) as deadline:
+            return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
 
     def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
-        """The PDFs of parcels made before, joined in the order given."""
-        _check(credentials)
+        """Return the PDFs of existing parcels, merged in the order given."""
+        _check_credentials(credentials)
         read = partial(_read_fetched, redactor=Redactor(credentials))
-        with self._line.open(FETCH) as deadline:
-            pdfs = [
-                self._line.exchange(self._fetch(number, credentials), deadline, read) for number in tracking_numbers
-            ]
-            return self._line.joined(pdfs, tracking_numbers, deadline, unsure=CarrierUnavailable)
+        with self._call(FETCH) as deadline:
+            pdfs = [self._exchange(self._fetch(number, credentials), deadline, read) for number in tracking_numbers]
+            return self._merge(pdfs, tracking_numbers, deadline, error_class=CarrierUnavailable)
 
     def _fetch(self, tracking_number: str, credentials: Credentials) -> Request:
         fields = (
@@ -125,20 +123,20 @@ class AlphaClient(Client):
             ("accountNumber", credentials.account_number),
             ("password", credentials.password),
         )
-        return _question(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
+        return _query(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
 
 
-def _check(credentials: Credentials) -> None:
-    """Refuse what the service could only answer with a fault, which would pass for an outage."""
+def _check_credentials(credentials: Credentials) -> None:
+    """Refuse credentials that the service answers with a SOAP fault, which looks like an outage."""
     if not _ACCOUNT_NUMBER.fullmatch(credentials.account_number):
         raise CredentialsRejected(CARRIER, "an account number has 8 digits")
     if not _PASSWORD.fullmatch(credentials.password):
         raise CredentialsRejected(CARRIER, "a password has 6 digits")
 
 
-def _question(url: str, operation: str, namespace: str, fields: Iterable[tuple[str, str]]) -> Request:
+def _query(url: str, operation: str, namespace: str, fields: Iterable[tuple[str, str]]) -> Request:
     body = soap.envelope(operation, namespace, [soap.leaf(*field) for field in fields])
-    return Request(operation, url, body, HEADERS, unsure=CarrierUnavailable)
+    return Request(operation, url, body, HEADERS, unanswered_error=CarrierUnavailable)
 
 
 def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> tuple[tuple[str, ...], list[bytes]]:
@@ -147,7 +145,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> tuple[t
     numbers = tuple(filter(None, map(_number, parcels)))
     _check_code(result, redactor, numbers)
     if not len(parcels) == len(set(numbers)) == count:
-        raise UnreadableError("not a number of its own for each parcel", numbers)
+        raise UnreadableError("the answer does not name a different number for each parcel", numbers)
     try:
         return numbers, [_pdf(parcel, "pdfEtiquette") for parcel in parcels]
     except UnreadableError as error:
@@ -157,7 +155,7 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> tuple[t
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
     result = _result(answer, FIND, redactor)
     _check_code(result, redactor)
-    # A parcel is listed once for each of its lives in the tracking system.
+    # The tracking system may list a parcel several times, with one history each.
     return tuple(dict.fromkeys(filter(None, map(_number, soap.children(result, "listParcel")))))
 
 
@@ -168,32 +166,32 @@ def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
 
 
 def _result(answer: Answer, operation: str, redactor: Redactor) -> Element:
-    """The `return` of an operation's answer; a fault is the carrier's word that it failed."""
+    """Return the `return` element of an operation's answer; a SOAP fault means that nothing was made."""
     body = soap.body_of(answer.body)
     if soap.local_name(body) == "Fault":
-        # Maybe one request's doing, so it does not count against the carrier.
+        # A single request may have caused it, so it does not count towards the circuit breaker.
         code, text = soap.fault_code(body), soap.text(body, "faultstring")
         raise CarrierUnavailable(CARRIER, carrier_code=redactor.code(code), carrier_text=redactor.text(text))
     result = soap.child(body, "return") if soap.local_name(body) == f"{operation}Response" else None
     if answer.status != OK or result is None:
-        raise UnreadableError("no answer to what was asked")
+        raise UnreadableError("the answer is not one to this request")
     return result
 
 
 def _check_code(result: Element, redactor: Redactor, numbers: tuple[str, ...] = ()) -> None:
-    """Raise what an error code other than 0 stands for."""
+    """Raise the error that a code other than 0 stands for."""
     code = soap.text(result, "errorCode")
     if not _ERROR_CODE.fullmatch(code):
-        raise UnreadableError("no error code", numbers)
+        raise UnreadableError("the answer has no error code", numbers)
     if int(code) == 0:
         return
     if numbers:
-        raise UnreadableError("an error code and a parcel", numbers)
+        raise UnreadableError("the answer has both an error code and a parcel", numbers)
     raise _refusal(int(code), soap.text(result, "errorMessage"), redactor)
 
 
 def _refusal(code: int, text: str, redactor: Redactor) -> CarrierError:
-    """The error for a code; an undocumented one is the carrier's failure, but maybe one request's doing."""
+    """Return the error for a code; an undocumented one is a failure, but a single request may cause it."""
     error = ERRORS.get(code, CarrierUnavailable)
     if code == AMBIGUOUS_CODE and _CONTRACT_WORDS.search(text):
         error = ProductNotInContract
@@ -213,9 +211,9 @@ def _number(parcel: Element) -> str:
 def _pdf(parent: Element, name: str) -> bytes:
     encoded = "".join(soap.text(parent, name).split())
     if not encoded:
-        raise UnreadableError("a yes without a label")
+        raise UnreadableError("the answer has no label")
     try:
         content = base64.b64decode(encoded, validate=True)
     except ValueError:
-        raise UnreadableError("the label is no base64") from None
+        raise UnreadableError("the label is not base64") from None
     return pdf.checked(content)

@@ -1,19 +1,18 @@
-"""The SOAP messages that alpha is sent, built from a shipment; the order and the names are the protocol's."""
+"""Build alpha's SOAP requests from a shipment, with the names and the order of the protocol."""
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers import phones
-from carriers.base import Credentials, CustomsArticle, Party, Shipment
 from carriers.errors import RequestRejected
 from carriers.http import soap
 from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
-from carriers.text import Slot, fitting, required, to_ascii, wrapped
+from carriers.shipment import Credentials, CustomsArticle, Party, Shipment
+from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, checked_product, email_of, phone_of, route_of
 
 CARRIER: Final = "alpha"
@@ -24,7 +23,7 @@ ISSUER: Final = "CHRFR"
 VERSION: Final = "2.0"
 RETURN_MODE: Final = "2"
 LABEL_MODE: Final = "THE"  # a PDF of 10 x 15 cm
-CIVILITY: Final = "M"  # an empty one fails, and nobody asked for the sender's
+CIVILITY: Final = "M"  # an empty one fails, and the sender's is unknown
 NOTIFY_RECIPIENT: Final = "22"  # by e-mail
 NOTIFY_NOBODY: Final = "0"
 PROFESSIONAL: Final = "1"
@@ -47,7 +46,7 @@ Fields = Iterable[tuple[str, str]]
 
 
 def purchase(shipment: Shipment, credentials: Credentials) -> bytes:
-    """The one call that buys a label of any number of parcels; raises Rejected for what cannot be sent."""
+    """Return the request for a label of any number of parcels; raises Rejected for a shipment that cannot be sent."""
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
     count = len(shipment.packages)
     parts = all_of(
@@ -74,12 +73,12 @@ def purchase(shipment: Shipment, credentials: Credentials) -> bytes:
 
 
 def check_sender(party: Party) -> None:
-    """Raise Rejected where the carrier can't print this sender."""
+    """Raise Rejected for a sender that the carrier cannot print."""
     _sender(party, "shipper", ())
 
 
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
-    """A structure; a child that is empty is left out."""
+    """Return a structure, without its empty children."""
     element = Element(name)
     element.extend(soap.leaf(*field) for field in fields if field[1] or keep_empty)
     return element
@@ -122,40 +121,40 @@ def _recipient(shipment: Shipment, product: Product) -> Iterator[tuple[str, str]
 
 
 def _person(party: Party, path: str) -> str:
-    """First and last name in one; the longer one is at fault where they are too long together."""
-    slots = [Slot(CARRIER, f"{path}.{name}", NAME_LENGTH) for name in ("firstName", "lastName")]
-    first, last = all_of(lambda: to_ascii(party.first_name, slots[0]), lambda: to_ascii(party.last_name, slots[1]))
-    slot = slots[0] if len(first) > len(last) else slots[1]
+    """Return first and last name in one; if they are too long together, the error names the longer one."""
+    fields = [CarrierField(CARRIER, f"{path}.{name}", NAME_LENGTH) for name in ("firstName", "lastName")]
+    first, last = all_of(lambda: to_ascii(party.first_name, fields[0]), lambda: to_ascii(party.last_name, fields[1]))
+    field = fields[0] if len(first) > len(last) else fields[1]
     person = f"{first} {last}".strip()
     if len(person) > NAME_LENGTH:
-        raise slot.refuse(f"is, with the other name, longer than the {NAME_LENGTH} characters that {CARRIER} prints")
-    return required(person, slot)
+        raise field.error(f"is, with the other name, longer than the {NAME_LENGTH} characters that {CARRIER} prints")
+    return required(person, field)
 
 
 def _relay_names(shipment: Shipment, product: Product) -> Fields:
-    """The relay, where its name is known, then the person."""
+    """Return the relay, if its name is known, then the person."""
     if not (product.needs_pickup_point and shipment.pickup_point and shipment.pickup_point.name):
         return ()
-    slot = Slot(CARRIER, "pickupPointCode", NAME_LENGTH, RequestRejected)
-    name = required(to_ascii(shipment.pickup_point.name, slot), slot)
+    field = CarrierField(CARRIER, "pickupPointCode", NAME_LENGTH, RequestRejected)
+    name = required(to_ascii(shipment.pickup_point.name, field), field)
     return (("Name", name), ("Name2", _person(shipment.recipient, RECIPIENT)))
 
 
 def _names(party: Party, path: str) -> Fields:
-    """The company, then the person; the person alone where there is no company."""
+    """Return the company, if there is one, then the person."""
     person = _person(party, path)
-    slot = Slot(CARRIER, f"{path}.company", NAME_LENGTH)
-    company = fitting(to_ascii(party.company, slot), slot)
+    field = CarrierField(CARRIER, f"{path}.company", NAME_LENGTH)
+    company = fitting(to_ascii(party.company, field), field)
     return (("Name", company), ("Name2", person)) if company else (("Name", person), ("Name2", ""))
 
 
 def _address(party: Party, path: str) -> Fields:
-    zip_slot = Slot(CARRIER, f"{path}.zip", ZIP_LENGTH)
-    city_slot = Slot(CARRIER, f"{path}.city", CITY_LENGTH)
+    zip_field = CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)
+    city_field = CarrierField(CARRIER, f"{path}.city", CITY_LENGTH)
     (first, second), (zip_code,), (city,) = all_of(
         lambda: _lines(party, path),
-        lambda: (required(to_ascii(party.zip_code, zip_slot), zip_slot),),
-        lambda: (required(to_ascii(party.city, city_slot), city_slot),),
+        lambda: (required(to_ascii(party.zip_code, zip_field), zip_field),),
+        lambda: (required(to_ascii(party.city, city_field), city_field),),
     )
     return (
         ("Adress1", first),
@@ -167,27 +166,27 @@ def _address(party: Party, path: str) -> Fields:
 
 
 def _lines(party: Party, path: str) -> tuple[str, ...]:
-    """The two lines there are: one each for what was given, else all of it folded over both."""
-    slots = Slot(CARRIER, f"{path}.address1", LINE_LENGTH), Slot(CARRIER, f"{path}.address2", LINE_LENGTH)
-    street, more = to_ascii(party.address1, slots[0]), to_ascii(party.address2, slots[1])
+    """Return two lines: one each for the address lines given, or all of it wrapped to both."""
+    fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
+    street, more = to_ascii(party.address1, fields[0]), to_ascii(party.address2, fields[1])
     if not street:
-        raise slots[0].refuse("holds no text that alpha can print")
-    lines = wrapped(street, slots[0], LINES) + wrapped(more, slots[1], LINES)
+        raise fields[0].error("has no text that alpha can print")
+    lines = wrapped(street, fields[0], LINES) + wrapped(more, fields[1], LINES)
     if len(lines) > LINES:
-        lines = wrapped(f"{street} {more}", slots[1], LINES)
+        lines = wrapped(f"{street} {more}", fields[1], LINES)
     return lines[0], lines[1] if len(lines) > 1 else ""
 
 
 def _contact(party: Party, path: str, *, is_phone_required: bool = False) -> Fields:
-    """Who is written to and called: a mobile in the mobile's field, any other number in the other.
+    """Return the e-mail address and the phone number: a mobile in the mobile's field, any other in the phone's.
 
-    Relays abroad want a phone; a mobile then goes into both fields, whichever they look at.
+    Relays abroad require a phone number; a mobile then goes into both fields.
     """
-    phone_slot = Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    email_slot = Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)
-    phone, email = all_of(lambda: phone_of(party, phone_slot), lambda: email_of(party, email_slot))
+    phone_field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
+    email_field = CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)
+    phone, email = all_of(lambda: phone_of(party, phone_field), lambda: email_of(party, email_field))
     if is_phone_required and not phone:
-        raise phone_slot.refuse("is required by the product")
+        raise phone_field.error("is required by the product")
     is_mobile = phones.is_mobile(phone)
     return (
         ("Email", email),
@@ -197,7 +196,7 @@ def _contact(party: Party, path: str, *, is_phone_required: bool = False) -> Fie
 
 
 def _references(shipment: Shipment, product: Product) -> Fields:
-    """What the carrier keeps and prints; a relay's code takes the place of the printed reference."""
+    """Return the references that the carrier stores and prints; for a relay its code is printed."""
     if product.needs_pickup_point and shipment.pickup_point:
         code = shipment.pickup_point.code
         return (("shipperRef", shipment.id), ("recipientRef", code), ("idRelais", code))
@@ -205,8 +204,8 @@ def _references(shipment: Shipment, product: Product) -> Fields:
 
 
 def _reference(shipment: Shipment) -> str:
-    slot = Slot(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_ascii(shipment.reference, slot), slot)
+    field = CarrierField(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
+    return fitting(to_ascii(shipment.reference, field), field)
 
 
 def _parcel(shipment: Shipment, product: Product, rank: int) -> Fields:
@@ -218,7 +217,8 @@ def _parcel(shipment: Shipment, product: Product, rank: int) -> Fields:
         ("service", route.service or "0"),
         ("evtCode", "DC"),
         ("objectType", "MAR"),
-        *_time(shipped_at),
+        ("shipDate", shipped_at.strftime("%Y-%m-%dT%H:%M:%S")),
+        ("shipHour", str(shipped_at.hour)),
         ("weight", format(package.weight_kg.quantize(GRAM, ROUND_UP).normalize(), "f")),
         ("weightUnit", "KGM"),
         *((side, "1") for side in ("height", "length", "width")),  # unknown
@@ -232,10 +232,6 @@ def _parcel(shipment: Shipment, product: Product, rank: int) -> Fields:
     )
 
 
-def _time(shipped_at: datetime) -> Fields:
-    return ("shipDate", shipped_at.strftime("%Y-%m-%dT%H:%M:%S")), ("shipHour", str(shipped_at.hour))
-
-
 def _declared(shipment: Shipment) -> tuple[CustomsArticle, ...]:
     return () if shipment.recipient.country_code in CUSTOMS_FREE else shipment.customs
 
@@ -245,11 +241,11 @@ def _customs_cents(shipment: Shipment) -> int:
 
 
 def _content(shipment: Shipment, product: Product) -> str:
-    """The goods outside the EU; for a relay also the reference, whose own field holds the relay's code.
+    """Return the goods outside the EU; for a relay also the reference, as its own field holds the relay's code.
 
-    The shop was promised its reference as a whole, so the goods are described as far as there is room behind it.
+    The API promises to print the whole reference, so the goods are described in the space that is left.
     """
-    slot = Slot(CARRIER, "customs", CONTENT_LENGTH, RequestRejected)
-    goods = fitting(to_ascii(" ".join(article.description for article in _declared(shipment)[:1]), slot), slot)
+    field = CarrierField(CARRIER, "customs", CONTENT_LENGTH, RequestRejected)
+    goods = fitting(to_ascii(" ".join(article.description for article in _declared(shipment)[:1]), field), field)
     printed = _reference(shipment) if product.needs_pickup_point else ""
     return f"{printed} {goods}"[:CONTENT_LENGTH].strip()

@@ -1,1 +1,1 @@
-"""beta, the postal carrier: JSON out, multipart back."""
+"""beta, the postal carrier: JSON requests, multipart answers."""

@@ -1,4 +1,4 @@
-"""The client for beta, the postal carrier: JSON out, multipart back, one call a parcel, no look-ups."""
+"""The client of beta, the postal carrier: JSON requests, multipart answers, one call for each parcel, no queries."""
 
 import json
 import re
@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers import pdf
-from carriers.base import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
+from carriers.base import Carrier
 from carriers.beta import messages as beta_message
 from carriers.beta.messages import CARRIER
-from carriers.client import Client
 from carriers.errors import (
     AddressRejected,
     CarrierError,
@@ -26,6 +25,7 @@ from carriers.http import multipart
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.redaction import Redactor
+from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
 
 PURCHASE: Final = "generateLabel"
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
@@ -39,7 +39,7 @@ _CODES_BY_ERROR: Final[Mapping[type[CarrierError], str]] = MappingProxyType(
     {
         CredentialsRejected: "30000 30007 30008",
         ProductNotInContract: "30009 30700",
-        # 30109 stands with the product and with the sender's address; it means the product from that place.
+        # 30109 is listed with the product and with the sender's address; it means the product from that address.
         RequestRejected: "30014 30015 30318 30213 30109 30002 30010 30018 30220 30221 30222 30223 30300 30301"
         " 30562 30600 " + " ".join(map(str, range(30500, 30555))),
         AddressRejected: "30100 30102 30103 30104 30106 30107 30108"
@@ -71,8 +71,8 @@ class _Message:
     text: str
 
 
-class BetaClient(Client):
-    """Buys labels at beta's label service; an unused one is not billed, and none can be found again."""
+class Beta(Carrier):
+    """Buys labels at beta's label service; unused ones are not billed, and none can be found again."""
 
     name = CARRIER
     purchase_operation = PURCHASE
@@ -89,24 +89,23 @@ class BetaClient(Client):
         "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
         takes_api_key=True,
     )
-    can_be_asked = False
 
     @staticmethod
     def check_sender(party: Party) -> None:
-        """Raise Rejected where this sender can't be printed."""
+        """Raise Rejected for a sender that the carrier cannot print."""
         beta_message.check_sender(party)
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
-        """Buy a label, parcel by parcel under one deadline; raises CarrierError only.
+        """Buy a label, parcel by parcel within one deadline; raises CarrierError only.
 
-        When a parcel fails, the error's `made_numbers` are those bought before it.
+        If a parcel fails, the error's `made_numbers` are those bought before it.
         """
-        _check(credentials)
+        _check_credentials(credentials)
         letters = beta_message.letters(shipment)
         redactor = Redactor(credentials, shipment)
         url = f"{self._endpoint.url.rstrip('/')}/{PURCHASE}"
         made: list[_Parcel] = []
-        with self._line.open(PURCHASE) as deadline:
+        with self._call(PURCHASE) as deadline:
             for rank, letter in enumerate(letters, 1):
                 followers = _numbers(made)
                 body = beta_message.message(letter, credentials, rank, len(letters), followers)
@@ -114,28 +113,20 @@ class BetaClient(Client):
                 read = partial(_read, redactor=redactor, followers=followers)
                 made.append(self._buy(request, deadline, read, followers))
             pdfs = [parcel.pdf for parcel in made]
-            joined = self._line.joined(pdfs, _numbers(made), deadline)
+            merged = self._merge(pdfs, _numbers(made), deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
-        return PurchasedLabel(_numbers(made), joined, tuple(warnings))
-
-    def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
-        """Refuse, whatever is asked: the carrier has no such question."""
-        raise CarrierUnavailable(CARRIER, "it cannot be asked")
-
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
-        """Refuse, whatever is asked: the carrier has no such question."""
-        raise CarrierUnavailable(CARRIER, "it cannot be asked")
+        return PurchasedLabel(_numbers(made), merged, tuple(warnings))
 
     def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
         try:
-            return self._line.exchange(request, deadline, read)
+            return self._exchange(request, deadline, read)
         except CarrierError as error:
             error.made_numbers = (*made, *error.made_numbers)
             raise
 
 
-def _check(credentials: Credentials) -> None:
-    """Refuse what cannot be sent, so that it does not pass for the carrier's failure."""
+def _check_credentials(credentials: Credentials) -> None:
+    """Refuse credentials that cannot be sent, so that they do not look like a failure of the carrier."""
     if credentials.api_key and not _HEADER_VALUE.fullmatch(credentials.api_key):
         raise CredentialsRejected(CARRIER, "an API key is of printable ASCII")
     if not credentials.api_key and not (credentials.account_number and credentials.password):
@@ -156,7 +147,7 @@ def _numbers(parcels: Sequence[_Parcel]) -> tuple[str, ...]:
 
 
 def _read(answer: Answer, *, redactor: Redactor, followers: tuple[str, ...] = ()) -> _Parcel:
-    """The parcel of an answer; raises what its messages stand for, UnreadableError where they say nothing."""
+    """Return the parcel of an answer; raises the error of its messages, UnreadableError if there is none."""
     parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
     document = _document(parts.get("jsonInfos", b""))
     messages = _messages(document)
@@ -166,11 +157,11 @@ def _read(answer: Answer, *, redactor: Redactor, followers: tuple[str, ...] = ()
     if errors and not made:
         raise _refusal(errors, answer.status, redactor)
     if errors or answer.status != OK or not made:
-        raise UnreadableError("neither a label nor a refusal", made)
+        raise UnreadableError("the answer is neither a label nor a refusal", made)
     if not parts.get("label"):
-        raise UnreadableError("a yes without a label", made)
+        raise UnreadableError("the answer has no label", made)
     if number in followers:
-        raise UnreadableError("one number for several parcels", made)
+        raise UnreadableError("the answer repeats the number of another parcel", made)
     warnings = [redactor.text(message.text) for message in messages if message.kind == "WARNING"]
     try:
         return _Parcel(number, pdf.checked(parts["label"]), tuple(warnings[:MAX_WARNINGS]))
@@ -180,13 +171,13 @@ def _read(answer: Answer, *, redactor: Redactor, followers: tuple[str, ...] = ()
 
 def _document(content: bytes) -> Mapping[str, Any]:
     if len(content) > MAX_JSON_BYTES:
-        raise UnreadableError("too much JSON")
+        raise UnreadableError("the JSON is too long")
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise UnreadableError("no readable JSON") from None
+        raise UnreadableError("the answer is not readable JSON") from None
     if not isinstance(document, dict):
-        raise UnreadableError("no JSON object")
+        raise UnreadableError("the JSON is not an object")
     return document
 
 
@@ -200,7 +191,7 @@ def _number(document: Mapping[str, Any]) -> str:
 
 
 def _messages(document: Mapping[str, Any]) -> list[_Message]:
-    """What the carrier says, in whichever of the shapes it is known to use."""
+    """Return the carrier's messages, in any of the forms that it is known to use."""
     found = [
         _Message(_string(m, "id"), _string(m, "type"), _string(m, "messageContent"))
         for m in _objects(document, "messages")
@@ -227,11 +218,11 @@ def _string(document: Mapping[str, Any], name: str) -> str:
 
 
 def _refusal(errors: Sequence[_Message], status: int, redactor: Redactor) -> CarrierError:
-    """The error for the first documented code; an undocumented one is the carrier's failure."""
+    """Return the error for the first documented code; without one it is a failure of the carrier."""
     message = next((m for m in errors if _documented(m.code)), errors[0])
     documented = _documented(message.code)
     error = documented or CarrierUnavailable
-    # What is undocumented may be one request's doing, so it does not count against the carrier.
+    # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
     is_failing = documented is CarrierUnavailable or (documented is None and status >= FIRST_FAILURE_STATUS)
     return error(
         CARRIER,

@@ -1,4 +1,4 @@
-"""The JSON messages that beta is sent, built from a shipment: one a parcel, linked when there are more."""
+"""Build beta's JSON requests from a shipment: one for each parcel, linked if there are several."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,10 @@ from decimal import ROUND_DOWN, ROUND_UP, Decimal
 from typing import Any, Final
 
 from carriers import phones
-from carriers.base import Credentials, Package, Party, Shipment
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE, MAINLAND, PARIS, Product
-from carriers.text import Slot, fitting, required, to_latin, wrapped
+from carriers.shipment import Credentials, Package, Party, Shipment
+from carriers.text import CarrierField, fitting, required, to_latin, wrapped
 from carriers.validation import RECIPIENT, SENDER, all_of, checked_product, email_of, phone_of, route_of
 
 CARRIER: Final = "beta"
@@ -34,13 +34,13 @@ Json = dict[str, Any]
 
 
 def letters(shipment: Shipment) -> list[Json]:
-    """The `letter` of every parcel, in order; raises Rejected for what cannot be sent."""
+    """Return the `letter` of every parcel, in order; raises Rejected for a shipment that cannot be sent."""
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
     return [_letter(shipment, product, package) for package in shipment.packages]
 
 
 def message(letter: Json, credentials: Credentials, rank: int, count: int, followers: Sequence[str]) -> Json:
-    """The body of one call; several parcels are linked, and the last, the master, names the others."""
+    """Return the body of one call; of several parcels the last, the master, names the others."""
     body: Json = {
         "outputFormat": {"x": 0, "y": 0, "outputPrintingType": LABEL_FORMAT},
         "letter": letter,
@@ -88,7 +88,7 @@ def _letter(shipment: Shipment, product: Product, package: Package) -> Json:
 
 
 def _weight_kg(package: Package) -> Decimal:
-    """Rounded up: less than the scale of the carrier shows would be a false declaration."""
+    """Round up: a weight below the one on the carrier's scale would be a false declaration."""
     return package.weight_kg.quantize(WEIGHT_STEP_KG, ROUND_UP)
 
 
@@ -107,15 +107,15 @@ def _service(shipment: Shipment) -> Json:
 
 
 def _commercial_name(shipment: Shipment) -> str:
-    """The shop as its customer knows it: its own name for it, else the sender's."""
+    """Return the shop's name for its customers: the contract's, else the sender's."""
     name = shipment.commercial_name or shipment.sender.company or shipment.sender.last_name
-    slot = Slot(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
-    return fitting(to_latin(name, slot), slot)
+    field = CarrierField(CARRIER, "commercialName", LINE_LENGTH, RequestRejected)
+    return fitting(to_latin(name, field), field)
 
 
 def _reference(shipment: Shipment) -> str:
-    slot = Slot(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_latin(shipment.reference, slot), slot) or shipment.id
+    field = CarrierField(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
+    return fitting(to_latin(shipment.reference, field), field) or shipment.id
 
 
 def _sender(shipment: Shipment) -> Json:
@@ -129,12 +129,12 @@ def _recipient(shipment: Shipment, product: Product) -> Json:
 
 
 def check_sender(party: Party) -> None:
-    """Raise Rejected where the carrier can't print this sender."""
+    """Raise Rejected for a sender that the carrier cannot print."""
     _address(party, SENDER, company=party.company)
 
 
 def _address(party: Party, path: str, *, company: str, is_mobile_required: bool = False) -> Json:
-    """An address, without the fields that would be empty."""
+    """Return an address without its empty fields."""
     parts: list[Mapping[str, str]] = all_of(
         lambda: {"companyName": _text(company, f"{path}.company")},
         lambda: {"lastName": _text(party.last_name, f"{path}.lastName")},
@@ -144,34 +144,34 @@ def _address(party: Party, path: str, *, company: str, is_mobile_required: bool 
         lambda: {"city": _required(party.city, f"{path}.city")},
         lambda: {"zipCode": _required(party.zip_code, f"{path}.zip")},
         lambda: _phone(party, path, is_mobile_required=is_mobile_required),
-        lambda: {"email": email_of(party, Slot(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))},
+        lambda: {"email": email_of(party, CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))},
     )
     texts = {name: value for part in parts for name, value in part.items()}
     if not texts["companyName"] and not (texts["lastName"] and texts["firstName"]):
-        raise Slot(CARRIER, f"{path}.lastName", LINE_LENGTH).refuse("and firstName, or company, are required")
+        raise CarrierField(CARRIER, f"{path}.lastName", LINE_LENGTH).error("and firstName, or company, are required")
     return {name: value for name, value in texts.items() if value}
 
 
-def _text(value: str, field: str, limit: int = LINE_LENGTH) -> str:
-    slot = Slot(CARRIER, field, limit)
-    return fitting(to_latin(value, slot), slot)
+def _text(value: str, path: str, max_length: int = LINE_LENGTH) -> str:
+    field = CarrierField(CARRIER, path, max_length)
+    return fitting(to_latin(value, field), field)
 
 
-def _required(value: str, field: str) -> str:
-    slot = Slot(CARRIER, field, LINE_LENGTH)
-    return required(to_latin(value, slot), slot)
+def _required(value: str, path: str) -> str:
+    field = CarrierField(CARRIER, path, LINE_LENGTH)
+    return required(to_latin(value, field), field)
 
 
 def _lines(party: Party, path: str) -> Mapping[str, str]:
-    """The street on line2, folded into line3; the rest on line3, or before the street where it must.
+    """Return the street on line2, wrapped into line3; the second address line on line3, or above if that is taken.
 
     The carrier prints line0 (floor) and line1 (building) above line2 (number and street).
     """
-    slots = Slot(CARRIER, f"{path}.address1", LINE_LENGTH), Slot(CARRIER, f"{path}.address2", LINE_LENGTH)
-    street = wrapped(to_latin(party.address1, slots[0]), slots[0], STREET_LINES)
+    fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
+    street = wrapped(to_latin(party.address1, fields[0]), fields[0], STREET_LINES)
     if not street:
-        raise slots[0].refuse("holds no text that beta can print")
-    more = wrapped(to_latin(party.address2, slots[1]), slots[1], OTHER_LINES)
+        raise fields[0].error("has no text that beta can print")
+    more = wrapped(to_latin(party.address2, fields[1]), fields[1], OTHER_LINES)
     if len(street) + len(more) <= STREET_LINES:
         return dict(zip(("line2", "line3"), street + more, strict=False))
     names = ("line0", "line1")[-len(more) :] if more else ()
@@ -179,12 +179,12 @@ def _lines(party: Party, path: str) -> Mapping[str, str]:
 
 
 def _phone(party: Party, path: str, *, is_mobile_required: bool) -> Mapping[str, str]:
-    """The number in the field of its kind; at a French address only French mobiles are taken for one."""
-    slot = Slot(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    phone = phone_of(party, slot)
+    """Return the number in the field of its kind; at a French address only French mobiles count as mobile."""
+    field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
+    phone = phone_of(party, field)
     is_mobile = phones.is_french_mobile(phone) if party.country_code == "FR" else phones.is_mobile(phone)
     if is_mobile_required and not is_mobile:
-        raise slot.refuse("the product requires a mobile number")
+        raise field.error("the product requires a mobile number")
     return {"mobileNumber" if is_mobile else "phoneNumber": phone}
 
 
@@ -193,15 +193,15 @@ def _has_customs(shipment: Shipment) -> bool:
 
 
 def _articles(shipment: Shipment, package: Package) -> list[Json]:
-    """What customs are told; an article without a weight of its own has its share of the parcel's."""
+    """Return the customs articles; one without a weight gets a share of the parcel's."""
     if not _has_customs(shipment):
         return []
     pieces = sum(article.quantity for article in shipment.customs)
     share_kg = (_weight_kg(package) / pieces).quantize(WEIGHT_STEP_KG, ROUND_DOWN)
-    slot = Slot(CARRIER, "customs.description", DESCRIPTION_LENGTH, RequestRejected)
+    field = CarrierField(CARRIER, "customs.description", DESCRIPTION_LENGTH, RequestRejected)
     return [
         {
-            "description": required(to_latin(article.description, slot), slot),
+            "description": required(to_latin(article.description, field), field),
             "quantity": article.quantity,
             "weight": float(article.weight_kg or share_kg),
             "value": float(article.value_eur),

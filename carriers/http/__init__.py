@@ -1,1 +1,1 @@
-"""HTTP to a carrier: connections with a deadline, and the formats that carriers speak."""
+"""HTTP to a carrier: connections with a deadline, and the message formats."""

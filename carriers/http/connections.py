@@ -1,7 +1,7 @@
-"""Connections that keep one deadline over all of it: name, connect, TLS, sending, each byte of the answer.
+"""Connections with one deadline for everything: name lookup, connect, TLS, sending, each byte of the answer.
 
-The libraries' own timeouts hold for one socket operation each, so a server that drips a byte a second never
-trips them. Here every socket operation is given what is left of the whole call.
+The libraries' timeouts apply to single socket operations, so a server that drips a byte a second never triggers
+them. Here the timeout of every socket operation is the time left of the whole call.
 """
 
 import queue
@@ -17,21 +17,21 @@ from typing import Any, Final
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-# An address that does not answer is given up early enough to try again within the deadline.
+# Short enough to try another address within the deadline.
 CONNECT_TIMEOUT_S: Final = 5.0
-# Servers commonly close an idle connection after 5 s, and whether a request sent in that instant was carried
-# out cannot be known: one that lay idle for so long is not used again.
+# Servers commonly close an idle connection after 5 s, and nobody can know if a request sent at that moment was
+# carried out. So a connection that was idle for this long is not reused.
 MAX_IDLE_S: Final = 4.0
 
 
 class Deadline:
-    """A moment after which a call has no more time."""
+    """The moment at which a call's time is up."""
 
     def __init__(self, timeout_s: float) -> None:
         self._ends_at = time.monotonic() + timeout_s
 
     def remaining_s(self) -> float:
-        """The seconds left, above 0; raises TimeoutError when there are none."""
+        """Return the seconds left, above 0; raises TimeoutError if there are none."""
         remaining_s = self._ends_at - time.monotonic()
         if remaining_s <= 0:
             raise TimeoutError("the deadline has passed")
@@ -40,18 +40,18 @@ class Deadline:
 
 @dataclass
 class Exchange:
-    """One attempt to send a request: until when, and whether a byte of it may have left."""
+    """One attempt to send a request: its deadline, and true if a byte of it may have been sent."""
 
     deadline: Deadline
     is_sent: bool = False
 
 
-# Connections are pooled and know their call only while it runs; one thread makes one exchange at a time.
+# Pooled connections find the exchange they serve here; a thread makes one exchange at a time.
 current_exchange: ContextVar[Exchange] = ContextVar("current_exchange")
 
 
 class _BoundedSocket(socket.socket):
-    """A socket whose every operation ends with the current exchange's deadline."""
+    """A socket whose operations all end at the current exchange's deadline."""
 
     used_at = 0.0
 
@@ -66,7 +66,7 @@ class _BoundedSocket(socket.socket):
         return super().send(*args, **kwargs)
 
     def sendall(self, *args: Any, **kwargs: Any) -> None:
-        # For a plain socket the timeout is one for all the data, for TLS each `send` sets its own.
+        # A plain socket has one timeout for all the data; with TLS each `send` sets its own.
         self.settimeout(current_exchange.get().deadline.remaining_s())
         super().sendall(*args, **kwargs)
 
@@ -77,20 +77,20 @@ class _BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
 
 @cache
 def tls_context(ca_file: str) -> ssl.SSLContext:
-    """A context that verifies certificate and host name, always; reading all authorities takes a while."""
+    """Return a context that always verifies certificate and host name; cached, as reading all authorities is slow."""
     context = ssl.create_default_context(cafile=ca_file)
     context.sslsocket_class = _BoundedTLSSocket
     return context
 
 
 def _resolve(host: str, port: int, timeout_s: float) -> list[Any]:
-    """Look a name up; the system's resolver knows no timeout, so it runs beside and is left behind."""
+    """Resolve a name in a thread that is abandoned at the timeout, as the system's resolver has none."""
     found: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
 
     def look_up() -> None:
         try:
             found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except Exception as error:  # noqa: BLE001 - it is raised again in the caller's thread
+        except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
             found.put(error)
 
     Thread(target=look_up, name="carrier-name-lookup", daemon=True).start()
@@ -113,7 +113,7 @@ def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.s
                 sock.setsockopt(*option)
             sock.settimeout(min(CONNECT_TIMEOUT_S, deadline.remaining_s()))
             sock.connect(address)
-            sock.settimeout(deadline.remaining_s())  # what a TLS handshake may take
+            sock.settimeout(deadline.remaining_s())  # for the TLS handshake
         except OSError as error:
             sock.close()
             last_error = error
@@ -123,7 +123,7 @@ def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.s
 
 
 class _BoundedConnection(urllib3.connection.HTTPConnection):
-    """A connection that says when the first byte of a request leaves."""
+    """A connection that records when the first byte of a request is sent."""
 
     def _new_conn(self) -> socket.socket:
         deadline = current_exchange.get().deadline
@@ -146,7 +146,7 @@ class _BoundedConnection(urllib3.connection.HTTPConnection):
 
     @property
     def is_connected(self) -> bool:
-        """Whether the connection may be used again; the pool asks before it hands one out."""
+        """Return true if the connection may be reused; the pool checks it before handing one out."""
         used_at = getattr(self.sock, "used_at", 0.0)
         return super().is_connected and time.monotonic() - used_at < MAX_IDLE_S
 

@@ -1,4 +1,4 @@
-"""One message to a carrier and its answer, as they go over the wire."""
+"""A request to a carrier and its answer, as they are sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from carriers.errors import CarrierError, OutcomeUnknown
 
 @dataclass(frozen=True)
 class Request:
-    """A POST; `unsure` is the error when it was sent and no readable answer came.
+    """A POST; `unanswered_error` is the error if it was sent and no readable answer came.
 
-    A purchase may then have been carried out; a mere question has made nothing.
+    A purchase may then have been carried out; a query has made nothing.
     """
 
     operation: str
     url: str
     body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
-    unsure: type[CarrierError] = OutcomeUnknown
+    unanswered_error: type[CarrierError] = OutcomeUnknown
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a carrier answered, read to its end."""
+    """A carrier's complete answer."""
 
     status: int
     content_type: str
@@ -30,9 +30,9 @@ class Answer:
 
 
 class UnreadableError(ValueError):
-    """An answer that is not what the protocol says; its text is fit to be shown.
+    """An answer that breaks the protocol; the text may be shown to a shop.
 
-    `made_numbers` are the parcels it speaks of all the same.
+    `made_numbers` are the parcels that the answer names all the same.
     """
 
     def __init__(self, problem: str, made_numbers: tuple[str, ...] = ()) -> None:

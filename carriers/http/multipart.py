@@ -1,4 +1,4 @@
-"""A multipart answer taken apart, as bytes: what is in a part may be anything."""
+"""Parsing of multipart answers into bytes, as a part may hold anything."""
 
 import base64
 import re
@@ -9,20 +9,20 @@ from typing import Final
 from carriers.http.messages import Answer, UnreadableError
 
 MAX_PARTS: Final = 8
-MAX_HEADER_LENGTH: Final = 1000  # of all headers of a part, too
+MAX_HEADER_LENGTH: Final = 1000  # also of all headers of a part
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 
 
 def is_multipart(answer: Answer) -> bool:
-    """Whether the answer says that it has parts."""
+    """Return true if the answer is declared as multipart."""
     return answer.content_type.lower().startswith("multipart/")
 
 
 def parts_by_id(answer: Answer) -> dict[str, bytes]:
-    """The bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
+    """Return the bytes of each part by its Content-ID, without the angle brackets; raises UnreadableError.
 
-    Lines may end without a carriage return. A part that no boundary follows was cut off. It is left out, as is one
-    whose headers have no end, and the other parts are kept.
+    Lines may end without a carriage return. A part without a boundary after it was truncated: it is left out, as is
+    a part whose headers have no end. The other parts are kept.
     """
     boundary = re.escape(_boundary(answer.content_type))
     delimiter = re.compile(rb"(?:\A|\r?\n)--" + boundary + rb"(?=--|[ \t]*(?:\r?\n|\Z))")
@@ -32,12 +32,12 @@ def parts_by_id(answer: Answer) -> dict[str, bytes]:
 
 def _boundary(content_type: str) -> bytes:
     if len(content_type) > MAX_HEADER_LENGTH:
-        raise UnreadableError("multipart with too long a header")
+        raise UnreadableError("the multipart answer has too long a header")
     header = Message()
     header["Content-Type"] = content_type
     boundary = header.get_boundary()
     if not boundary:
-        raise UnreadableError("multipart without a boundary")
+        raise UnreadableError("the multipart answer names no boundary")
     return boundary.encode("latin-1", "replace")
 
 
@@ -53,7 +53,7 @@ def _part(part: bytes) -> tuple[str, bytes] | None:
 
 
 def _decoded(content: bytes) -> bytes:
-    """Decode base64; anything else stays as it is, for whoever reads it to refuse."""
+    """Decode base64; return anything else unchanged, for the caller to refuse."""
     try:
         return base64.b64decode(b"".join(content.split()), validate=True)
     except ValueError:

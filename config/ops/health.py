@@ -114,5 +114,5 @@ def check_storage() -> str:
 
 
 def carrier_state(carrier_code: str) -> str:
-    """As far as this process knows."""
-    return "resting after failures" if client(carrier_code).is_resting else OK
+    """Show this process's circuit breaker; the carrier itself is not asked."""
+    return f"circuit breaker {client(carrier_code).circuit_breaker.state}"

@@ -20,11 +20,12 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 
 from carriers import CARRIERS
+from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from labels.metrics import PURCHASES
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
-from shops.contracts.metrics import CALLS, RESTING
+from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each process keeps its figures
@@ -142,7 +143,7 @@ def begin_series() -> None:
             counter.labels(group).inc(0)
     # What alerts are made of starts at zero: a series that comes with its first event shows no increase.
     for name, carrier in CARRIERS.items():
-        RESTING.labels(name).set(0)
+        show_circuit_state(name, CircuitState.CLOSED)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
         for state in LabelState.values:
             PURCHASES.labels(name, state)

@@ -1,4 +1,4 @@
-"""The carriers' clients, one of each a process: they hold connections, limits and circuit breakers."""
+"""The carriers' clients, one for each carrier in a process, with their connections and circuit breakers."""
 
 from threading import Condition
 
@@ -6,14 +6,13 @@ from cachetools import cached
 from django.conf import settings
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
 from shops.contracts.metrics import CarrierMetrics
 
 
-# The condition lets the first requests of a process wait for one client, instead of each making its own.
+# With the condition, the first requests of a process wait for one client instead of each making its own.
 @cached({}, condition=Condition())
 def client(carrier_code: str) -> Carrier:
     endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])
-    limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, max_concurrent_calls=settings.CARRIER_CONCURRENCY)
+    limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, pool_size=settings.CARRIER_CONCURRENCY)
     return CARRIERS[carrier_code](endpoint, limits, observer=CarrierMetrics())

@@ -1,31 +1,38 @@
-"""Carriers' figures for Prometheus."""
+"""Prometheus metrics of the calls to carriers."""
 
 from prometheus_client import Gauge, Histogram
 
+from carriers.circuit_breaker import CircuitState
 from carriers.observer import Call
 
-# A carrier answers within a second or so, and is given up after CARRIER_TIMEOUT (20 s).
+# A carrier usually answers within a second; the deadline is CARRIER_TIMEOUT (20 s).
 CALL_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 20, 30)
 
 CALLS = Histogram(
     "carrier_call_duration_seconds",
-    "Calls to carriers, by operation and outcome; a call that was refused at once, too.",
+    "Calls to carriers, by operation and outcome; includes calls that the circuit breaker refused.",
     ["carrier", "operation", "outcome"],
     buckets=CALL_BUCKETS_S,
 )
-RESTING = Gauge(
-    "carrier_resting",
-    "In how many processes the carrier is given a rest after repeated failures.",
-    ["carrier"],
+CIRCUIT_BREAKER = Gauge(
+    "carrier_circuit_breaker",
+    "Processes whose circuit breaker for the carrier is in the state.",
+    ["carrier", "state"],
     multiprocess_mode="livesum",
 )
 
 
+def show_circuit_state(carrier: str, state: CircuitState) -> None:
+    """Set the gauges of this process: 1 for the circuit breaker's state, 0 for the others."""
+    for each in CircuitState:
+        CIRCUIT_BREAKER.labels(carrier, each).set(each is state)
+
+
 class CarrierMetrics:
-    """Counts what a carrier's client does."""
+    """Records the calls and the circuit breaker of a carrier's client."""
 
     def call_ended(self, call: Call) -> None:
         CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)
 
-    def rest_changed(self, carrier: str, *, is_resting: bool) -> None:
-        RESTING.labels(carrier).set(is_resting)
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+        show_circuit_state(carrier, state)

@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import Q
 
 from carriers import CARRIERS
-from carriers.base import Credentials, CustomsArticle, ProductOverride
 from carriers.products import PRODUCTS
+from carriers.shipment import Credentials, CustomsArticle, ProductOverride
 from shops.contracts import encryption
 from shops.db.fields import KeyField
 from shops.db.querysets import ForShop

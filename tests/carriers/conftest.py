@@ -1,4 +1,4 @@
-"""A world of loopback servers for the carriers' clients: the sandbox, and servers that answer as they are told."""
+"""Servers for the carriers' clients: the sandbox, and loopback servers with scripted answers."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import reset, sandbox_clients
-from tests.carriers.servers import LoopbackServer, Play, serving
+from tests.carriers.support.sandbox import reset, sandbox_clients
+from tests.carriers.support.servers import LoopbackServer, Play, serving
 
 
 class Serve(Protocol):
-    """Starts a server that is closed with the test."""
+    """Starts a server that is closed at the end of the test."""
 
     def __call__(self, play: Play) -> LoopbackServer: ...
 
@@ -31,7 +31,7 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture
 def closed() -> Iterator[socket.socket]:
-    """A socket on a port that nobody else is given, and that is refused until it listens."""
+    """A bound socket that refuses connections until it listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held

@@ -1,4 +1,4 @@
-"""What a flood costs the service: seconds and memory, measured in a process that only buys."""
+"""CPU time and memory that a flood costs the service, measured in a process of its own."""
 
 import json
 import os
@@ -13,11 +13,11 @@ import pytest
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.measured_buyer import UNARMED
-from tests.carriers.servers import LABEL, always
-from tests.carriers.shipments import BOTH
-from tests.carriers.test_faults import ALPHA, QUICK
-from tests.carriers.test_sandbox_faults import END_OF, UNTIL_THE_DEADLINE
+from tests.carriers.support.broken_answers import ALPHA, QUICK
+from tests.carriers.support.measured_buyer import UNARMED
+from tests.carriers.support.servers import LABEL, always
+from tests.carriers.support.shipments import BOTH
+from tests.carriers.test_faults import END_OF, UNTIL_THE_DEADLINE
 
 ROOT = Path(__file__).parents[2]
 # Floods of 50 MB and of 300 MB unpacked are cut off at 20 MB.
@@ -26,9 +26,9 @@ MOST_S = 2.5
 
 
 def measured(url: str, carrier: str, faults: list[str]) -> list[list[Any]]:
-    """For each fault: its name, the purchase's end, the seconds of processor time, the bytes of memory taken so far."""
-    command = [sys.executable, "-m", "tests.carriers.measured_buyer", url, carrier, *faults]
-    # With no setting of the service in its environment: the clients need none.
+    """Return for each fault: name, class of the outcome, CPU seconds, bytes of memory added so far."""
+    command = [sys.executable, "-m", "tests.carriers.support.measured_buyer", url, carrier, *faults]
+    # Without the service's settings, which the clients do not need.
     environment = {"PATH": os.defpath}
     run = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment, check=False)
     assert run.returncode == 0, run.stderr

@@ -1,139 +1,129 @@
-"""How much of a process a carrier may take, and when it is given a rest."""
+"""The circuit breaker: which failures open it, what it refuses meanwhile, and the probe that closes it."""
 
-import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from carriers.base import Carrier
-from carriers.circuit_breaker import CircuitBreaker, Limits
+from carriers.base import Limits
+from carriers.circuit_breaker import CircuitBreaker
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import LABEL, always, answer_file, http, once
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import LABEL, always, answer_file, http, once
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
-NERVOUS = Limits(timeout_s=5, failures_before_rest=3, rest_s=600, max_concurrent_calls=16)
+FAILURE_THRESHOLD = 3
+SENSITIVE = Limits(timeout_s=5, failure_threshold=FAILURE_THRESHOLD, reset_timeout_s=600)
 
 
-def failing(guard: CircuitBreaker, error: CarrierError) -> None:
-    with pytest.raises(type(error)), guard.call():
+@pytest.fixture
+def breaker() -> CircuitBreaker:
+    return CircuitBreaker("alpha", FAILURE_THRESHOLD, reset_timeout_s=600)
+
+
+def fail(breaker: CircuitBreaker, error: CarrierError | None = None) -> None:
+    """Make a call that fails, by default through the carrier's fault."""
+    error = error or OutcomeUnknown("alpha", is_carrier_failing=True)
+    with pytest.raises(type(error)), breaker.call():
         raise error
 
 
-def sick() -> CarrierError:
-    return OutcomeUnknown("alpha", is_carrier_failing=True)
+def open_circuit(breaker: CircuitBreaker) -> None:
+    for _ in range(FAILURE_THRESHOLD):
+        fail(breaker)
+    assert breaker.state == "open"
 
 
-def end_rest(guard: CircuitBreaker) -> None:
-    """Let the time of a rest have passed."""
-    assert guard._storage.opened_at
-    guard._storage.opened_at -= guard._rest
+def end_reset_timeout(breaker: CircuitBreaker) -> None:
+    """Let the reset timeout have passed."""
+    assert breaker._storage.opened_at
+    breaker._storage.opened_at -= breaker._reset_timeout
+    assert breaker.state == "half-open"
 
 
-def guard_of(client: Carrier) -> CircuitBreaker:
-    guard: CircuitBreaker = client._line._guard  # type: ignore[attr-defined]  # each client's own
-    return guard
+def check_that_calls_are_refused(breaker: CircuitBreaker) -> None:
+    with pytest.raises(CarrierUnavailable, match="the circuit breaker is open"), breaker.call():
+        pytest.fail("a call was let through")
 
 
-def rested(guard: CircuitBreaker) -> None:
-    for _ in range(NERVOUS.failures_before_rest):
-        failing(guard, sick())
-
-
-def test_a_full_house_is_unavailable_at_once(serve: Serve) -> None:
-    answered, asked = threading.Event(), threading.Event()
-
-    def hold(stream: socket.socket, request: bytes) -> bool:
-        asked.set()
-        answered.wait(30)
-        stream.sendall(LABEL["alpha"])
-        return True
-
-    server = serve(hold)
-    alpha = client("alpha", server.url, Limits(timeout_s=30, max_concurrent_calls=1))
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(alpha.create_label, shipment(), CREDENTIALS["alpha"])
-        assert asked.wait(30)
-        with pytest.raises(CarrierUnavailable, match="too many calls") as caught:
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-        assert not first.done()
-        assert not caught.value.is_carrier_failing
-        answered.set()
-        assert first.result(30).tracking_numbers == ("XS000000001FR",)
-    assert len(server.requests) == 1
-    alpha.create_label(shipment(), CREDENTIALS["alpha"])
-
-
-def test_a_dead_carrier_costs_no_connection(serve: Serve) -> None:
+@BOTH
+def test_an_open_circuit_costs_no_connection(serve: Serve, carrier: str) -> None:
     server = serve(once(b""))
-    alpha = client("alpha", server.url, Limits(timeout_s=5, failures_before_rest=3, rest_s=60))
+    buyer = client(carrier, server.url, SENSITIVE)
     for _ in range(3):
         with pytest.raises(OutcomeUnknown):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    for _ in range(50):
-        with pytest.raises(CarrierUnavailable, match="rest"):
-            alpha.create_label(shipment(), CREDENTIALS["alpha"])
-    with pytest.raises(CarrierUnavailable, match="rest"):
-        alpha.refuse_at_rest()
+            buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    for _ in range(100):
+        with pytest.raises(CarrierUnavailable, match="circuit breaker"):
+            buyer.create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+    with pytest.raises(CarrierUnavailable, match="circuit breaker"):
+        buyer.circuit_breaker.refuse_if_open()
     assert (len(server.requests), server.connections) == (3, 3)
 
 
-def test_a_rested_carrier_is_probed_and_welcome_when_it_answers(serve: Serve) -> None:
+def test_a_probe_that_succeeds_closes_the_circuit(serve: Serve) -> None:
     server = serve(once(b""))
-    alpha = client("alpha", server.url, NERVOUS)
+    alpha = client("alpha", server.url, SENSITIVE)
     for _ in range(3):
         with pytest.raises(OutcomeUnknown):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
     server.play = always(LABEL["alpha"])
-    end_rest(guard_of(alpha))
-    alpha.refuse_at_rest()
+    end_reset_timeout(alpha.circuit_breaker)
+    alpha.circuit_breaker.refuse_if_open()
     for _ in range(5):
         alpha.create_label(shipment(), CREDENTIALS["alpha"])
+        assert alpha.circuit_breaker.state == "closed"
     assert len(server.requests) == 8
 
 
-def test_only_one_call_probes_and_the_others_do_not_wait_for_it() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
-    rested(guard)
-    end_rest(guard)
+def test_only_one_call_probes_and_the_others_do_not_wait_for_it(breaker: CircuitBreaker) -> None:
+    open_circuit(breaker)
+    end_reset_timeout(breaker)
     probing, probed = threading.Event(), threading.Event()
 
     def probe() -> None:
-        with guard.call():
+        with breaker.call():
             probing.set()
             probed.wait(30)
 
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(probe)
         assert probing.wait(30)
+        assert breaker.state == "half-open"
         for _ in range(10):
-            with pytest.raises(CarrierUnavailable), guard.call():
-                pytest.fail("a second probe")
+            check_that_calls_are_refused(breaker)
         probed.set()
         first.result(30)
-    with guard.call():
+    with breaker.call():
         pass
 
 
-def test_a_probe_that_fails_starts_another_rest() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
-    rested(guard)
-    end_rest(guard)
-    failing(guard, sick())
-    with pytest.raises(CarrierUnavailable), guard.call():
-        pytest.fail("no rest after a failed probe")
-    end_rest(guard)
-    with guard.call():
+def test_a_probe_that_fails_opens_the_circuit_again(breaker: CircuitBreaker) -> None:
+    open_circuit(breaker)
+    end_reset_timeout(breaker)
+    fail(breaker)
+    check_that_calls_are_refused(breaker)
+    end_reset_timeout(breaker)
+    with breaker.call():
         pass
 
 
-def test_calls_are_not_put_in_one_line() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
+def test_a_probe_that_ends_in_a_bug_leaves_the_circuit_half_open(breaker: CircuitBreaker) -> None:
+    open_circuit(breaker)
+    end_reset_timeout(breaker)
+    with pytest.raises(KeyError), breaker.call():
+        raise KeyError
+    assert breaker.state == "half-open"
+    with breaker.call():
+        pass
+    assert breaker.state == "closed"
+
+
+def test_calls_run_at_the_same_time(breaker: CircuitBreaker) -> None:
     together = threading.Barrier(8, timeout=30)
 
     def meet() -> None:
-        with guard.call():
+        with breaker.call():
             together.wait()
 
     with ThreadPoolExecutor(8) as pool:
@@ -141,27 +131,23 @@ def test_calls_are_not_put_in_one_line() -> None:
             call.result(30)
 
 
-def test_a_call_that_ends_during_the_rest_changes_nothing() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
-    with guard.call():
-        rested(guard)
-    with pytest.raises(CarrierUnavailable), guard.call():
-        pytest.fail("a late success ended the rest")
+def test_a_call_that_ends_while_the_circuit_is_open_changes_nothing(breaker: CircuitBreaker) -> None:
+    with breaker.call():
+        open_circuit(breaker)
+    check_that_calls_are_refused(breaker)
 
 
-def test_failures_count_only_in_a_row() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
+def test_only_failures_in_a_row_open_the_circuit(breaker: CircuitBreaker) -> None:
     for _ in range(5):
-        failing(guard, sick())
-        failing(guard, sick())
-        with guard.call():
+        fail(breaker)
+        fail(breaker)
+        with breaker.call():
             pass
 
 
-def test_refusals_are_no_failures() -> None:
-    guard = CircuitBreaker("alpha", NERVOUS)
+def test_refusals_are_no_failures(breaker: CircuitBreaker) -> None:
     for _ in range(10):
-        failing(guard, AddressRejected("alpha"))
+        fail(breaker, AddressRejected("alpha"))
 
 
 @pytest.mark.parametrize(
@@ -172,18 +158,18 @@ def test_refusals_are_no_failures() -> None:
     ],
     ids=["a fault", "an undocumented code"],
 )
-def test_one_shop_cannot_send_a_carrier_to_rest_with_requests_that_it_chokes_on(serve: Serve, answer: bytes) -> None:
+def test_requests_that_the_carrier_chokes_on_do_not_open_the_circuit(serve: Serve, answer: bytes) -> None:
     server = serve(always(answer))
-    alpha = client("alpha", server.url, NERVOUS)
+    alpha = client("alpha", server.url, SENSITIVE)
     for _ in range(10):
         with pytest.raises(CarrierUnavailable):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
     assert len(server.requests) == 10
 
 
-def test_what_is_refused_here_is_never_counted(serve: Serve) -> None:
+def test_requests_that_are_never_sent_are_not_counted(serve: Serve) -> None:
     server = serve(always(LABEL["alpha"]))
-    alpha = client("alpha", server.url, NERVOUS)
+    alpha = client("alpha", server.url, SENSITIVE)
     for _ in range(10):
         with pytest.raises(AddressRejected):
             alpha.create_label(shipment(recipient={"city": "北京"}), CREDENTIALS["alpha"])

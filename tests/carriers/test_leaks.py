@@ -1,4 +1,4 @@
-"""Nothing but the exception tree leaves a client, whatever bytes it is answered with."""
+"""A client raises only errors of its exception tree, whatever bytes it gets."""
 
 import json
 import socket
@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.messages import UnreadableError
-from tests.carriers.servers import MULTIPART, XML, LoopbackServer, answer_file, http
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.servers import MULTIPART, XML, LoopbackServer, answer_file, http
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 CLOSE = "Connection: close\r\n"  # each answer has a connection of its own
-LIMITS = Limits(timeout_s=60, failures_before_rest=10**9)
+LIMITS = Limits(timeout_s=60, failure_threshold=10**9)
 RECORDED = {
     "alpha": [answer_file(name) for name in ("alpha_1_parcels.xml", "alpha_refusal.xml", "alpha_fault.xml")],
     "beta": [answer_file(name) for name in ("beta_parcel_1.multipart", "beta_refusal.json")],
@@ -32,7 +32,7 @@ many = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCh
 
 
 class World:
-    """A server that answers with what it was last given, and a client for each carrier."""
+    """A server with a settable answer, and a client for each carrier."""
 
     def __init__(self) -> None:
         self.answer = b""
@@ -44,14 +44,14 @@ class World:
         return False
 
     def buy(self, carrier: str, answer: bytes) -> None:
-        """Buy, and see that a label or an expected kind of error comes of it."""
+        """Buy a label; check that it comes, or an error of an expected class."""
         self.answer = answer
         sent = len(self.server.requests)
         try:
             label = self.clients[carrier].create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
         except CarrierError as error:
             is_reading = isinstance(error, OutcomeUnknown) and error.http_status is not None
-            # An oversight in reading an answer would pass for an unknown outcome.
+            # A bug in reading an answer would look like an unknown outcome.
             if is_reading and not isinstance(error.__cause__, UnreadableError):
                 pytest.fail(f"{error.__cause__!r} while reading {answer!r}")
         else:

@@ -1,25 +1,25 @@
-"""Beta's linked parcels when one of their calls, or what comes after them, goes wrong."""
+"""Failures of beta's linked parcels: of one of the calls, or of the merge after them."""
 
 import socket
 import time
 
 import pytest
 
-from carriers.errors import AddressRejected, CarrierUnavailable, OutcomeUnknown
+from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import (
+from tests.carriers.support.broken_answers import BETA_LABEL
+from tests.carriers.support.servers import (
     LABEL,
     MULTIPART,
     always,
-    answer_file,
     http,
     serving,
 )
-from tests.carriers.shipments import CREDENTIALS, client, shipment
-from tests.carriers.test_faults import BETA_LABEL, DEADLINE_S, HASTY, MARGIN_S
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.test_faults import DEADLINE_S, HASTY, MARGIN_S
 
 
-def test_a_deadline_holds_for_all_linked_calls_together() -> None:
+def test_one_deadline_covers_all_linked_calls() -> None:
     def slow(stream: socket.socket, request: bytes) -> bool:
         time.sleep(DEADLINE_S * 0.4)
         stream.sendall(LABEL["beta"])
@@ -33,18 +33,8 @@ def test_a_deadline_holds_for_all_linked_calls_together() -> None:
     assert len(server.requests) <= 3
 
 
-def test_a_failure_in_the_middle_tells_the_numbers_made(serve: Serve) -> None:
-    refusal = answer_file("beta_refusal.json").replace(b"@CODE@", b"30204")
-    server = serve(always(LABEL["beta"], http(refusal, 400, "application/json")))
-    with pytest.raises(AddressRejected) as caught:
-        client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
-    assert caught.value.made_numbers == ("6A12345678901",)
-    assert not caught.value.is_nothing_made
-    assert len(server.requests) == 2
-
-
 def page_tree_bomb(depth: int) -> bytes:
-    """A PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
+    """Return a PDF of a kilobyte with 2 ** depth pages: each node of the tree names the next one twice."""
     node = b"%d 0 obj<</Type/Pages/Count 2/Kids[%d 0 R %d 0 R]>>endobj\n"
     nodes = b"".join(node % (number, number + 1, number + 1) for number in range(2, depth + 2))
     page = b"%d 0 obj<</Type/Page/MediaBox[0 0 9 9]>>endobj\n" % (depth + 2)
@@ -52,7 +42,7 @@ def page_tree_bomb(depth: int) -> bytes:
     return b"%PDF-1.4\n" + catalog + nodes + page + b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
 
 
-def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
+def test_a_pdf_that_keeps_the_parser_busy_is_abandoned_at_the_deadline() -> None:
     head = BETA_LABEL.partition(b"%PDF-")[0]
     hostile = head + page_tree_bomb(15) + b"\r\n--uuid:0f4a--"
     answers = [http(hostile.replace(b"78901", number), content_type=MULTIPART) for number in (b"1", b"2", b"3", b"4")]
@@ -69,6 +59,6 @@ def test_a_pdf_that_keeps_a_parser_busy_is_left_at_the_deadline() -> None:
 
 def test_one_number_for_two_parcels_leaves_the_outcome_unknown(serve: Serve) -> None:
     server = serve(always(LABEL["beta"]))
-    with pytest.raises(OutcomeUnknown, match="one number") as caught:
+    with pytest.raises(OutcomeUnknown, match="repeats the number") as caught:
         client("beta", server.url).create_label(shipment("beta", 2), CREDENTIALS["beta"])
     assert caught.value.made_numbers == ("6A12345678901",) * 2

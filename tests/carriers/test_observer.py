@@ -1,46 +1,46 @@
-"""Whoever watches a carrier's client is told of each call and each rest, and can do it no harm."""
+"""Observers learn of each call and each state of the circuit breaker, and cannot break a purchase."""
 
 import logging
 
 import pytest
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
+from carriers.circuit_breaker import CircuitState
 from carriers.errors import CarrierError
 from carriers.observer import Call, Observer, calls_for
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import LABEL, always, http
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, shipment
+from tests.carriers.support.servers import LABEL, always, http
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, shipment
 
 
-class Watcher:
-    """Keeps what it is told."""
+class Recorder:
+    """Records everything."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
-        self.rests: list[tuple[str, bool]] = []
+        self.states: list[tuple[str, str]] = []
 
     def call_ended(self, call: Call) -> None:
         assert 0 <= call.duration_s < 10
         self.calls.append((call.carrier, call.outcome))
 
-    def rest_changed(self, carrier: str, *, is_resting: bool) -> None:
-        self.rests.append((carrier, is_resting))
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+        self.states.append((carrier, state))
 
 
-class Spoiler(Watcher):
+class Broken(Recorder):
     """Fails at everything."""
 
     def call_ended(self, call: Call) -> None:
         raise OSError("no space left")
 
-    def rest_changed(self, carrier: str, *, is_resting: bool) -> None:
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
         raise OSError("no space left")
 
 
-def watched(carrier: str, url: str, observer: Observer, **limits: float) -> Carrier:
-    return CARRIERS[carrier](Endpoint(url), Limits(**limits), observer=observer)  # type: ignore[arg-type]  # whole ones
+def observed(carrier: str, url: str, observer: Observer, **limits: float) -> Carrier:
+    return CARRIERS[carrier](Endpoint(url), Limits(**limits), observer=observer)  # type: ignore[arg-type]  # whole numbers
 
 
 def buy(client: Carrier) -> None:
@@ -48,37 +48,44 @@ def buy(client: Carrier) -> None:
 
 
 @BOTH
-def test_each_call_is_told_with_its_outcome(serve: Serve, carrier: str) -> None:
-    watcher = Watcher()
-    buy(watched(carrier, serve(always(LABEL[carrier])).url, watcher))
-    assert (watcher.calls, watcher.rests) == ([(carrier, "ok")], [])
+def test_each_call_is_reported_with_its_outcome(serve: Serve, carrier: str) -> None:
+    recorder = Recorder()
+    buy(observed(carrier, serve(always(LABEL[carrier])).url, recorder))
+    assert (recorder.calls, recorder.states) == ([(carrier, "ok")], [])
 
 
 @BOTH
-def test_a_rest_is_told_and_its_end_and_the_calls_refused_meanwhile(serve: Serve, carrier: str) -> None:
-    watcher = Watcher()
+def test_each_state_of_the_circuit_breaker_is_reported_and_logged(
+    serve: Serve, carrier: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder = Recorder()
     server = serve(always(http(b"<html>down", 503), LABEL[carrier]))
-    client = watched(carrier, server.url, watcher, failures_before_rest=1, rest_s=0.0)
-    assert not client.is_resting
+    client = observed(carrier, server.url, recorder, failure_threshold=1, reset_timeout_s=0.0)
+    assert client.circuit_breaker.state == "closed"
     with pytest.raises(CarrierError):
         buy(client)
-    assert client.is_resting
+    assert client.circuit_breaker.state == "half-open"
     buy(client)
-    assert not client.is_resting
-    assert watcher.calls == [(carrier, "outcome_unknown"), (carrier, "ok")]
-    assert watcher.rests == [(carrier, True), (carrier, False)]
+    assert client.circuit_breaker.state == "closed"
+    assert recorder.calls == [(carrier, "outcome_unknown"), (carrier, "ok")]
+    states = ["open", "half-open", "closed"]
+    assert recorder.states == [(carrier, state) for state in states]
+    lines = [vars(record) for record in caplog.records if record.name == "carriers.circuit_breaker"]
+    assert [(line["message"], line["carrier"], line["state"]) for line in lines] == [
+        ("circuit breaker", carrier, state) for state in states
+    ]
 
 
 @BOTH
-def test_an_observer_that_fails_costs_no_label(serve: Serve, carrier: str, caplog: pytest.LogCaptureFixture) -> None:
-    buy(watched(carrier, serve(always(LABEL[carrier])).url, Spoiler()))
+def test_an_observer_that_fails_loses_no_label(serve: Serve, carrier: str, caplog: pytest.LogCaptureFixture) -> None:
+    buy(observed(carrier, serve(always(LABEL[carrier])).url, Broken()))
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
         "carrier call not observed"
     ]
 
 
-def test_a_calls_line_names_the_label_it_is_for(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
-    client = watched("alpha", serve(always(LABEL["alpha"])).url, Watcher())
+def test_a_calls_log_line_names_its_label(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    client = observed("alpha", serve(always(LABEL["alpha"])).url, Recorder())
     with caplog.at_level(logging.INFO):
         with calls_for("0RCR53LVC41HNO2"):
             buy(client)

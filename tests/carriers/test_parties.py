@@ -1,13 +1,13 @@
-"""Names, phones and references: in which field each carrier gets them, and what is no address."""
+"""Names, phones and references: the fields that each carrier gets them in, and wrong values."""
 
 from typing import Any
 
 import pytest
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import PickupPoint
 from carriers.errors import CarrierError, RequestRejected
-from tests.carriers.shipments import CREDENTIALS, POINTS, shipment
+from carriers.shipment import PickupPoint
+from tests.carriers.support.shipments import CREDENTIALS, POINTS, shipment
 from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 
 
@@ -18,7 +18,7 @@ from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
         ("+33712345678", "+33712345678", None),
         ("+33144112233", None, "+33144112233"),
         ("+4915112345678", "+4915112345678", None),
-        ("+12125550123", "+12125550123", None),  # such numbers do not show their kind
+        ("+12125550123", "+12125550123", None),  # mobile or not, such numbers look alike
         ("+262692123456", "+262692123456", None),
         ("", None, None),
     ],
@@ -62,13 +62,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("code", "changes", "field"), REFUSED)
-def test_what_is_no_address_is_a_rejected_request(code: str, changes: dict[str, Any], field: str) -> None:
+def test_wrong_values_outside_the_address_are_rejected_requests(code: str, changes: dict[str, Any], field: str) -> None:
     with pytest.raises(RequestRejected) as caught:
         beta_letter(code, **changes) if code.startswith("beta") else alpha_fields(product_code=code, **changes)
     assert caught.value.field == field
 
 
-def test_a_relay_bears_its_name_and_then_the_customers() -> None:
+def test_a_relays_name_comes_before_the_customers() -> None:
     fields = alpha_fields(product_code="relais", pickup_point=PickupPoint("1234A", "Café de l'Étoile"))
     assert fields["recipientName"] == "Cafe de lEtoile"
     assert fields["recipientName2"] == "Soren Grunwald"
@@ -79,7 +79,7 @@ def test_a_company_comes_before_the_person() -> None:
     assert (fields["shipperName"], fields["shipperName2"]) == ("Bougies Cie", "Zoe Lefevre")
 
 
-def test_a_pickup_point_of_beta_bears_its_name_and_the_customers() -> None:
+def test_a_pickup_point_of_beta_has_its_name_and_the_customers() -> None:
     point = PickupPoint(POINTS["beta"], "Tabac du Port")
     letter = beta_letter("beta_point_retrait_france", pickup_point=point)
     address = letter["addressee"]["address"]

@@ -1,47 +1,189 @@
-"""Secrets and addresses show in no repr, no log line and no error text, even when a carrier echoes them."""
+"""No secret and no address is shown by a repr, an error or a log line, even if a carrier echoes it."""
 
 import logging
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from carriers.base import Credentials, PurchasedLabel
+from carriers.base import Carrier, Limits
 from carriers.beta.client import MAX_WARNINGS
-from carriers.circuit_breaker import Limits
 from carriers.errors import CarrierError
 from carriers.redaction import MAX_TEXT_LENGTH, Redactor
+from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Credentials, CustomsArticle, Party, PickupPoint, PurchasedLabel, Shipment
 from tests.carriers.conftest import Serve
-from tests.carriers.logged import said
-from tests.carriers.servers import LABEL, MULTIPART, always, answer_file, http, once
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, RECIPIENT, SENDER, client, shipment
+from tests.carriers.sandbox.control import arm
+from tests.carriers.support import shipments
+from tests.carriers.support.logs import text_of_records
+from tests.carriers.support.sandbox import order, sandbox_clients
+from tests.carriers.support.servers import LABEL, MULTIPART, always, answer_file, http, once
+from tests.carriers.support.shipments import BOTH, PRODUCT, RECIPIENT, client, shipment
 
+HASTY = Limits(timeout_s=0.5, failure_threshold=10**9)
+PARTY = Party(
+    first_name="Canarina",
+    last_name="Kanarienvogel",
+    company="Volière Serin",
+    address1="77 allée Perchoir",
+    address2="Cage Dorée",
+    zip_code="75011",
+    city="Plumeville",
+    country_code="FR",
+    phone="+33698765432",
+    email="canari@voliere.example",
+)
+CREDENTIALS = {
+    "alpha": Credentials("71717171", "828282"),
+    "beta": Credentials("717171", "Canary-Secret-1"),
+    "beta key": Credentials(api_key="Canary-Key-2"),
+}
+CANARIES = (
+    *("Canarina", "Kanarienvogel", "Volière", "Voliere", "Perchoir", "Dorée", "Doree", "Plumeville"),
+    *("98765432", "canari@", "71717171", "828282", "Canary-Secret-1", "Canary-Key-2", "Plumeau"),
+)
+CODES = {"alpha": ["30", "33", "38", "777"], "beta": ["30000", "30009", "30204", "30221", "30401", "40015"]}
+FAULTS_OF = {
+    account: [*(fault.name for fault in FAULTS if carrier in fault.carriers), *CODES[carrier]]
+    for account, carrier in (("alpha", "alpha"), ("beta", "beta"), ("beta key", "beta"))
+}
+# Of the shipments in `support`, in each spelling that a carrier may echo.
 SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
 PERSONAL = (
     *("Zoé", "Lefèvre", "Lefevre", "Bougies & Cie", "3 rue de l'Église", "69002", "atelier@shop.example"),
     *("Søren", "Soren", "Grünwald", "Grunwald", "128 boulevard Œdipe", "128 boulevard Oedipe", "Bâtiment C"),
     *("75011", "+33612345678", "0612345678", "soren@mail.example", "3 rue de lEglise", "Oedipe"),
 )
+ECHOED = (*SECRETS, *PERSONAL)
 
 
-def hidden(text: str) -> list[str]:
-    """What shows although it must not."""
-    return [value for value in (*SECRETS, *PERSONAL) if value.lower() in text.lower()]
+def canary(carrier: str, count: int = 1) -> Shipment:
+    shipment = order(PRODUCT[carrier], count, recipient=vars(PARTY), sender=vars(PARTY), commercial_name="Plumeau")
+    return replace(shipment, reference="Plumeau", customs=())
 
 
-def test_no_repr_shows_a_secret_or_an_address() -> None:
-    order = shipment("relais")
-    label = PurchasedLabel(("XS1",), b"%PDF-1.4 Lefevre")
-    keys = replace(CREDENTIALS["beta"], account_number="", api_key="k-123456")
-    for thing in (order, order.sender, order.recipient, keys, label):
-        assert hidden(repr(thing)) == []
-    assert hidden(repr(Credentials(password="255562"))) == []
+def leaked(text: str, values: tuple[str, ...] = CANARIES) -> list[str]:
+    """Return the values that the text shows."""
+    return [value for value in values if value.lower() in text.lower()]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Return an error, its causes and contexts."""
+    seen: set[int] = set()
+    left = [error]
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            left += [each.__cause__, each.__context__]
+
+
+def everything_about(error: BaseException) -> str:
+    """Return everything that a log or an error tracker could show of an error, except for the values of variables."""
+    facts = [f"{each!s} {each!r} {each.args!r}" for each in chain(error)]
+    return "\n".join([*facts, repr(vars(error)), *traceback.format_exception(error)])
+
+
+def buy(client: Carrier, shipment: Shipment, credentials: Credentials) -> None:
+    """Buy a label; no error may show a canary."""
+    try:
+        label = client.create_label(shipment, credentials)
+    except CarrierError as error:
+        found = leaked(everything_about(error))
+        if found:
+            pytest.fail(f"{found} in {error!r}")
+    else:
+        assert leaked(repr(label)) == []
+
+
+@pytest.mark.parametrize(
+    ("account", "fault"), [(account, fault) for account in FAULTS_OF for fault in FAULTS_OF[account]]
+)
+def test_no_fault_shows_a_secret_or_an_address(
+    sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, account: str, fault: str
+) -> None:
+    carrier = account.partition(" ")[0]
+    client = sandbox_clients(sandbox, HASTY)[carrier]
+    with caplog.at_level(logging.DEBUG):
+        arm(sandbox, fault, carrier=carrier, count=1, delay_s=0.01 if fault == "slow" else None)
+        buy(client, canary(carrier), CREDENTIALS[account])
+    assert [record.name for record in caplog.records if record.name == "carriers"]
+    assert leaked(text_of_records(caplog.records)) == []
 
 
 @BOTH
-def test_a_carrier_that_echoes_everything_gives_an_error_text_without_it(serve: Serve, carrier: str) -> None:
-    echo = " | ".join((*SECRETS, *PERSONAL))[:1900]
+def test_no_refusal_by_rule_shows_an_address(sandbox: SandboxServer, carrier: str) -> None:
+    client = sandbox_clients(sandbox)[carrier]
+    for change in (
+        {"zip_code": "Plumeville"},
+        {"city": "Plumeville" * 6},
+        {"address1": "Perchoir" * 9},
+        {"address1": "北京 Perchoir"},
+        {"country_code": "Plumeville"},
+        {"phone": "Perchoir"},
+        {"phone": "+336987654321"},
+        {"email": "canari@"},
+        {"company": "Volière" * 20, "last_name": "Kanarienvogel" * 9},
+    ):
+        party = vars(replace(PARTY, **change))
+        buy(client, order(PRODUCT[carrier], recipient=party), CREDENTIALS[carrier])
+        buy(client, order(PRODUCT[carrier], sender=party), CREDENTIALS[carrier])
+    buy(client, order(PRODUCT[carrier], reference="Plumeau" * 9), CREDENTIALS[carrier])
+
+
+@BOTH
+def test_a_carrier_that_is_not_there_shows_nothing(carrier: str, closed_port: int) -> None:
+    buy(shipments.client(carrier, f"http://127.0.0.1:{closed_port}"), canary(carrier), CREDENTIALS[carrier])
+
+
+@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"])
+@pytest.mark.parametrize("fault", ["close", "garbled", "30", "33", "soapfault"])
+def test_no_query_shows_a_secret(
+    sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, operation: str, fault: str
+) -> None:
+    alpha = sandbox_clients(sandbox)["alpha"]
+    with caplog.at_level(logging.DEBUG):
+        label = alpha.create_label(canary("alpha"), CREDENTIALS["alpha"])
+        queries: dict[str, Callable[[Credentials], object]] = {
+            "trackWithSenderRef": partial(alpha.find_by_reference, canary("alpha").id),
+            "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.tracking_numbers),
+        }
+        arm(sandbox, fault, operation=operation)
+        with pytest.raises(CarrierError) as caught:
+            queries[operation](CREDENTIALS["alpha"])
+    assert leaked(everything_about(caught.value)) == []
+    assert leaked(text_of_records(caplog.records)) == []
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        PARTY,
+        *CREDENTIALS.values(),
+        Credentials(password="828282"),
+        PurchasedLabel(("XS1",), b"%PDF-1.4 Plumeau"),
+        canary("alpha"),
+        canary("beta", 3),
+        PickupPoint("1234A", "Tabac Plumeau"),
+        replace(canary("alpha"), pickup_point=PickupPoint("1234A", "Tabac Plumeau")),
+        replace(canary("beta"), customs=(CustomsArticle("Birds", order("beta").packages[0].weight_kg, "960390"),)),
+    ],
+    ids=lambda thing: type(thing).__name__,
+)
+def test_no_repr_shows_a_secret_or_an_address(thing: object) -> None:
+    assert leaked(repr(thing)) == []
+    assert leaked(str(thing)) == []
+    assert leaked(f"{[thing]}") == []
+
+
+@BOTH
+def test_what_a_carrier_echoes_is_masked_in_the_error(serve: Serve, carrier: str) -> None:
+    echo = " | ".join(ECHOED)[:1900]
     if carrier == "alpha":
         text = echo.replace("&", "&amp;").encode()
         server = serve(
@@ -53,36 +195,36 @@ def test_a_carrier_that_echoes_everything_gives_an_error_text_without_it(serve: 
         server = serve(always(http(body, 400, "application/json")))
         shown = {"s3cret-Pass", "804735"}
     with pytest.raises(CarrierError) as caught:
-        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
-    # What belongs to the other carrier's contract is unknown to this one.
+        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), shipments.CREDENTIALS[carrier])
+    # The client does not know the other carrier's credentials.
     foreign = set(SECRETS) - shown
     whole = "".join(traceback.format_exception(caught.value))
-    assert set(hidden(str(caught.value))) <= foreign
-    assert set(hidden(caught.value.carrier_code + caught.value.carrier_text)) <= foreign
-    assert set(hidden(whole)) <= foreign
+    assert set(leaked(str(caught.value), ECHOED)) <= foreign
+    assert set(leaked(caught.value.carrier_code + caught.value.carrier_text, ECHOED)) <= foreign
+    assert set(leaked(whole, ECHOED)) <= foreign
 
 
-def test_warnings_are_cleaned_like_errors_and_there_is_an_end_of_them(serve: Serve) -> None:
+def test_warnings_are_redacted_like_errors_and_limited(serve: Serve) -> None:
     warning = b'{"id": "30219", "type": "WARNING", "messageContent": "%s"}'
     echo = warning % f"{RECIPIENT.address1} s3cret-Pass".encode()
     many = b", ".join([echo, *(warning % str(number).encode() for number in range(2 * MAX_WARNINGS))])
     answer = answer_file("beta_parcel_1.multipart").replace(b'{"messages": [', b'{"messages": [' + many + b", ")
     server = serve(always(http(answer, content_type=MULTIPART)))
-    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert hidden(" ".join(label.warnings)) == []
+    label = client("beta", server.url).create_label(shipment("beta"), shipments.CREDENTIALS["beta"])
+    assert leaked(" ".join(label.warnings), ECHOED) == []
     assert len(label.warnings) == MAX_WARNINGS
 
 
 @BOTH
 @pytest.mark.parametrize("outcome", ["ok", "outcome_unknown"])
-def test_one_log_line_tells_the_facts_and_nothing_personal(
+def test_one_log_line_has_the_facts_and_nothing_personal(
     serve: Serve, carrier: str, outcome: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serve(always(LABEL[carrier]) if outcome == "ok" else once(b""))
     with caplog.at_level(logging.DEBUG):
         expected = nullcontext() if outcome == "ok" else pytest.raises(CarrierError)
         with expected:
-            client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
+            client(carrier, server.url).create_label(canary(carrier), CREDENTIALS[carrier])
     records = [record for record in caplog.records if record.name == "carriers"]
     assert len(records) == 1
     facts = vars(records[0])
@@ -92,12 +234,12 @@ def test_one_log_line_tells_the_facts_and_nothing_personal(
     assert facts["http_status"] == (200 if outcome == "ok" else None)
     assert facts["carrier_code"] == ""
     assert isinstance(facts["duration_ms"], int)
-    assert hidden(said(caplog.records)) == []
+    assert leaked(text_of_records(caplog.records)) == []
 
 
 def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     server = serve(once(b""))
-    alpha = client("alpha", server.url, Limits(failures_before_rest=1))
+    alpha = client("alpha", server.url, Limits(failure_threshold=1))
     for _ in range(2):
         with pytest.raises(CarrierError):
             alpha.create_label(shipment(), CREDENTIALS["alpha"])
@@ -106,21 +248,20 @@ def test_a_call_that_is_refused_at_once_is_logged_too(serve: Serve, caplog: pyte
     assert len(server.requests) == 1
 
 
-def test_control_characters_and_length_are_taken_from_a_carriers_text() -> None:
-    redactor = Redactor(CREDENTIALS["alpha"], shipment())
+def test_control_characters_and_length_are_removed_from_a_carriers_text() -> None:
+    redactor = Redactor(shipments.CREDENTIALS["alpha"], shipment())
     assert redactor.text("a\x00b\x1b[31m\r\nc\u202ed\u2028e") == "a b [31m c d e"
     assert len(redactor.text("mot " * 10_000)) <= MAX_TEXT_LENGTH
     assert redactor.text("mot " * 10_000).endswith("…")
     assert redactor.code("x" * 33) == ""
 
 
-def test_words_of_an_address_are_masked_wherever_a_carrier_cuts_it() -> None:
-    redactor = Redactor(CREDENTIALS["alpha"], shipment())
+def test_words_of_an_address_are_masked_wherever_a_carrier_truncates_it() -> None:
+    redactor = Redactor(shipments.CREDENTIALS["alpha"], shipment())
     assert redactor.text("Street 'boulevard Œdipe' unknown") == "Street '*** ***' unknown"
     assert redactor.text("no route to 75011 PARIS for grunwald") == "no route to *** *** for ***"
     assert redactor.text("contrat 19869502/255562") == "contrat ***/***"
 
 
-def test_a_cleaner_without_anything_to_hide_hides_nothing() -> None:
+def test_a_redactor_without_values_masks_nothing() -> None:
     assert Redactor(Credentials()).text("System error") == "System error"
-    assert SENDER != RECIPIENT

@@ -1,4 +1,4 @@
-"""Which code a product is bought under, by destination, weight, day and contract, and what it refuses."""
+"""The carriers' codes of a product by destination, weight, day and contract, and its refusals."""
 
 import json
 from dataclasses import replace
@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import Package, PickupPoint, ProductOverride, Shipment
 from carriers.beta import messages as beta_message
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
-from tests.carriers.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
+from carriers.shipment import Package, PickupPoint, ProductOverride, Shipment
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
 FRIDAY_IN_PARIS = datetime(2026, 3, 6, 22, 30, tzinfo=UTC)
@@ -63,7 +63,7 @@ def beta_code(product_code: str, country: str) -> str | None:
 
 
 def build(order: Shipment) -> None:
-    """Make the messages that would be sent."""
+    """Build the messages that would be sent."""
     if PRODUCTS[order.product_code].carrier == "beta":
         beta_message.letters(order)
     else:
@@ -141,7 +141,7 @@ def test_a_contract_replaces_code_and_service() -> None:
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
 @pytest.mark.parametrize("point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
-def test_a_pickup_point_that_cannot_be_one_is_never_sent(code: str, point: str | None) -> None:
+def test_a_malformed_pickup_point_is_never_sent(code: str, point: str | None) -> None:
     pickup_point = None if point is None else PickupPoint(point)
     order = shipment(code, pickup_point=pickup_point)
     with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: ") as caught:
@@ -162,7 +162,7 @@ def test_a_pickup_point_is_not_sent_for_home_delivery() -> None:
         for code, product in PRODUCTS.items()
     ],
 )
-def test_a_parcel_is_above_nothing_and_at_most_what_the_product_carries(code: str, most_kg: int) -> None:
+def test_a_parcels_weight_is_above_zero_and_at_most_the_products(code: str, most_kg: int) -> None:
     first = Package(Decimal(1))
     for weight_kg in (Decimal(most_kg), Decimal("0.0001")):
         build(shipment(code, packages=(first, Package(weight_kg))))
@@ -173,7 +173,7 @@ def test_a_parcel_is_above_nothing_and_at_most_what_the_product_carries(code: st
 
 
 @pytest.mark.parametrize(("code", "most"), [("alpha-13", 99), ("beta", 4)])
-def test_there_is_a_most_of_parcels(code: str, most: int) -> None:
+def test_the_number_of_parcels_is_limited(code: str, most: int) -> None:
     package = Package(Decimal(1))
     build(shipment(code, packages=(package,) * most))
     too_many = shipment(code, packages=(package,) * (most + 1))
@@ -221,7 +221,7 @@ def test_customs_are_declared_from_the_articles() -> None:
     assert b"<content1>Bougies</content1>" in message
 
 
-def test_a_relays_reference_is_printed_whole_and_the_goods_as_far_as_there_is_room() -> None:
+def test_a_relays_reference_is_printed_whole_and_the_goods_in_the_space_left() -> None:
     goods = (replace(CUSTOMS[0], description="Bougies " * 5),)
     relay = shipment(
         "alpha_relais_europe_outre_mer", recipient={"country_code": "RE"}, customs=goods, reference="R" * 35
@@ -231,7 +231,7 @@ def test_a_relays_reference_is_printed_whole_and_the_goods_as_far_as_there_is_ro
 
 
 @pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])
-def test_a_shipment_that_only_a_mistake_can_make_is_a_value_error(wrong: dict[str, Any]) -> None:
+def test_a_shipment_that_only_a_bug_can_make_is_a_value_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="shipment"):
         shipment(**wrong)
     with pytest.raises(ValueError, match="aware"):

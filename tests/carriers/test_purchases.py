@@ -1,41 +1,180 @@
-"""Both clients buy from the sandbox over HTTP: every product, every destination, every error code."""
+"""Every product bought over HTTP, from recorded answers and from the sandbox, and what the carrier is sent for it."""
 
 import io
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
+from xml.etree import ElementTree as ET
 
 import pypdf
 import pypdfium2
 import pytest
 import zxingcpp
 
-from carriers.base import Carrier, Credentials, Package, PickupPoint
+from carriers import CARRIERS
+from carriers.base import Carrier
 from carriers.errors import RequestRejected
 from carriers.products import OVERSEAS, PARIS, PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, creates, order, received
+from carriers.shipment import Credentials, Package, PickupPoint
+from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.shipments import CREDENTIALS, client
-from tests.carriers.test_labels_bought import WIRE_CODES
+from tests.carriers.support.sandbox import bought, creates, order, received
+from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 
 Clients = Mapping[str, Carrier]
-# By weight, and where the tests run on a Saturday.
+
+WIRE_CODES = {
+    "alpha-18": ("16", "0"),
+    "alpha-13": ("01", "0"),
+    "alpha_jour_j": ("4I", "973"),
+    "alpha_rapide_eco": ("44", "0"),
+    "alpha_express_world": ("17", "0"),
+    "relais": ("86", "0"),
+    "alpha_relais_europe_outre_mer": ("49", "337"),
+    "shop2shop": ("5E", "0"),
+    "alpha_2shopdirect": ("5X", "6"),
+    "beta": ("DOM", None),
+    "beta_domicile_signature_france": ("DOS", None),
+    "beta_domicile_sans_signature_france": ("DOM", None),
+    "beta_point_retrait_france": ("HD", None),
+    "beta_domicile_signature_europe": ("DOS", None),
+    "beta_domicile_sans_signature_europe": ("DOM", None),
+    "beta_point_retrait_europe": ("HD", None),
+    "beta_domicile_signature_outre_mer": ("CDS", None),
+    "beta_domicile_sans_signature_outre_mer": ("COM", None),
+    "beta_domicile_signature_monde": ("DOS", None),
+}
+# For heavier parcels, and if the tests run on a Saturday.
 OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "alpha_jour_j": {"974"}}
 SATURDAY = 5
 
 
+def answers(carrier: str, count: int) -> list[bytes]:
+    if carrier == "alpha":
+        return [http(answer_file(f"alpha_{count}_parcels.xml"))]
+    files = (f"beta_parcel_{rank}.multipart" for rank in range(1, count + 1))
+    return [http(answer_file(file), content_type=MULTIPART) for file in files]
+
+
+def page_widths(pdf: bytes) -> list[int]:
+    """Return the pages' widths: the recorded labels are 281, 282, ... points wide."""
+    return [round(page.mediabox.width) for page in pypdf.PdfReader(io.BytesIO(pdf)).pages]
+
+
 def text_of(pdf: bytes) -> list[str]:
-    """The text of each page."""
+    """Return the text of each page."""
     return [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(pdf)).pages]
 
 
 def barcodes_of(pdf: bytes) -> tuple[str, ...]:
-    """What a scanner reads from each page at the resolution of a label printer."""
+    """Return what a scanner reads from each page at the resolution of a label printer."""
     with pypdfium2.PdfDocument(pdf) as document:
         images = [page.render(scale=203 / 72).to_pil() for page in document]
     return tuple(code.text for image in images for code in zxingcpp.read_barcodes(image))
+
+
+def sent_codes(carrier: str, request: bytes) -> tuple[str | None, str | None]:
+    if carrier == "alpha":
+        skybill = ET.fromstring(body_of(request)).find(".//skybillValue")
+        assert skybill is not None
+        return skybill.findtext("productCode"), skybill.findtext("service")
+    return json.loads(body_of(request))["letter"]["service"]["productCode"], None
+
+
+def test_the_catalogue_is_the_19_products_of_the_specification() -> None:
+    assert set(PRODUCTS) == set(WIRE_CODES)
+    assert len(PRODUCTS) == 19
+    assert {product.carrier for product in PRODUCTS.values()} == set(CARRIERS)
+    assert {code for code, product in PRODUCTS.items() if product.needs_pickup_point} == {
+        "relais",
+        "alpha_relais_europe_outre_mer",
+        "shop2shop",
+        "alpha_2shopdirect",
+        "beta_point_retrait_france",
+        "beta_point_retrait_europe",
+    }
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", WIRE_CODES)
+def test_a_label_is_bought_with_the_products_codes_and_is_one_pdf_in_parcel_order(
+    serve: Serve, code: str, count: int
+) -> None:
+    carrier = PRODUCTS[code].carrier
+    server = serve(always(*answers(carrier, count)))
+    label = client(carrier, server.url).create_label(shipment(code, count), CREDENTIALS[carrier])
+    first_number = {"alpha": "XS000000001FR", "beta": "6A12345678901"}[carrier]
+    assert len(set(label.tracking_numbers)) == count
+    assert label.tracking_numbers[0] == first_number
+    assert sorted(label.tracking_numbers) == list(label.tracking_numbers)
+    assert page_widths(label.pdf) == [281, 282, 283][:count]
+    assert label.warnings == ()
+    assert len(server.requests) == (1 if carrier == "alpha" else count)
+    assert sent_codes(carrier, server.requests[0]) == WIRE_CODES[code]
+
+
+def test_linked_calls_of_beta_name_their_followers(serve: Serve) -> None:
+    server = serve(always(*answers("beta", 3)))
+    client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
+    fields = [json.loads(body_of(request))["fields"]["field"] for request in server.requests]
+    links = [{field["key"]: field["value"] for field in call} for call in fields]
+    counted = [{"PARCEL_ITERATION_NUMBER": str(rank), "TOTAL_NUMBER_PARCEL": "3"} for rank in (1, 2, 3)]
+    assert links == [
+        {"TYPE_MULTI_PARCEL": "FOLLOWER", **counted[0]},
+        {"TYPE_MULTI_PARCEL": "FOLLOWER", **counted[1]},
+        {
+            "TYPE_MULTI_PARCEL": "MASTER",
+            **counted[2],
+            "LIST_FOLLOWER_PARCEL": "6A12345678901/6A12345678902",
+        },
+    ]
+
+
+def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve) -> None:
+    server = serve(always(http(answer_file("beta_version_31.multipart"), content_type=MULTIPART)))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert label.tracking_numbers == ("6A12345678905",)
+    assert label.warnings == ("Le champ a été tronqué",)
+
+
+def test_older_answers_of_beta_are_mixed_and_start_with_the_boundary(serve: Serve) -> None:
+    body = answer_file("beta_parcel_1.multipart").removeprefix(b"\r\n") + b"\r\n"
+    server = serve(always(http(body, content_type="multipart/mixed; boundary=uuid:0f4a")))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert label.tracking_numbers == ("6A12345678901",)
+
+
+def test_any_prefix_and_a_default_namespace_are_read(serve: Serve) -> None:
+    body = answer_file("alpha_1_parcels.xml").replace(b"soap:", b"S:").replace(b":soap=", b":S=")
+    body = body.replace(b"<ns1:ship", b"<ship").replace(b"</ns1:", b"</").replace(b"xmlns:ns1", b"xmlns")
+    server = serve(always(http(body)))
+    label = client("alpha", server.url).create_label(shipment(), CREDENTIALS["alpha"])
+    assert label.tracking_numbers == ("XS000000001FR",)
+
+
+def test_the_headers_are_the_protocols(serve: Serve) -> None:
+    server = serve(always(*answers("alpha", 1)))
+    client("alpha", f"{server.url}/shipping").create_label(shipment(), CREDENTIALS["alpha"])
+    head = server.requests[0].partition(b"\r\n\r\n")[0].decode()
+    assert head.startswith("POST /shipping HTTP/1.1\r\n")
+    assert f"Content-Type: {XML}" in head
+    assert 'SOAPAction: ""' in head
+    assert "Accept-Encoding: identity" in head
+    assert "Cookie" not in head
+
+
+def test_an_api_key_takes_the_place_of_contract_and_password(serve: Serve) -> None:
+    server = serve(always(*answers("beta", 1)))
+    credentials = type(CREDENTIALS["beta"])(api_key="k-123")
+    client("beta", f"{server.url}/base/").create_label(shipment("beta"), credentials)
+    head, _, body = server.requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /base/generateLabel HTTP/1.1\r\n")
+    assert b"apiKey: k-123" in head
+    assert not {"contractNumber", "password"} & set(json.loads(body))
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -112,7 +251,7 @@ def test_alphas_relays_in_europe_have_a_service_by_weight(
 
 @pytest.mark.parametrize("country", ["FR", "MC", "AD", "BE", "CH", "GB", "PL", "PT"])
 @pytest.mark.parametrize("code", ["alpha_rapide_eco", "alpha_relais_europe_outre_mer", "alpha_express_world"])
-def test_alpha_is_asked_for_what_its_page_does_not_limit(
+def test_alpha_is_sent_destinations_that_its_page_does_not_limit(
     sandbox: SandboxServer, clients: Clients, code: str, country: str
 ) -> None:
     recipient = {"country_code": country}
@@ -158,7 +297,7 @@ def test_latin_text_is_taken_by_both(sandbox: SandboxServer, clients: Clients, l
 
 
 @pytest.mark.parametrize(("code", "count"), [("alpha-13", 99), ("relais", 99), ("beta", 4)])
-def test_the_most_parcels_are_one_label(sandbox: SandboxServer, clients: Clients, code: str, count: int) -> None:
+def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Clients, code: str, count: int) -> None:
     carrier = PRODUCTS[code].carrier
     label = clients[carrier].create_label(
         order(code, packages=(Package(Decimal("0.5")),) * count), CREDENTIALS[carrier]
@@ -186,7 +325,7 @@ def test_an_api_key_buys_too(sandbox: SandboxServer, clients: Clients) -> None:
     assert bought(sandbox, "beta") == label.tracking_numbers
 
 
-def test_the_newer_version_of_beta_is_spoken_too(sandbox: SandboxServer, clients: Clients) -> None:
+def test_the_newer_version_of_beta_is_supported(sandbox: SandboxServer, clients: Clients) -> None:
     newer = client("beta", f"{sandbox.url}/beta/3.1")
     label = newer.create_label(order("beta"), CREDENTIALS["beta"])
     assert bought(sandbox, "beta") == label.tracking_numbers

@@ -1,19 +1,22 @@
-"""After an unknown outcome: alpha's parcels are found again by the shipment's id, and their labels fetched."""
+"""Recovery from an unknown outcome: alpha's parcels are found by the shipment's id, and their labels fetched."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.base import Carrier
-from carriers.circuit_breaker import Limits
+from carriers import CARRIERS
+from carriers.base import Carrier, Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, order, received, sandbox_clients
+from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm
-from tests.carriers.shipments import CREDENTIALS
-from tests.carriers.test_purchases import text_of
+from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, client
+from tests.carriers.test_purchases import page_widths, text_of
 from tests.support.waiting import until
 
 Clients = Mapping[str, Carrier]
@@ -22,8 +25,34 @@ SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
 NOT_FOUND_FOR_S = 2.0
 
 
+def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve: Serve) -> None:
+    tracking = serve(always(http(answer_file("alpha_found.xml"))))
+    shipping = serve(always(http(answer_file("alpha_fetched.xml"))))
+    alpha = client("alpha", shipping.url, tracking_url=tracking.url)
+    assert alpha.can_be_asked
+    numbers = alpha.find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
+    assert numbers == ("XS000000001FR", "XS000000002FR")
+    assert page_widths(alpha.fetch_label(numbers, ALPHA)) == [281, 281]
+    search = ET.fromstring(body_of(tracking.requests[0]))[0][0]
+    assert search.tag == "{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef"
+    assert [(child.tag, child.text) for child in search] == [
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("language", "fr_FR"),
+        ("sendersRef", "01JQ5ZK3M9X7ABC"),
+    ]
+    fetch = ET.fromstring(body_of(shipping.requests[1]))[0][0]
+    assert fetch.tag == "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
+    assert [(child.tag, child.text) for child in fetch] == [
+        ("numberSearch", "XS000000002FR"),
+        ("mode", "THE"),
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+    ]
+
+
 def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
-    """Buy parcels without an answer; return the shipment's id."""
+    """Buy parcels whose answer is lost; return the shipment's id."""
     shipment = order(code, count)
     arm(sandbox, fault, carrier="alpha", count=1, delay_s=NOT_FOUND_FOR_S)
     with pytest.raises(OutcomeUnknown):
@@ -93,10 +122,8 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
         ("30", CredentialsRejected),
     ],
 )
-def test_a_question_that_fails_has_an_error_that_says_nothing_was_made(
-    sandbox: SandboxServer, fault: str, error: type[CarrierError]
-) -> None:
-    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failures_before_rest=9))["alpha"]
+def test_a_query_that_fails_has_made_nothing(sandbox: SandboxServer, fault: str, error: type[CarrierError]) -> None:
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=2.5 if fault == "hang" else 60, failure_threshold=9))["alpha"]
     label = alpha.create_label(order("alpha-13"), ALPHA)
     for operation in (SEARCH, REPRINT):
         arm(sandbox, fault, carrier="alpha", operation=operation)
@@ -116,9 +143,15 @@ def test_a_fetched_label_is_a_pdf_or_none(sandbox: SandboxServer, clients: Clien
         clients["alpha"].fetch_label(label.tracking_numbers, ALPHA)
 
 
-def test_beta_cannot_be_asked(sandbox: SandboxServer, clients: Clients) -> None:
-    assert clients["alpha"].can_be_asked
-    assert not clients["beta"].can_be_asked
+def test_a_carrier_without_a_tracking_service_cannot_be_asked(serve: Serve) -> None:
+    server = serve(always(b""))
+    for carrier in CARRIERS:
+        buyer = client(carrier, server.url)
+        assert not buyer.can_be_asked
+        with pytest.raises(CarrierUnavailable):
+            buyer.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS[carrier])
     with pytest.raises(CarrierUnavailable):
-        clients["beta"].find_by_reference(order("beta").id, CREDENTIALS["beta"])
-    assert received(sandbox) == {}
+        client("beta", server.url).fetch_label(("6A12345678901",), CREDENTIALS["beta"])
+    with pytest.raises(CarrierUnavailable):
+        client("alpha", server.url).fetch_label((), ALPHA)
+    assert server.connections == 0

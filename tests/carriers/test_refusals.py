@@ -1,4 +1,4 @@
-"""Every error row of both protocol pages, and the other shapes that carriers' answers are known to take."""
+"""Refusals: every error code of both protocol pages, the other known forms of answers, and the sandbox's rules."""
 
 import json
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from carriers.alpha import client as alpha
-from carriers.base import Credentials
 from carriers.beta import client as beta
 from carriers.errors import (
     AddressRejected,
@@ -19,9 +18,15 @@ from carriers.errors import (
     Rejected,
     RequestRejected,
 )
+from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import MULTIPART, always, answer_file, http
-from tests.carriers.shipments import CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.sandbox import creates, faulty, order, received
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.test_purchases import Clients
 
 # Copied from the pages by hand, not from the clients' tables.
 ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
@@ -168,20 +173,9 @@ def test_a_refusal_of_beta_may_come_as_multipart(serve: Serve) -> None:
     assert type(failure) is PickupPointRejected
 
 
-def test_more_json_than_any_answer_has_is_not_read(serve: Serve) -> None:
+def test_too_long_json_is_not_read(serve: Serve) -> None:
     document = messages("30204") | {"padding": "x" * beta.MAX_JSON_BYTES}
     assert type(refusal(serve, "beta", beta_refusal(document))) is OutcomeUnknown
-
-
-@pytest.mark.parametrize("credentials", [Credentials("1986950", "255562"), Credentials("19869502", "25556")])
-def test_a_question_with_credentials_that_cannot_be_right_is_never_sent(serve: Serve, credentials: Credentials) -> None:
-    server = serve(always(b""))
-    asker = client("alpha", server.url, tracking_url=server.url)
-    with pytest.raises(CredentialsRejected):
-        asker.find_by_reference("01JQ5ZK3M9X7ABC", credentials)
-    with pytest.raises(CredentialsRejected):
-        asker.fetch_label(("XS000000001FR",), credentials)
-    assert server.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -197,10 +191,16 @@ def test_a_question_with_credentials_that_cannot_be_right_is_never_sent(serve: S
         ("beta", Credentials()),
     ],
 )
-def test_credentials_that_cannot_be_right_are_never_sent(serve: Serve, carrier: str, credentials: Credentials) -> None:
+def test_malformed_credentials_are_never_sent(serve: Serve, carrier: str, credentials: Credentials) -> None:
     server = serve(always(b""))
+    buyer = client(carrier, server.url, tracking_url=server.url)
     with pytest.raises(CredentialsRejected):
-        client(carrier, server.url).create_label(shipment(PRODUCT[carrier]), credentials)
+        buyer.create_label(shipment(PRODUCT[carrier]), credentials)
+    if buyer.can_be_asked:
+        with pytest.raises(CredentialsRejected):
+            buyer.find_by_reference("01JQ5ZK3M9X7ABC", credentials)
+        with pytest.raises(CredentialsRejected):
+            buyer.fetch_label(("XS000000001FR",), credentials)
     assert server.connections == 0
 
 
@@ -211,3 +211,79 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
         assert error("alpha").code == f"ALPHA_{suffix}"
     assert not OutcomeUnknown("alpha").is_nothing_made
     assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made
+
+
+@pytest.mark.parametrize("code", ["alpha-13", "alpha-18", "alpha_jour_j", "shop2shop", "alpha_2shopdirect"])
+def test_alpha_refuses_destinations_of_its_products(sandbox: SandboxServer, clients: Clients, code: str) -> None:
+    recipient = {"country_code": "US"}
+    with pytest.raises(RequestRejected) as caught:
+        clients["alpha"].create_label(order(code, recipient=recipient), CREDENTIALS["alpha"])
+    assert caught.value.carrier_code == "35"
+    assert ledger(sandbox) == []
+
+
+@pytest.mark.parametrize("code", ["alpha_express_world", "beta_domicile_signature_monde"])
+def test_goods_without_a_description_are_refused_by_the_carrier(
+    sandbox: SandboxServer, clients: Clients, code: str
+) -> None:
+    carrier = PRODUCTS[code].carrier
+    with pytest.raises(RequestRejected) as caught:
+        clients[carrier].create_label(order(code, customs=()), CREDENTIALS[carrier])
+    assert caught.value.carrier_code == {"alpha": "31", "beta": "30500"}[carrier]
+    assert ledger(sandbox) == []
+
+
+@pytest.mark.parametrize(
+    ("carrier", "code", "error"),
+    [
+        *(("alpha", str(code), error) for code, text, error in ALPHA_ROWS if text != "undocumented" and code != 33),
+        ("alpha", "33", RequestRejected),
+        ("alpha", "contract", ProductNotInContract),
+        ("alpha", "777", CarrierUnavailable),
+        *(("beta", code, error) for code, error in BETA_ROWS if code.isdigit()),
+        ("beta", "ROUTING", CarrierUnavailable),
+        ("beta", "contract", ProductNotInContract),
+    ],
+)
+def test_every_code_of_the_sandbox_has_its_class_and_nothing_is_bought(
+    sandbox: SandboxServer, clients: Clients, carrier: str, code: str, error: type[CarrierError]
+) -> None:
+    with pytest.raises(CarrierError) as caught:
+        clients[carrier].create_label(faulty(carrier, code), CREDENTIALS[carrier])
+    assert type(caught.value) is error
+    assert caught.value.is_nothing_made
+    assert caught.value.carrier_text
+    assert ledger(sandbox) == []
+    assert creates(sandbox, carrier) == 1
+
+
+@pytest.mark.parametrize(
+    ("carrier", "credentials", "error"),
+    [
+        ("alpha", Credentials("19869502", "000000"), CredentialsRejected),
+        ("alpha", Credentials("19000030", "255562"), CredentialsRejected),
+        ("alpha", Credentials("19000033", "255562"), ProductNotInContract),
+        ("beta", Credentials("30000", "secret"), CredentialsRejected),
+        ("beta", Credentials("30007", "secret"), CredentialsRejected),
+        ("beta", Credentials("30008", "secret"), CredentialsRejected),
+        ("beta", Credentials("30009", "secret"), ProductNotInContract),
+        ("beta", Credentials("30700", "secret"), ProductNotInContract),
+        ("beta", Credentials(api_key="key-30000"), CredentialsRejected),
+        ("beta", Credentials(api_key="key-30700"), ProductNotInContract),
+    ],
+)
+def test_a_contract_that_is_refused_buys_nothing(
+    sandbox: SandboxServer, clients: Clients, carrier: str, credentials: Credentials, error: type[CarrierError]
+) -> None:
+    with pytest.raises(error):
+        clients[carrier].create_label(order({"alpha": "relais", "beta": "beta"}[carrier]), credentials)
+    assert ledger(sandbox) == []
+
+
+def test_what_is_refused_before_it_is_sent_reaches_no_carrier(sandbox: SandboxServer, clients: Clients) -> None:
+    for code in PRODUCTS:
+        carrier = PRODUCTS[code].carrier
+        with pytest.raises(CarrierError) as caught:
+            clients[carrier].create_label(order(code, recipient={"address1": "北京市"}), CREDENTIALS[carrier])
+        assert caught.value.field == "destinationAddress.address1"
+    assert received(sandbox) == {}

@@ -1,4 +1,4 @@
-"""Text as each carrier takes it, and the errors that name the field."""
+"""Text in the form that each carrier prints, and the errors that name the field."""
 
 import json
 from typing import Any
@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from carriers.alpha import messages as alpha_message
 from carriers.beta import messages as beta_message
 from carriers.errors import AddressRejected
-from carriers.text import Slot, to_ascii, to_latin
-from tests.carriers.shipments import CREDENTIALS, shipment
+from carriers.text import CarrierField, to_ascii, to_latin
+from tests.carriers.support.shipments import CREDENTIALS, shipment
 
-SLOT = Slot("alpha", "destinationAddress.city", 1000)
+FIELD = CarrierField("alpha", "destinationAddress.city", 1000)
 
 
 def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, str]:
-    """What alpha is sent in one of its structures."""
+    """Return one of the structures that alpha is sent."""
     message = ET.fromstring(alpha_message.purchase(shipment(**order), CREDENTIALS["alpha"]))
     element = message.find(f".//{structure}")
     assert element is not None
@@ -26,7 +26,7 @@ def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, s
 
 
 def beta_letter(product_code: str = "beta", **order: Any) -> dict[str, Any]:
-    """What beta is sent for the first parcel."""
+    """Return the letter that beta is sent for the first parcel."""
     letter: dict[str, Any] = json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
     return letter
 
@@ -63,39 +63,39 @@ def beta_address(**recipient: str) -> dict[str, str]:
     ],
 )
 def test_every_latin_letter_becomes_ascii_for_alpha(given_text: str, ascii_text: str) -> None:
-    assert to_ascii(given_text, SLOT) == ascii_text
+    assert to_ascii(given_text, FIELD) == ascii_text
 
 
 @pytest.mark.parametrize("text", ["Œuvre, n°3 (l'été) & Cie", "Łódź İstanbul Đặng", "Ærø ½ m² ß"])
 def test_latin_stays_as_it_is_for_beta(text: str) -> None:
-    assert to_latin(text, SLOT) == text
+    assert to_latin(text, FIELD) == text
 
 
 def test_typographic_punctuation_becomes_plain_for_beta() -> None:
-    assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", SLOT) == 'l\'Été - "la"'
+    assert to_latin("l\u2019\u00c9t\u00e9 \u2013 \u201cla\u201d", FIELD) == 'l\'Été - "la"'
 
 
-def test_what_nobody_sees_leaves_no_trace() -> None:
-    assert to_latin(" a \u200b b\x00 \n", SLOT) == to_ascii(" a \u200b b\x00 \n", SLOT) == "a b"
+def test_invisible_characters_are_removed() -> None:
+    assert to_latin(" a \u200b b\x00 \n", FIELD) == to_ascii(" a \u200b b\x00 \n", FIELD) == "a b"
 
 
 @pytest.mark.parametrize("text", ["Москва", "Αθήνα", "北京", "東京 1-2", "القاهرة", "Paris Ж", "서울", "μ"])
 def test_other_scripts_are_refused_by_both(text: str) -> None:
     for fold in (to_ascii, to_latin):
         with pytest.raises(AddressRejected, match=r"^destinationAddress\.city: only Latin"):
-            fold(text, SLOT)
+            fold(text, FIELD)
 
 
 @pytest.mark.parametrize("text", ["😀", "☃", "→", "٣"])
-def test_symbols_that_no_printer_has_are_refused_by_beta(text: str) -> None:
+def test_symbols_without_a_glyph_are_refused_by_beta(text: str) -> None:
     with pytest.raises(AddressRejected):
-        to_latin(text, SLOT)
+        to_latin(text, FIELD)
 
 
 @given(st.text())
 def test_whatever_alpha_is_sent_is_ascii_letters_digits_and_single_spaces(text: str) -> None:
     try:
-        folded = to_ascii(text, SLOT)
+        folded = to_ascii(text, FIELD)
     except AddressRejected:
         return
     assert folded == " ".join(folded.split())
@@ -104,7 +104,7 @@ def test_whatever_alpha_is_sent_is_ascii_letters_digits_and_single_spaces(text: 
 
 @given(st.text(alphabet=st.characters(min_codepoint=0xC0, max_codepoint=0x17F, categories=["Lu", "Ll"])))
 def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
-    assert len(to_ascii(text, SLOT).replace(" ", "")) >= len(text)
+    assert len(to_ascii(text, FIELD).replace(" ", "")) >= len(text)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,7 @@ def test_no_latin_letter_is_lost_for_alpha(text: str) -> None:
         ("x" * 38, "y" * 38, ("x" * 38, "y" * 38)),
     ],
 )
-def test_an_address_is_folded_over_alphas_two_lines(
-    address1: str, address2: str, lines: tuple[str, str | None]
-) -> None:
+def test_an_address_is_wrapped_to_alphas_two_lines(address1: str, address2: str, lines: tuple[str, str | None]) -> None:
     fields = alpha_fields(recipient={"address1": address1, "address2": address2})
     assert (fields["recipientAdress1"], fields.get("recipientAdress2")) == lines
 
@@ -151,7 +149,7 @@ def test_an_address_is_folded_over_alphas_two_lines(
         ),
     ],
 )
-def test_an_address_is_folded_over_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
+def test_an_address_is_wrapped_to_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
     address = beta_address(address1=address1, address2=address2)
     assert {name: text for name, text in address.items() if name.startswith("line")} == lines
 
@@ -192,7 +190,7 @@ LONG = {
 
 @pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
 @pytest.mark.parametrize(("carrier", "changes", "field"), [(c, *case) for c in LONG for case in LONG[c]])
-def test_what_fits_nowhere_is_an_error_that_names_the_field(
+def test_text_that_does_not_fit_is_an_error_that_names_the_field(
     carrier: str, changes: dict[str, str], field: str, path: str
 ) -> None:
     party: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": {"company": ""} | changes}
@@ -205,7 +203,7 @@ def test_what_fits_nowhere_is_an_error_that_names_the_field(
 
 @pytest.mark.parametrize("path", ["originAddress", "destinationAddress"])
 @pytest.mark.parametrize("carrier", ["alpha", "beta"])
-def test_every_field_at_fault_is_named_at_once(carrier: str, path: str) -> None:
+def test_all_wrong_fields_are_named_at_once(carrier: str, path: str) -> None:
     wrong = {"first_name": "李", "last_name": "王", "address1": "x" * 39, "zip_code": "№", "city": "北京"}
     order: dict[str, Any] = {"sender" if path == "originAddress" else "recipient": wrong, "reference": "заказ"}
     with pytest.raises(AddressRejected) as caught:
@@ -216,19 +214,19 @@ def test_every_field_at_fault_is_named_at_once(carrier: str, path: str) -> None:
     assert said.count(": ") == 6
 
 
-def test_the_other_forms_of_latin_letters_are_plain_for_beta() -> None:
-    assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", SLOT) == "1er B4"
+def test_variants_of_latin_letters_become_plain_for_beta() -> None:
+    assert to_latin("1ᵉʳ \U0001d401\U0001d7d2", FIELD) == "1er B4"
 
 
 @given(
     st.text(alphabet="ab é/ß", max_size=90),
     st.text(alphabet="cd œ,", max_size=90),
 )
-def test_folding_loses_no_word(address1: str, address2: str) -> None:
+def test_wrapping_loses_no_word(address1: str, address2: str) -> None:
     try:
         fields = alpha_fields(recipient={"address1": address1, "address2": address2})
     except AddressRejected:
         return
     lines = [fields["recipientAdress1"], fields.get("recipientAdress2", "")]
     assert all(len(line) <= 38 for line in lines)
-    assert " ".join(lines).split() == f"{to_ascii(address1, SLOT)} {to_ascii(address2, SLOT)}".split()
+    assert " ".join(lines).split() == f"{to_ascii(address1, FIELD)} {to_ascii(address2, FIELD)}".split()

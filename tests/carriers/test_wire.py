@@ -12,13 +12,14 @@ import zeep
 from lxml import etree
 
 from carriers.alpha import messages as alpha_message
-from carriers.base import Carrier, Package
+from carriers.base import Carrier
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from tests.carriers.buying import bought, order
+from carriers.shipment import Package
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import always, answer_file, body_of, http
-from tests.carriers.shipments import CREDENTIALS, CUSTOMS, client, shipment
+from tests.carriers.support.sandbox import bought, order
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, client, shipment
 
 WIRE = Path(__file__).with_name("wire")
 ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
@@ -33,17 +34,17 @@ def schema() -> xmlschema.XMLSchema:
 
 
 def operation(document: bytes) -> ET.Element:
-    """What is in the envelope's body."""
+    """Return the element in the envelope's body."""
     return ET.fromstring(document)[0][0]
 
 
 def canonical(element: Any) -> str:
-    """One spelling of an XML element, whatever its prefixes and its white space."""
+    """Return an XML element in a canonical form, without differences in prefixes and white space."""
     return ET.canonicalize(etree.tostring(element), rewrite_prefixes=True, strip_text=True)
 
 
 def data(element: ET.Element) -> Any:
-    """An element as the data that zeep would make it of."""
+    """Return the data that zeep would build the element from."""
     if not len(element):
         return element.text or ""
     values: dict[str, Any] = {}
@@ -88,7 +89,7 @@ def test_a_second_implementation_writes_the_same_purchase(code: str, count: int)
     assert canonical(theirs[0][0]) == canonical(etree.fromstring(ET.tostring(ours)))
 
 
-def test_a_second_implementation_writes_the_same_questions(serve: Serve) -> None:
+def test_a_second_implementation_writes_the_same_queries(serve: Serve) -> None:
     tracking = serve(always(http(answer_file("alpha_found.xml"))))
     shipping = serve(always(http(answer_file("alpha_fetched.xml"))))
     alpha = client("alpha", shipping.url, tracking_url=tracking.url)

@@ -17,7 +17,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from carriers.alpha.client import AlphaClient
+from carriers.alpha.client import Alpha
 from carriers.http.connections import Deadline, _BoundedConnection
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
@@ -149,8 +149,8 @@ hook_finish()
 wrap(outcomes, "keep", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")
-wrap(AlphaClient, "find_by_reference", after="find-after")
-wrap(AlphaClient, "fetch_label", after="fetch-after")
+wrap(Alpha, "find_by_reference", after="find-after")
+wrap(Alpha, "fetch_label", after="fetch-after")
 storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
 
 

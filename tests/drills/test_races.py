@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import PurchasedLabel
 from labels import outcomes, purchase, reconciling, storage
 from labels.errors import LabelError, PurchaseFailedError
 from labels.models import LabelState, ShippingLabel

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from carriers.products import PRODUCTS
-from tests.carriers.shipments import DESTINATIONS, POINTS
+from tests.carriers.support.shipments import DESTINATIONS, POINTS
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 

@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from labels.models import LabelState
 from labels.reconciling import reconcile
-from tests.carriers.servers import LoopbackServer, Play, always, http, serving
+from tests.carriers.support.servers import LoopbackServer, Play, always, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import order, post

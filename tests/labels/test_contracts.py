@@ -11,7 +11,7 @@ from labels.models import ShippingLabel
 from shops.contracts import clients
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
-from tests.carriers.servers import MULTIPART, always, answer_file, http, serving
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http, serving
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import PRODUCT, SENDER, order, post

@@ -11,6 +11,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django.fixtures import Settings
 
+from carriers.circuit_breaker import CircuitState
 from config.ops.logs import JsonFormatter, RequestIdFilter
 from config.ops.metrics import OpenLabels, open_labels
 from labels.models import LabelState, ShippingLabel
@@ -58,6 +59,15 @@ def test_a_purchase_and_its_call_are_counted_by_how_they_ended(
     assert row().state == state
     assert value("carrier_call_duration_seconds_count", **series) == calls + 1
     assert purchases() - before == {(carrier, state): 1}
+
+
+def test_the_state_of_a_circuit_breaker_is_shown(buyer: Caller, sandbox: Sandbox) -> None:
+    post(buyer, order())  # the process's first call makes the client
+    sandbox.arm("html503", count=5)
+    for _ in range(5):
+        post(buyer, order())
+    states = {state: value("carrier_circuit_breaker", carrier="alpha", state=state) for state in CircuitState}
+    assert states == {"closed": 0, "open": 1, "half-open": 0}
 
 
 def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(buyer: Caller, sandbox: Sandbox) -> None:

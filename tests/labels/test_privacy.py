@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from carriers.alpha.client import AlphaClient
+from carriers.alpha.client import Alpha
 from config.ops.logs import JsonFormatter, TextFormatter
 from labels.models import ShippingLabel
 from labels.reconciling import reconcile
@@ -88,10 +88,10 @@ def test_of_a_contract_that_cannot_be_opened(buyer: Caller) -> None:
 def test_of_a_purchase_that_a_fault_of_ours_breaks_off(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: AlphaClient, shipment: Any, credentials: Any) -> Any:
+    def broken(self: Alpha, shipment: Any, credentials: Any) -> Any:
         raise RuntimeError(f"{shipment.sender.person} {shipment.recipient.email} {credentials.password}")
 
-    monkeypatch.setattr(AlphaClient, "create_label", broken)
+    monkeypatch.setattr(Alpha, "create_label", broken)
     responses = [post(buyer, order(), key="k") for _ in range(2)]
     assert [response.json()["code"] for response in responses] == ["ALPHA_OUTCOME_UNKNOWN"] * 2
     assert ShippingLabel.objects.count() == 1

@@ -8,8 +8,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
+from carriers.shipment import PurchasedLabel
 from labels import db_retry, outcomes
 from labels.models import LabelState, ShippingLabel
 from labels.reconciling import reconcile

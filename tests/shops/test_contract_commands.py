@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from carriers.base import ProductOverride
 from carriers.products import PRODUCTS
+from carriers.shipment import ProductOverride
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory

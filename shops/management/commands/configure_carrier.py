@@ -11,7 +11,7 @@ from django.db import transaction
 from carriers import CARRIERS
 from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
-from carriers.text import Slot, fitting, to_latin
+from carriers.text import CarrierField, fitting, to_latin
 from shops.contracts.models import CarrierContract
 from shops.management import base
 
@@ -88,9 +88,9 @@ def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
 
 def read_text(options: dict[str, Any], name: str, limit: int) -> str:
     """Return a text that the carrier can print; raise CommandError."""
-    slot = Slot(options["carrier"], f"--{name.replace('_', '-')}", limit)
+    field = CarrierField(options["carrier"], f"--{name.replace('_', '-')}", limit)
     try:
-        return fitting(to_latin(options[name], slot), slot)
+        return fitting(to_latin(options[name], field), field)
     except CarrierError as error:
         raise CommandError(str(error)) from None
 

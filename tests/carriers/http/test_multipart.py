@@ -1,14 +1,14 @@
-"""Beta's multipart answers in every form that can be read, for what is in them was paid for."""
+"""Beta's multipart answers in every readable form, because the label in them was paid for."""
 
 import base64
 
 import pytest
 
-from carriers.base import PurchasedLabel
 from carriers.errors import OutcomeUnknown
+from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import MULTIPART, always, answer_file, http, once
-from tests.carriers.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http, once
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 BODY = answer_file("beta_parcel_1.multipart")
 NUMBER = "6A12345678901"
@@ -51,12 +51,12 @@ def plain_lines(body: bytes) -> bytes:
         BODY.removesuffix(b"--") + b"\r\n",  # a boundary like the others ends the last part, too
     ],
 )
-def test_lines_may_end_as_they_like(serve: Serve, body: bytes) -> None:
+def test_all_line_endings_are_read(serve: Serve, body: bytes) -> None:
     assert bought(serve, body) == PurchasedLabel((NUMBER,), PDF)
 
 
 def in_base64(body: bytes) -> bytes:
-    """The answer with both its parts encoded."""
+    """Return the answer with both parts encoded."""
     body = body.replace(b"Content-Transfer-Encoding: binary", b"content-transfer-encoding: BASE64")
     infos = body[body.index(b"{") : body.rindex(b"}}") + 2]
     return body.replace(infos, base64.encodebytes(infos)).replace(PDF, base64.encodebytes(PDF))
@@ -67,11 +67,11 @@ def test_a_part_in_base64_is_decoded(serve: Serve) -> None:
     assert bought(serve, in_base64(BODY)) == PurchasedLabel((NUMBER,), PDF)
 
 
-def test_a_part_that_only_says_it_is_base64_is_taken_as_it_is(serve: Serve) -> None:
+def test_a_part_wrongly_declared_as_base64_is_taken_unchanged(serve: Serve) -> None:
     assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), PDF)
 
 
-def test_what_begins_like_a_boundary_is_none(serve: Serve) -> None:
+def test_a_longer_line_is_not_the_boundary(serve: Serve) -> None:
     pdf = PDF + b"\r\n--uuid:0f4ab\r\n%%EOF\n"
     assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
 
@@ -91,17 +91,17 @@ def test_a_label_that_cannot_be_read_leaves_the_number_known(serve: Serve, body:
     assert caught.value.made_numbers == (NUMBER,)
 
 
-def test_an_endless_header_is_refused(serve: Serve) -> None:
+def test_too_long_a_header_is_refused(serve: Serve) -> None:
     with pytest.raises(OutcomeUnknown, match="too long a header"):
         bought(serve, BODY, MULTIPART + ";" * 5000)
 
 
 @pytest.mark.parametrize("pdf", [b"%PDF-1.4 minimal", PDF.replace(b"%%EOF", b""), PDF + bytes(5000)])
-def test_a_label_is_taken_as_it_comes(serve: Serve, pdf: bytes) -> None:
+def test_a_label_is_taken_unchanged(serve: Serve, pdf: bytes) -> None:
     assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
 
 
-def test_a_request_says_that_it_is_json_and_no_more(serve: Serve) -> None:
+def test_a_request_is_declared_as_json_only(serve: Serve) -> None:
     server = serve(once(b""))
     with pytest.raises(OutcomeUnknown):
         client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])

@@ -1,4 +1,4 @@
-"""What the connections do: retried while nothing was sent, reused, verified, fed by their caller alone."""
+"""Connections: retried while nothing was sent, reused, verified, and independent of the environment."""
 
 import datetime as dt
 import ipaddress
@@ -16,13 +16,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from carriers import CARRIERS
-from carriers.circuit_breaker import Limits
+from carriers.base import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
-from tests.carriers.servers import (
+from tests.carriers.support.servers import (
     LABEL,
     START,
     LoopbackServer,
@@ -34,19 +33,19 @@ from tests.carriers.servers import (
     once,
     silent,
 )
-from tests.carriers.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
 HASTY = Limits(timeout_s=1.0)
-PATIENT = Limits(timeout_s=60.0)
-SOON_S = 30.0  # far from any deadline that is not kept, on a busy machine too
+LENIENT = Limits(timeout_s=60.0)
+SOON_S = 30.0  # less than a test without a deadline would take, on a busy machine too
 
 
-def buy(carrier: str, url: str, limits: Limits = PATIENT, transport: Transport | None = None) -> None:
+def buy(carrier: str, url: str, limits: Limits = LENIENT, transport: Transport | None = None) -> None:
     client(carrier, url, limits, transport).create_label(shipment(PRODUCT[carrier]), CREDENTIALS[carrier])
 
 
-def refusal_s(carrier: str, url: str, limits: Limits = PATIENT) -> float:
-    """How long it took to say that nothing was made."""
+def refusal_s(carrier: str, url: str, limits: Limits = LENIENT) -> float:
+    """Return the seconds until the error that nothing was made."""
     started_s = time.monotonic()
     with pytest.raises(CarrierUnavailable) as caught:
         buy(carrier, url, limits)
@@ -57,7 +56,7 @@ def refusal_s(carrier: str, url: str, limits: Limits = PATIENT) -> float:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that nobody has signed, with its key, in one file."""
+    """A self-signed certificate for 127.0.0.1 and its key in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
     now = dt.datetime.now(dt.UTC)
@@ -84,7 +83,7 @@ def test_a_refused_connection_is_unavailable(carrier: str, closed_port: int) -> 
     assert sum(RETRY_PAUSES_S) <= refusal_s(carrier, f"http://127.0.0.1:{closed_port}") < SOON_S
 
 
-def test_a_refused_connection_is_tried_again(
+def test_a_refused_connection_is_retried(
     serve: Serve, closed: socket.socket, closed_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answer() -> None:
@@ -111,18 +110,18 @@ def test_a_name_that_does_not_resolve_is_unavailable(carrier: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1", "http://127.0.0.1:99999", "http://a..b", "nothing"])
-def test_an_address_that_is_none_is_unavailable(carrier: str, url: str) -> None:
+def test_a_malformed_url_is_unavailable(carrier: str, url: str) -> None:
     refusal_s(carrier, url, HASTY)
 
 
-def test_a_resolver_that_hangs_is_left_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resolver_that_hangs_is_abandoned_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     woken = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: woken.wait(60))
     assert 0.95 < refusal_s("alpha", "http://carrier.example", HASTY) < SOON_S
     woken.set()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_unavailable(certificate: Path) -> None:
+def test_an_untrusted_certificate_is_unavailable(certificate: Path) -> None:
     server = tls_serving(always(LABEL["alpha"]), certificate)
     refusal_s("alpha", server.url)
     assert server.requests == []
@@ -133,7 +132,7 @@ def test_a_certificate_for_another_host_is_unavailable(certificate: Path) -> Non
     server = tls_serving(always(LABEL["alpha"]), certificate)
     transport = Transport(ca_file=str(certificate))
     with pytest.raises(CarrierUnavailable) as caught:
-        buy("alpha", server.url.replace("127.0.0.1", "localhost"), PATIENT, transport)
+        buy("alpha", server.url.replace("127.0.0.1", "localhost"), LENIENT, transport)
     assert "certificate is not valid for 'localhost'" in str(caught.value.__cause__)
     assert server.requests == []
     server.close()
@@ -145,7 +144,7 @@ def test_a_server_that_speaks_no_tls_is_unavailable(serve: Serve) -> None:
     assert server.requests == []
 
 
-def test_a_handshake_that_hangs_is_left_at_the_deadline() -> None:
+def test_a_handshake_that_hangs_is_abandoned_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert 0.95 < refusal_s("alpha", f"https://127.0.0.1:{port}", HASTY) < SOON_S
@@ -169,9 +168,9 @@ def test_a_label_is_bought_over_tls_on_one_connection(certificate: Path) -> None
     ],
     ids=["headers are dripped", "the body is dripped", "nothing is answered"],
 )
-def test_a_slow_carrier_is_left_at_the_deadline_under_tls(certificate: Path, fault: Play) -> None:
+def test_a_slow_carrier_is_abandoned_at_the_deadline_under_tls(certificate: Path, fault: Play) -> None:
     server = tls_serving(fault, certificate)
-    timeout_s = 2.0  # by which the request is on its way, on a busy machine too
+    timeout_s = 2.0  # long enough to send the request, on a busy machine too
     started_s = time.monotonic()
     with pytest.raises(OutcomeUnknown):
         buy("alpha", server.url, Limits(timeout_s=timeout_s), Transport(ca_file=str(certificate)))
@@ -188,16 +187,16 @@ def test_a_connection_is_reused(serve: Serve, carrier: str) -> None:
     assert (server.connections, len(server.requests)) == (1, 3)
 
 
-def test_a_connection_that_the_carrier_closed_is_not_used_again(serve: Serve) -> None:
+def test_a_connection_that_the_carrier_closed_is_not_reused(serve: Serve) -> None:
     server = serve(once(LABEL["alpha"]))
     alpha = client("alpha", server.url)
     for _ in range(3):
         alpha.create_label(shipment(), CREDENTIALS["alpha"])
-        threading.Event().wait(0.02)  # for the carrier's end of the connection to be seen
+        threading.Event().wait(0.02)  # until the client notices that the carrier has closed
     assert (server.connections, len(server.requests)) == (3, 3)
 
 
-def test_a_connection_that_lay_idle_is_not_used_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_connection_is_not_reused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_IDLE_S", 0.0)
     server = serve(always(LABEL["alpha"]))
     alpha = client("alpha", server.url)
@@ -240,7 +239,7 @@ def test_a_connection_whose_answer_was_not_read_to_its_end_is_closed_at_once(ser
     server = serve(flood)
     with pytest.raises(OutcomeUnknown) as caught:
         buy("alpha", server.url)
-    assert is_left.wait(SOON_S), caught.value  # which still holds all that was at hand
+    assert is_left.wait(SOON_S), caught.value  # referenced here, as its traceback keeps the response alive
 
 
 @BOTH
@@ -250,7 +249,3 @@ def test_a_deadline_that_has_passed_sends_nothing(serve: Serve, carrier: str, mo
     with pytest.raises(CarrierUnavailable):
         buy(carrier, server.url, Limits(timeout_s=0.0))
     assert server.requests == []
-
-
-def test_every_carrier_is_tested_here() -> None:
-    assert set(PRODUCT) == set(CARRIERS)

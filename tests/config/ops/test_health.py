@@ -19,7 +19,7 @@ from labels import storage
 from shops.contracts.clients import client as carrier_client
 from tests.support.api import Response, client
 
-READY = {"database": "ok", "storage": "ok", "alpha": "ok", "beta": "ok"}
+READY = {"database": "ok", "storage": "ok", "alpha": "circuit breaker closed", "beta": "circuit breaker closed"}
 
 
 @pytest.fixture(autouse=True)
@@ -166,13 +166,16 @@ def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings:
     assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))
 
 
-def test_a_carrier_that_rests_is_shown(transactional_db: None) -> None:
-    guard = carrier_client("beta")._line._guard  # type: ignore[attr-defined]  # as its calls do
+def test_the_state_of_a_circuit_breaker_is_shown(transactional_db: None) -> None:
+    breaker = carrier_client("beta").circuit_breaker
     for _ in range(5):
-        with pytest.raises(CarrierUnavailable), guard.call():
+        with pytest.raises(CarrierUnavailable), breaker.call():
             raise CarrierUnavailable("beta", is_carrier_failing=True)
     response = ask()
-    assert (response.status_code, response.json()["checks"]) == (200, expected(beta="resting after failures"))
+    assert (response.status_code, response.json()["checks"]) == (200, expected(beta="circuit breaker open"))
+    assert breaker._storage.opened_at
+    breaker._storage.opened_at -= breaker._reset_timeout
+    assert ask().json()["checks"]["beta"] == "circuit breaker half-open"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

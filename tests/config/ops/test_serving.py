@@ -228,7 +228,8 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
         found = metrics(server)
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20
-    assert found['carrier_resting{carrier="alpha"}'] == 0
+    assert found['carrier_circuit_breaker{carrier="alpha",state="closed"}'] == 2
+    assert found['carrier_circuit_breaker{carrier="alpha",state="open"}'] == 0
     assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # an alert sees the first one, too
 
 

@@ -9,7 +9,7 @@ from pytest_django.fixtures import Settings
 
 from labels.models import ShippingLabel
 from shops.contracts import clients
-from tests.carriers.servers import LABEL, MULTIPART, always, http, serving
+from tests.carriers.support.servers import LABEL, MULTIPART, always, http, serving
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import assert_coded, row
 from tests.labels.orders import PRODUCT, order, post, weighing
@@ -32,7 +32,7 @@ def unmerged_pdfs(buyer: Caller, settings: Settings) -> ShippingLabel:
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         response = post(buyer, order(PRODUCT["beta"], parcels=weighing(1, 2)), key="k")
-    assert "cannot be joined" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
+    assert "cannot be merged" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
     return row()
 
 

@@ -1,4 +1,4 @@
-"""Shipments to buy labels for."""
+"""Shipments, credentials and clients for tests."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Credentials, CustomsArticle, Endpoint, Package, Party, PickupPoint, Shipment
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
 from carriers.http.transport import Transport
 from carriers.products import PRODUCTS
+from carriers.shipment import Credentials, CustomsArticle, Package, Party, PickupPoint, Shipment
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
@@ -19,8 +19,8 @@ CREDENTIALS = {
     "beta": Credentials("804735", "s3cret-Pass"),
 }
 BOTH = pytest.mark.parametrize("carrier", CARRIERS)
-PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # the plainest of each
-PATIENT = Limits(timeout_s=60.0, failures_before_rest=10**9)
+PRODUCT = {"alpha": "alpha-13", "beta": "beta"}  # one without special rules for each carrier
+LENIENT = Limits(timeout_s=60.0, failure_threshold=10**9)
 
 SENDER = Party(
     first_name="Zoé",
@@ -61,7 +61,7 @@ POINTS = {"alpha": "1234A", "beta": "001234"}
 
 
 def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> Shipment:
-    """A shipment that the product can carry; `recipient` and `sender` may be dicts of changes."""
+    """Return a shipment that fits the product; `recipient` and `sender` may be dicts of changes."""
     product = PRODUCTS[product_code]
     recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
     sender = changes.pop("sender", {})
@@ -81,9 +81,9 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
 def client(
     carrier: str,
     url: str,
-    limits: Limits = PATIENT,
+    limits: Limits = LENIENT,
     transport: Transport | None = None,
     tracking_url: str | None = None,
 ) -> Carrier:
-    """A client of a server under test."""
+    """Return a client of a server under test."""
     return CARRIERS[carrier](Endpoint(url, tracking_url), limits, transport)

@@ -1,4 +1,4 @@
-"""Orders for the sandbox, clients that are wired to it, and what it has seen of them."""
+"""Orders and clients for the sandbox, and the requests and parcels it has counted."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -7,11 +7,11 @@ from typing import Any, Final
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint, Shipment
-from carriers.circuit_breaker import Limits
+from carriers.base import Carrier, Endpoint, Limits
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Shipment
 from tests.carriers.sandbox.control import TIMEOUT_S, ledger, post
-from tests.carriers.shipments import CUSTOMS, DESTINATIONS, PATIENT, PRODUCT, shipment
+from tests.carriers.support.shipments import CUSTOMS, DESTINATIONS, LENIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {
     "AD": "AD500", "AT": "1010", "AU": "2000", "BE": "1000", "BG": "1000", "BL": "97133", "CH": "8001", "CY": "1010",
@@ -25,8 +25,8 @@ POSTAL_CODES: Final = {
 CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLabel"}
 
 
-def sandbox_clients(sandbox: SandboxServer, limits: Limits = PATIENT) -> Mapping[str, Carrier]:
-    """A client of the sandbox for each carrier."""
+def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Carrier]:
+    """Return a client of the sandbox for each carrier."""
     endpoints = {
         "alpha": Endpoint(sandbox.alpha_url, sandbox.alpha_tracking_url),
         "beta": Endpoint(sandbox.beta_url),
@@ -35,7 +35,7 @@ def sandbox_clients(sandbox: SandboxServer, limits: Limits = PATIENT) -> Mapping
 
 
 def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
-    """A shipment that the product can carry, to a postal code of its country, with customs, on a day not yet over."""
+    """Return a shipment that fits the product, with a real postal code, customs and a date that is not over."""
     recipient = changes.pop("recipient", {})
     country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
     recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
@@ -44,26 +44,26 @@ def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
 
 
 def faulty(carrier: str, fault: str, count: int = 1) -> Shipment:
-    """An order that asks for a fault by its reference."""
+    """Return an order that requests a fault by its reference."""
     return order(PRODUCT[carrier], count, reference=f"FAULT {fault}")
 
 
 def reset(sandbox: SandboxServer) -> None:
-    """Empty the ledger, disarm all faults, count from nothing."""
+    """Empty the ledger, disarm all faults, reset the counts."""
     post(f"{sandbox.control_url}/reset").raise_for_status()
 
 
 def bought(sandbox: SandboxServer, carrier: str) -> tuple[str, ...]:
-    """The numbers of a carrier's parcels in the ledger, in the order in which they were made."""
+    """Return the numbers of a carrier's parcels in the ledger, oldest first."""
     return tuple(row["tracking_number"] for row in ledger(sandbox, carrier=carrier))
 
 
 def received(sandbox: SandboxServer) -> dict[str, int]:
-    """How many requests each path has received, but for the sandbox's own."""
+    """Return the number of requests by path, without the sandbox's own paths."""
     counts: dict[str, int] = requests.get(f"{sandbox.control_url}/requests", timeout=TIMEOUT_S).json()
     return {path: count for path, count in counts.items() if not path.startswith(("/control", "/ledger"))}
 
 
 def creates(sandbox: SandboxServer, carrier: str) -> int:
-    """How many requests have reached the path at which a carrier makes parcels."""
+    """Return the number of purchase requests that a carrier has received."""
     return received(sandbox).get(CREATE_PATHS[carrier], 0)

@@ -1,4 +1,4 @@
-"""Loopback servers that answer as they are told, byte by byte where that is the point."""
+"""Loopback servers with scripted answers, byte by byte if needed."""
 
 import re
 import socket
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-ANSWERS = Path(__file__).with_name("answers")
+ANSWERS = Path(__file__).parents[1] / "answers"
 XML = "text/xml; charset=utf-8"
 MULTIPART = 'multipart/related; type="application/json"; boundary="uuid:0f4a"; start="<jsonInfos>"'
 
@@ -74,7 +74,7 @@ def _read_request(stream: socket.socket) -> bytes:
 
 @contextmanager
 def serving(play: Play, tls: ssl.SSLContext | None = None) -> Iterator[LoopbackServer]:
-    """A server for as long as the block runs."""
+    """Run a server while the block runs."""
     server = LoopbackServer(play, tls)
     try:
         yield server
@@ -83,13 +83,13 @@ def serving(play: Play, tls: ssl.SSLContext | None = None) -> Iterator[LoopbackS
 
 
 def http(body: bytes, status: int = 200, content_type: str = XML, headers: str = "") -> bytes:
-    """A whole HTTP answer."""
+    """Return a complete HTTP answer."""
     lines = (f"HTTP/1.1 {status} Status", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
     return "".join(f"{line}\r\n" for line in lines).encode() + f"{headers}\r\n".encode() + body
 
 
 def always(*answers: bytes) -> Play:
-    """Answer with each of these in turn, and with the last for ever."""
+    """Give these answers in turn, then the last one again and again."""
     left = list(answers)
 
     def play(stream: socket.socket, request: bytes) -> bool:
@@ -110,17 +110,17 @@ def once(answer: bytes) -> Play:
 
 
 def answer_file(name: str) -> bytes:
-    """A recorded answer."""
+    """Return a recorded answer."""
     return (ANSWERS / name).read_bytes()
 
 
 def body_of(request: bytes) -> bytes:
-    """The body of a request that a server received."""
+    """Return the body of a request that a server received."""
     return request.partition(b"\r\n\r\n")[2]
 
 
 def dripping(prefix: bytes, pieces: Iterable[bytes]) -> Play:
-    """Send a start, then piece after piece with pauses that no socket timeout would notice."""
+    """Send a start, then piece after piece, with pauses too short for a socket timeout."""
 
     def play(stream: socket.socket, request: bytes) -> bool:
         stream.sendall(prefix)

@@ -1,6 +1,6 @@
-"""A process that buys a label, then one more for each fault named, and prints what each took: URL CARRIER FAULT...
+"""A process that buys a label, then one more for each fault named, and prints their costs: URL CARRIER FAULT...
 
-Its memory is its own, so its growth is the client's; what is loaded only once is loaded by the first purchase.
+Its memory grows by the client's work only; the first purchase loads everything that is loaded once.
 """
 
 import json
@@ -11,19 +11,18 @@ from pathlib import Path
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Endpoint
-from carriers.circuit_breaker import Limits
+from carriers.base import Endpoint, Limits
 from carriers.errors import CarrierError
-from tests.carriers.buying import order
-from tests.carriers.shipments import CREDENTIALS, PRODUCT
+from tests.carriers.support.sandbox import order
+from tests.carriers.support.shipments import CREDENTIALS, PRODUCT
 
-LIMITS = Limits(timeout_s=50, failures_before_rest=10**9)
+LIMITS = Limits(timeout_s=50, failure_threshold=10**9)
 PATHS = {"alpha": "/alpha/shipping", "beta": "/beta/2.0"}
-UNARMED = "-"  # for a server that fails by itself
+UNARMED = "-"  # for a server that fails without the sandbox's faults
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has ever held; getrusage would count its parent's, too."""
+    """Return the peak memory of this process; getrusage would count its parent's, too."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
@@ -40,7 +39,7 @@ def main(url: str, carrier: str, faults: list[str]) -> None:
             client.create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier])
         except CarrierError as error:
             end = type(error).__name__
-        took_s = time.process_time() - started_s  # of the processor: a busy machine lets it wait
+        took_s = time.process_time() - started_s  # CPU time, as a busy machine may let it wait
         sys.stdout.write(json.dumps([fault, end, took_s, peak_bytes() - first_bytes]) + "\n")
 
 

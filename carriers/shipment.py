@@ -1,0 +1,138 @@
+"""Orders for a label, and the labels that come back.
+
+No `repr` here shows a name, an address or a secret: these objects appear in tracebacks.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+_SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
+
+
+@dataclass(frozen=True, repr=False)
+class Party:
+    """A sender or a recipient; `phone` is E.164, `country_code` ISO 3166-1 alpha-2; unknown values are empty."""
+
+    first_name: str
+    last_name: str
+    address1: str
+    zip_code: str
+    city: str
+    country_code: str
+    company: str = ""
+    address2: str = ""
+    phone: str = ""
+    email: str = ""
+
+    def __repr__(self) -> str:
+        return f"Party(country_code={self.country_code!r}, ...)"
+
+    @property
+    def person(self) -> str:
+        """First and last name."""
+        return f"{self.first_name} {self.last_name}".strip()
+
+
+@dataclass(frozen=True)
+class Package:
+    """One physical parcel of a shipment."""
+
+    weight_kg: Decimal
+
+    def __post_init__(self) -> None:
+        """Refuse values that only a programming error can cause."""
+        if not self.weight_kg.is_finite():
+            raise ValueError("a package has a weight")
+
+
+@dataclass(frozen=True)
+class CustomsArticle:
+    """Goods declared to customs, for each parcel; without `weight_kg` they share the parcel's weight."""
+
+    description: str
+    value_eur: Decimal
+    hs_code: str
+    quantity: int = 1
+    weight_kg: Decimal | None = None
+    origin_country_code: str = "FR"
+
+
+@dataclass(frozen=True)
+class PickupPoint:
+    """The place where the recipient collects the parcel; the name is printed if it is known."""
+
+    code: str
+    name: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A shop's contract with one carrier: account number and password, or (beta) an API key."""
+
+    account_number: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values that must never be shown."""
+        return tuple(value for value in (self.account_number, self.password, self.api_key) if value)
+
+
+@dataclass(frozen=True)
+class CredentialsShape:
+    """The form of a carrier's credentials, so that a mistyped one is refused when it is set up."""
+
+    account_number: re.Pattern[str]
+    password: re.Pattern[str]
+    meaning: str
+    takes_api_key: bool
+
+
+@dataclass(frozen=True)
+class ProductOverride:
+    """A contract's own product code, and perhaps service, in place of the catalogue's."""
+
+    carrier_code: str
+    service: str = ""
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Everything a carrier needs to make one label.
+
+    `id` is the reference that the carrier stores, at most 15 upper-case letters and digits; `reference` is free text
+    that it prints. `ship_at` is an aware datetime and should be now: carriers refuse a date in the past.
+    """
+
+    id: str
+    product_code: str
+    sender: Party
+    recipient: Party
+    packages: tuple[Package, ...]
+    ship_at: datetime
+    reference: str = field(default="", repr=False)
+    pickup_point: PickupPoint | None = None
+    commercial_name: str = field(default="", repr=False)
+    customs: tuple[CustomsArticle, ...] = ()
+    override: ProductOverride | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that only a programming error can cause."""
+        if not _SHIPMENT_ID.fullmatch(self.id):
+            raise ValueError("a shipment's id is at most 15 upper-case letters and digits")
+        if self.ship_at.tzinfo is None:
+            raise ValueError("a shipment's ship_at is an aware datetime")
+        if not self.packages:
+            raise ValueError("a shipment has at least one package")
+
+
+@dataclass(frozen=True)
+class PurchasedLabel:
+    """A label that exists at the carrier: a tracking number for each package and one PDF, in the packages' order."""
+
+    tracking_numbers: tuple[str, ...]
+    pdf: bytes = field(repr=False)
+    warnings: tuple[str, ...] = ()
