@@ -23,20 +23,13 @@ from carriers.observer import calls_for
 from labels import metrics, storage, unmerged_pdfs
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.db_retry import DATABASE_ERRORS, retry_until, with_db_retry
-from labels.errors import (
-    IdempotencyKeyInProgressError,
-    IdempotencyKeyReusedError,
-    LabelError,
-    NotAskedError,
-    PurchaseFailedError,
-    StorageUnavailableError,
-    message_of,
-    status_of,
-)
+from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
 from labels.orders import contract_for, new_label, shipment, with_sender
 from shops.contracts.clients import client
+from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED
+from shops.errors.exceptions import ApiError, CarrierFailedError
 
 logger = logging.getLogger("labels.purchase")
 
@@ -51,14 +44,14 @@ def buy(
 ) -> tuple[ShippingLabel, bool]:
     """Buy a label, or find the one bought before with the same key; tell which.
 
-    `order` is the validated body, `sender_address` the shop's own. Raise LabelError, or ValidationError for an order
+    `order` is the validated body, `sender_address` the shop's own. Raise ApiError, or ValidationError for an order
     without a sender.
     """
     if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
     contract = contract_for(shop_id, order)
-    failure: LabelError
+    failure: ApiError
     try:
         client(contract.carrier_code).refuse_at_rest()
         with bulkhead.hold(contract.carrier_code, key=key and (shop_id, key.value)):
@@ -69,13 +62,13 @@ def buy(
             return purchase(label, ordered, credentials), False
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(contract.carrier_code, "too many purchases at a time")
-        failure = IdempotencyKeyInProgressError() if error.is_key_at_work else NotAskedError(refusal)
+        failure = ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) if error.is_key_at_work else CarrierFailedError(refusal)
     except CarrierUnavailable as refusal:
-        failure = NotAskedError(refusal)
+        failure = CarrierFailedError(refusal)
     except IntegrityError:
         if key is None:
             raise
-        failure = IdempotencyKeyInProgressError()  # of a request that was faster with the key
+        failure = ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)  # of a request that was faster with the key
     # Nothing was written here: another request with the key may have left a row by now.
     if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
@@ -102,27 +95,27 @@ def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
 def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     """Answer a repeated request from what the first one left, without the carrier."""
     if label.body_digest != key.body_digest:
-        raise IdempotencyKeyReusedError
+        raise ApiError(IDEMPOTENCY_KEY_REUSED)
     match label.state:
         case LabelState.GENERATED:
             return label
         case LabelState.RECEIVED:
             return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:
-            raise IdempotencyKeyInProgressError
+            raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)
         case LabelState.PURCHASING:
             describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
     raise PurchaseFailedError(label)
 
 
 def finish_again(label: ShippingLabel) -> ShippingLabel:
-    """Finish a label that waits for the storage, within a slot; raise LabelError."""
+    """Finish a label that waits for the storage, within a slot; raise ApiError."""
     try:
         with bulkhead.hold(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
             return latest if latest.state == LabelState.GENERATED else finish(latest)
     except BulkheadFullError:
-        raise IdempotencyKeyInProgressError from None
+        raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
 
 
 def reserve(label: ShippingLabel) -> None:
@@ -191,9 +184,10 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
 
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
+    failure = CarrierFailedError(error, has_key=label.idempotency_key is not None)
     label.error_code = error.code
-    label.error_message = message_of(error, has_key=label.idempotency_key is not None)
-    label.error_status = status_of(error)
+    label.error_message = str(failure.detail)
+    label.error_status = failure.status_code
 
 
 def keep(label: ShippingLabel, purchased: PurchasedLabel, *, until: float | None = None) -> None:
@@ -218,7 +212,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, until: float | None
 
 
 def finish(label: ShippingLabel, *, until: float | None = None) -> ShippingLabel:
-    """Store the PDF and make the label visible; done twice, by two processes too, it is the same. Raise LabelError."""
+    """Store the PDF and make the label visible; done twice, by two processes too, it is the same. Raise ApiError."""
     assert label.pdf is not None
     try:
         storage.store(label, bytes(label.pdf))

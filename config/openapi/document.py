@@ -7,11 +7,10 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
-from config.openapi import fields, operations
-from config.openapi.failures import add_failures
-from config.openapi.successes import add_success
+from config.openapi import fields
+from config.openapi.answers import complete
 
-__all__ = ["as_yaml", "fields", "generate", "operations"]  # the two modules register what they describe
+__all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
 
 DESCRIPTION: Final = """\
 Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two
@@ -49,11 +48,10 @@ SETTINGS: Final[dict[str, Any]] = {
 
 
 def generate() -> dict[str, Any]:
-    """The OpenAPI document of all routes that are views of the API."""
+    """Generate the OpenAPI document of all views of the API."""
     with patched_settings(SETTINGS):
         document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
-    add_success(document)
-    add_failures(document)
+    complete(document)
     return document
 
 

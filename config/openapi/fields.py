@@ -14,11 +14,12 @@ from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from carriers import CARRIERS
-from config.openapi import examples
 from labels import serializers as labels
 from labels.ids import LABEL_ID_LENGTH
+from labels.openapi import LABEL, ORDER, SENDER
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
+from parcels.openapi import PARCEL
 from shops import addresses, serializer_fields
 
 Json = dict[str, Any]
@@ -41,25 +42,23 @@ class Component:
 
 
 COMPONENTS: Final[dict[type[Any], Component]] = {
-    parcels.ParcelSerializer: Component("Parcel", "A parcel, where it is, and what is in it.", examples.PARCEL),
-    parcels.DestinationSerializer: Component("Destination", "Where a parcel goes.", examples.PARCEL["destination"]),
-    parcels.LineItemSerializer: Component("LineItem", "An article in a parcel.", examples.PARCEL["lineItems"][0]),
-    parcels.EventSerializer: Component("Event", "A step of a parcel's history.", examples.PARCEL["events"][0]),
+    parcels.ParcelSerializer: Component("Parcel", "A parcel, where it is, and what is in it.", PARCEL),
+    parcels.DestinationSerializer: Component("Destination", "Where a parcel goes.", PARCEL["destination"]),
+    parcels.LineItemSerializer: Component("LineItem", "An article in a parcel.", PARCEL["lineItems"][0]),
+    parcels.EventSerializer: Component("Event", "A step of a parcel's history.", PARCEL["events"][0]),
     parcels.CarrierStatusSerializer: Component(
-        "CarrierStatus", "The carrier's own last word on a parcel.", examples.PARCEL["carrierLastStatus"]
+        "CarrierStatus", "The carrier's own last word on a parcel.", PARCEL["carrierLastStatus"]
     ),
     parcels.DeliveryWindowSerializer: Component(
-        "DeliveryWindow", "When a parcel is expected.", examples.PARCEL["estimatedDeliveryDateWindow"]
+        "DeliveryWindow", "When a parcel is expected.", PARCEL["estimatedDeliveryDateWindow"]
     ),
-    labels.LabelOrderSerializer: Component(
-        "LabelOrder", "An order for a label.", examples.ORDER | {"pickupPointCode": "1234A"}
-    ),
+    labels.LabelOrderSerializer: Component("LabelOrder", "An order for a label.", ORDER | {"pickupPointCode": "1234A"}),
     labels.RecipientSerializer: Component(
-        "RecipientAddress", "The postal address that parcels go to.", examples.ORDER["destinationAddress"]
+        "RecipientAddress", "The postal address that parcels go to.", ORDER["destinationAddress"]
     ),
-    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", examples.ORDER["parcels"][0]),
-    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", examples.SENDER),
-    labels.LabelSerializer: Component("Label", "A label that was bought.", examples.LABEL),
+    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", ORDER["parcels"][0]),
+    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER),
+    labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
 }
 PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
 # What a field's declaration does not say, because nothing at run time needs it; None takes away what it does say.
@@ -170,7 +169,6 @@ class BearerScheme(OpenApiAuthenticationExtension):
     """Describes the access token."""
 
     target_class = "shops.authentication.BearerAuthentication"
-    match_subclasses = True
     name = "accessToken"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Json:

@@ -13,10 +13,11 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
-from config.api.error_catalogue import CODES, PLAIN_ERRORS
+from config.openapi.answers import FAILURES, failures
 from config.openapi.document import as_yaml, generate
-from config.openapi.failures import FAILURES
 from config.openapi.views import FILE
+from shops.errors.coded import CODES
+from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
@@ -105,17 +106,16 @@ def test_every_answer_is_closed_and_complete(document: Json) -> None:
         assert schemas[name]["required"] == list(schemas[name]["properties"])
 
 
-def test_every_error_of_the_catalogue_is_described_somewhere() -> None:
-    named = {name for failures in FAILURES.values() for names in failures.values() for name in names}
+def test_every_error_of_the_table_is_described_somewhere() -> None:
+    named = {entry.name for name in FAILURES for entries in failures(name).values() for entry in entries}
     assert named == CODES.keys() | PLAIN_ERRORS.keys()
 
 
 def test_every_error_is_described_with_its_own_status() -> None:
-    for failures in FAILURES.values():
-        for status, names in failures.items():
-            for name in names:
-                statuses = PLAIN_ERRORS[name].statuses if name in PLAIN_ERRORS else (CODES[name].status,)
-                assert status in statuses, name
+    for name in FAILURES:
+        for status, entries in failures(name).items():
+            for entry in entries:
+                assert status in entry.statuses, entry.name
 
 
 def test_a_pdf_that_cant_be_read_now_is_described_with_when_to_try_again(document: Json) -> None:

@@ -16,13 +16,14 @@ from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_BODY_BYTES
-from config.api.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
 from config.docs.guide import ORIGIN_MARK, SOURCE, guide
 from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
 from shops.authentication import REMEMBERED_S
+from shops.errors.coded import CODES
+from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
 PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
@@ -188,8 +189,7 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         *TrackingStatus.values,
         *(fault.name.upper() for fault in FAULTS),
     }
-    errors: list[ErrorCode | PlainError] = [*CODES.values(), *PLAIN_ERRORS.values()]
-    for error in errors:
+    for error in (*CODES.values(), *PLAIN_ERRORS.values()):
         cause = re.sub(r"\b(alpha|beta)\b", "the carrier", error.cause)
         assert cause[0].upper() + cause[1:] in elements.texts
         assert f"What to do: {error.remedy}" in elements.texts

@@ -14,11 +14,12 @@ from carriers.base import PurchasedLabel
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from labels import db_retry, orders, purchase, reconciling, storage
-from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
+from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
+from shops.errors.exceptions import ApiError
 from tests.drills.environment import ACCOUNTS, SENDER, order
 from tests.support.factories import ShopFactory
 
@@ -149,7 +150,7 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
         label.save(update_fields=["leased_until"])
 
     monkeypatch.setattr(purchase, "reserve", suspended)
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy()
     assert (caught.value.public_code, caught.value.status_code) == ("ALPHA_UNAVAILABLE", 502)
     assert made(sandbox) == 0
@@ -232,7 +233,7 @@ def test_a_database_that_stays_away_is_answered_with_what_is_known(
 
     monkeypatch.setattr(purchase, "save_state", saving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
 
@@ -300,7 +301,7 @@ def test_a_key_released_by_the_faster_request_is_answered_with_409(
     label = interrupted()
     answers = iter([None, None])
     monkeypatch.setattr(purchase, "find_earlier", lambda *_: next(answers))
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy()
     assert (caught.value.public_code, caught.value.wait) == ("IDEMPOTENCY_KEY_IN_PROGRESS", 2)
     assert state(label) == LabelState.PURCHASING

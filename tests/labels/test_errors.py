@@ -10,10 +10,10 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from config.ops.logs import JsonFormatter
-from labels.error_codes import CODES
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
+from shops.errors.coded import CODES
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, Json, order, personal_in, post, weighing
 from tests.support.api import Caller
@@ -293,7 +293,7 @@ def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
     case.change(world)
     response = post(world.buyer, case.body, key=case.key)
     message = assert_coded(response, case.status, case.code)
-    assert CODES[case.code].status == case.status
+    assert CODES[case.code].statuses == (case.status,)
 
     labels = list(ShippingLabel.objects.all())
     assert [label.state for label in labels] == ([] if case.state is None else [case.state])
