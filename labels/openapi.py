@@ -108,7 +108,7 @@ buy = extend_schema(
     tags=["labels"],
     summary="Buy a label",
     description=(
-        "Buys a label from the carrier, for one parcel or several, and answers with a URL of its PDF. Send an"
+        "Buys a label from the carrier, for one parcel or several, and returns a URL of its PDF. Send an"
         " `Idempotency-Key` with every order: when no answer reaches you, the same key with the same body never buys a"
         " second label.\n\nUnknown fields in the body are ignored. No string may hold the NUL character.\n\n"
         + product_table()
@@ -119,8 +119,8 @@ buy = extend_schema(
             {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
             OpenApiParameter.HEADER,
             description=(
-                "A name of your own for this order, such as a UUID, kept for at least 24 hours. The same key with the"
-                " same JSON value answers with the same label; with another one it is refused."
+                "Your own name for this order, such as a UUID, kept for at least 24 hours. The same key with the same"
+                " JSON value returns the same label; with another value it is refused."
             ),
             examples=[OpenApiExample("key", "order-1001-label-2")],
         )
@@ -137,13 +137,13 @@ retrieve = extend_schema(
     operation_id="retrieveLabel",
     tags=["labels"],
     summary="Retrieve a label",
-    description="Answers with a label that was bought before, its `labelUrl` signed afresh for 15 minutes.",
+    description="Returns a label bought before, its `labelUrl` freshly signed for 15 minutes.",
     parameters=[
         OpenApiParameter(
             "label_id",
             {"type": "string", "pattern": "^[0-9A-Z]{15}$"},
             OpenApiParameter.PATH,
-            description="The `id` of the answer that the label was bought with.",
+            description="The `id` from the answer to the order.",
             examples=[OpenApiExample("label", LABEL_ID)],
         )
     ],
@@ -155,9 +155,9 @@ open_pdf = extend_schema(
     tags=["labels"],
     summary="Open a label's PDF",
     description=(
-        "Where the service keeps the PDFs in a folder of its own, a `labelUrl` leads here. Follow the URL as it is:"
-        " its signature is the permission, and no token is needed. Where the PDFs are in a bucket, a `labelUrl` leads"
-        " to the bucket and nothing is found here."
+        "If the service keeps PDFs in a local folder, a `labelUrl` leads here. Follow the URL unchanged: its signature"
+        " is the permission, and no token is needed. If PDFs are in a bucket, a `labelUrl` leads to the bucket and"
+        " nothing is found here."
     ),
     parameters=[
         OpenApiParameter(

@@ -106,8 +106,8 @@ look_up = extend_schema(
     tags=["parcels"],
     summary="Look a parcel up",
     description=(
-        "Answers with the shop's parcel that has the tracking number, as its `trackingId` or among its"
-        " `trackingNumbers`. Of several the one that was created last is returned."
+        "Returns the shop's parcel with this tracking number, as its `trackingId` or among its `trackingNumbers`. If"
+        " several parcels have it, the one created last is returned."
     ),
     parameters=[
         OpenApiParameter(
@@ -130,9 +130,9 @@ search = extend_schema(
     tags=["parcels"],
     summary="Search parcels",
     description=(
-        "Answers with the shop's parcels of an order, of a customer, or of both (then both must match), the one that"
-        f" was created last first. At most {SEARCH_LIMIT} are returned; when nothing matches, the array is empty. At"
-        " least one of the parameters is required."
+        "Returns the shop's parcels of an order, of a customer, or of both (then both must match), those created last"
+        f" first. At most {SEARCH_LIMIT} are returned; when nothing matches, the array is empty. At least one of the"
+        " parameters is required."
     ),
     parameters=[
         OpenApiParameter(

@@ -15,7 +15,7 @@ from shops.errors.plain import BODY_EMPTY, BODY_NOT_JSON, BODY_NOT_UTF8, BODY_TO
 
 
 class JSONRenderer(BaseRenderer):
-    """Serializes with orjson, which takes stored JSON text (``orjson.Fragment``) into an answer as it is."""
+    """Serializes with orjson, which copies stored JSON text (``orjson.Fragment``) into an answer unchanged."""
 
     media_type = "application/json"
     format = "json"
@@ -33,11 +33,11 @@ class JSONParser(BaseParser):
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         assert context
         body = receive(context["request"].META, lambda: stream.read(MAX_BODY_BYTES + 1), stream.read)
-        if not body:  # only of one sent in chunks: where Content-Length is 0, DRF asks no parser
+        if not body:  # only a chunked one: with Content-Length 0, DRF calls no parser
             raise ApiError(BODY_EMPTY)
         try:
             value = orjson.loads(body)
-            orjson.dumps(value)  # it reads deeper nesting than it writes
+            orjson.dumps(value)  # orjson reads deeper nesting than it writes
         except orjson.JSONDecodeError as error:
             raise unparsable(body, error) from error
         except orjson.JSONEncodeError as error:
@@ -55,7 +55,7 @@ def unparsable(body: bytes, error: orjson.JSONDecodeError) -> ApiError:
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Ignores ``Accept``: there is one representation."""
+    """Ignores ``Accept``: JSON is the only representation."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         kind = (request.content_type or "").partition(";")[0].strip().lower()

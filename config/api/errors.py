@@ -45,7 +45,7 @@ def error_response(entry: ErrorEntry) -> HttpResponse:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
-    """Turn every exception of an API view into the error shape; an unexpected one tells the client nothing."""
+    """Turn every exception of an API view into the error shape; clients see no details of unexpected ones."""
     error = as_api_exception(exc)
     code = error.public_code if isinstance(error, ApiError) else None
     message = message_of(error, context["view"])
@@ -85,12 +85,12 @@ def message_of(error: exceptions.APIException, view: "APIView") -> str:
 
 
 def log_unhandled(sender: Any, **kwargs: Any) -> None:
-    """Log a page's failure as the API logs its own; Django's line for it would show the path."""
+    """Log a page's failure as the API logs its own; Django's own log line would show the path."""
     logger.error("unhandled exception", exc_info=sys.exception())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer for a failure outside every view: the error shape for the API, Django's page for pages."""
+    """Answer a failure outside every view: the error shape for the API, Django's page for pages."""
     if request.path_info.startswith(PREFIXES):
         return error_response(UNEXPECTED)
     return defaults.server_error(request)

@@ -1,4 +1,4 @@
-"""The guide's tables, as Markdown made from the code's own data, so that nothing is typed twice."""
+"""The guide's tables, generated from the code's own data."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class Provoked:
-    """An error that the sandbox gives for a magic reference, with any order that is right otherwise."""
+    """An error that the sandbox returns for a magic reference in an otherwise valid order."""
 
     suffix: str
     alpha: str
@@ -72,7 +72,7 @@ def products_of(carrier: str) -> str:
 
 
 def codes() -> str:
-    """List the error codes with their causes and remedies; those that differ in the carrier only share an item."""
+    """List the error codes; those that differ only in the carrier share an item."""
     groups: dict[tuple[int, str, str], list[ErrorEntry]] = {}
     for entry in CODES.values():
         groups.setdefault((entry.statuses[0], cause_of_any_carrier(entry), entry.remedy), []).append(entry)

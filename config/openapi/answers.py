@@ -1,4 +1,4 @@
-"""Completes the answers of every operation: its failures, the headers, and the requests that follow from it."""
+"""Completes the answers of every operation: failures, headers and links."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 FAILURES: Final = parcels.FAILURES | labels.FAILURES
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
-# After the token was found valid, so that the request is counted for the shop.
+# Statuses sent after the token was found valid: the request was counted for the shop.
 COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502, 503}
 UNCOUNTED: Final = {401, 403}
 
@@ -35,7 +35,7 @@ TITLES: Final = {
 
 
 def complete(document: Json) -> None:
-    """Add to what drf-spectacular generates: every failure, and headers and links of every answer."""
+    """Add every failure, and the headers and links of every answer, to the generated document."""
     document["components"]["headers"] = HEADERS
     document["components"]["schemas"] |= SCHEMAS
     for path in document["paths"].values():
@@ -74,8 +74,7 @@ def failure(status: int, entries: tuple[ErrorEntry, ...], methods: str) -> Json:
 
 
 def example_body(entry: ErrorEntry, status: int, methods: str) -> Json:
-    facts = {"methods": methods} if entry is METHOD_NOT_ALLOWED else {}
-    return error_body(status, entry.example_message(**facts), entry.code) | {"timestamp": ERROR_TIME}
+    return error_body(status, entry.example_message(methods=methods), entry.code) | {"timestamp": ERROR_TIME}
 
 
 def headers(operation: str, status: int) -> Json:

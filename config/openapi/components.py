@@ -8,7 +8,7 @@ from shops.errors.plain import SEARCH_WITHOUT_FILTER
 Json = dict[str, Any]
 
 ERROR_TIME: Final = "2026-11-21T03:12:30.620Z"
-# What a path with an operation of this method takes, as `Allow` lists it.
+# The methods that a path with this operation takes, as `Allow` lists them.
 METHODS: Final = {"get": "GET, HEAD", "post": "POST"}
 HEADERS: Final[dict[str, Json]] = {
     "XRequestId": {
@@ -17,7 +17,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$", "examples": ["83c3adbe65a9088311bb78c8cb4ca226"]},
     },
     "CacheControl": {
-        "description": "Every answer is a customer's data: it must not be stored.",
+        "description": "Answers hold customers' data: caches must not store them.",
         "required": True,
         "schema": {"type": "string", "enum": ["no-store", "private, no-store"]},
     },
@@ -27,7 +27,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string", "pattern": '^"shop";q=[0-9]+;w=[0-9]+$', "examples": ['"shop";q=100;w=60']},
     },
     "RateLimit": {
-        "description": "`r` requests are left of this window; a new one begins in `t` seconds at the latest.",
+        "description": "`r` requests are left in this window; a new window begins in `t` seconds at the latest.",
         "required": True,
         "schema": {"type": "string", "pattern": '^"shop";r=[0-9]+;t=[0-9]+$', "examples": ['"shop";r=99;t=47']},
     },
@@ -37,7 +37,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "integer", "minimum": 1, "examples": [31]},
     },
     "IdempotentReplayed": {
-        "description": "`true` where the label is the one bought before with the same Idempotency-Key; else left out.",
+        "description": "`true` if the label was bought before with the same Idempotency-Key; otherwise left out.",
         "schema": {"type": "string", "enum": ["true"]},
     },
     "WWWAuthenticate": {
@@ -50,7 +50,7 @@ HEADERS: Final[dict[str, Json]] = {
         },
     },
     "ContentDisposition": {
-        "description": "The name that the PDF is saved under.",
+        "description": "The file name for saving the PDF.",
         "required": True,
         "schema": {"type": "string", "examples": ['inline; filename="label-0RCRUGWGBZDJINQ.pdf"']},
     },
@@ -73,7 +73,7 @@ HEADERS["RetryAfterIfStored"] = {
 }
 ERROR: Final[Json] = {
     "type": "object",
-    "description": "Every failure has this body, whatever went wrong.",
+    "description": "The body of every failure.",
     "properties": {
         "message": {
             "type": "string",
@@ -97,7 +97,7 @@ ERROR: Final[Json] = {
         },
         "code": {
             "allOf": [{"$ref": "#/components/schemas/ErrorCode"}],
-            "description": "Which error it is, for a program. On some errors of the label endpoints and of PDFs' URLs.",
+            "description": "The error's identifier, for programs: on some errors of labels and of PDFs' URLs.",
         },
     },
     "required": ["message", "statusCode", "timestamp"],

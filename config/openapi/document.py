@@ -1,4 +1,4 @@
-"""Generates the description from the code; `manage.py openapi` writes it, and the tests compare it with the file."""
+"""Generates the description from the code; `manage.py openapi` writes it to the file, and a test compares the two."""
 
 from typing import Any, Final
 
@@ -17,24 +17,24 @@ Look a parcel up by any of its tracking numbers, search parcels by order and cus
 carriers (`alpha`, `beta`) and fetch their PDFs.
 
 Every request under `/public/` carries the shop's access token. Requests and answers are JSON, and `Accept` is ignored.
-Times are Unix time in milliseconds, but for a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
-`GET` is. A path ends without a slash.
+Times are Unix time in milliseconds, except a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
+`GET` is. Paths have no slash at the end.
 
 **The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
-token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` says how long to wait.
+token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` is the seconds to wait.
 
-**Errors** have one shape, `Error`, whatever went wrong. Only what comes from before the service has another, and no
-`X-Request-Id`: the server refuses a request that it can't read with an empty body (400 for broken HTTP, 414 for an
-address of more than 64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
+**Errors** have one shape, `Error`. Only errors from in front of the service differ, and have no `X-Request-Id`: the
+server answers a request that it can't read with an empty body (400 for broken HTTP, 414 for an address of more than
+64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
 
-**Where the service is served over https**, plain http is answered with 301 to the same address with `https://`.
+**With https**, requests over plain http are redirected (301) to the same address with `https://`.
 """
 SETTINGS: Final[dict[str, Any]] = {
     "OAS_VERSION": "3.1.1",
     "TITLE": "Parcel tracking and shipping labels",
     "VERSION": "1.0.0",
     "DESCRIPTION": DESCRIPTION,
-    "SERVERS": [{"url": "/", "description": "The service that this description comes from."}],
+    "SERVERS": [{"url": "/", "description": "The service that serves this description."}],
     "TAGS": [
         {"name": "parcels", "description": "A shop's parcels, read-only."},
         {"name": "labels", "description": "A shop's shipping labels."},

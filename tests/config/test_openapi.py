@@ -21,7 +21,7 @@ from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
-# What is no part of the API: pages for people, and for machines that operate the service.
+# Not part of the API: pages for people, and for machines that operate the service.
 NOT_THE_API = {"admin/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
 NOT_THE_API |= {"", "docs", "docs/reference", "docs/parcels.http"}
 
@@ -32,7 +32,7 @@ def document() -> Json:
 
 
 def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Every route with its path, and the route that it stands below at the top."""
+    """Yield the name and the path of every route."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if route in NOT_THE_API:
@@ -44,7 +44,7 @@ def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]
 
 
 def parts(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each part of a JSON value with its path."""
+    """Yield each part of a JSON value with its path."""
     yield path, value
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in items:

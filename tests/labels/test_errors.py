@@ -1,4 +1,4 @@
-"""Every code of an error that the label endpoints know, made to happen through the API, and what is left behind."""
+"""Every error code of the label endpoints, provoked through the API, with the state it leaves."""
 
 import logging
 from collections.abc import Callable
@@ -25,7 +25,7 @@ FAILED, UNKNOWN = LabelState.FAILED, LabelState.UNKNOWN
 
 @dataclass(frozen=True)
 class World:
-    """What a case may change before the order is sent."""
+    """The parts that a case may change before it sends the order."""
 
     buyer: Caller
     sandbox: Sandbox
@@ -38,7 +38,7 @@ Change = Callable[[World], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """An order that fails: how, the answer, the label's state (None: no row), and how many parcels were bought."""
+    """An order that fails, the answer, the label's state (None: no row), and the number of parcels bought."""
 
     body: Json
     change: Change
@@ -72,8 +72,8 @@ def unreachable(world: World) -> None:
     clients.client.cache_clear()
 
 
-def resting(world: World) -> None:
-    """Let both carriers fail until they are given a rest."""
+def circuit_open(world: World) -> None:
+    """Let both carriers fail until their circuit breakers open."""
     world.sandbox.arm("html503")
     for product_code in PRODUCT.values():
         for _ in range(5):
@@ -103,7 +103,7 @@ A = "alpha-13"
 RELAY, POINT = "relais", "beta_point_retrait_france"
 HANGING = ["hang", "hangmade", "driphead", "dripbody"]
 BROKEN = ["reset", "close", "html200", "html502", "html503", "redirect"]
-SPOILT = [
+CORRUPT = [
     *("resetmade", "closemade", "cutoff", "empty", "made502", "truncated", "garbled", "deep", "huge", "gzipbomb"),
     *("nolabel", "notpdf", "late"),
 ]
@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
             order(product_code), change, 502, f"{carrier.upper()}_UNAVAILABLE", state
         )
         for carrier, product_code in PRODUCT.items()
-        for change, state in ((unreachable, FAILED), (resting, None))
+        for change, state in ((unreachable, FAILED), (circuit_open, None))
     },
     **{
         f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_UNAVAILABLE", FAILED)
@@ -189,7 +189,7 @@ CASES: dict[str, Case] = {
             magic(product_code, name.upper()), nothing, 502, f"{carrier.upper()}_OUTCOME_UNKNOWN", UNKNOWN, made, True
         )
         for carrier, product_code in PRODUCT.items()
-        for names, made in ((BROKEN, 0), (SPOILT, 1))
+        for names, made in ((BROKEN, 0), (CORRUPT, 1))
         for name in names
     },
     **{
@@ -250,11 +250,11 @@ HANGING_CASES: dict[str, Case] = {
     for carrier, product_code in PRODUCT.items()
     for name in HANGING
 }
-# alpha's pickup point codes are checked before it is asked, and it has no refusal of its own for them.
+# alpha's pickup point codes are validated before the call, and alpha has no error of its own for them.
 REACHABLE = CODES.keys() - {"ALPHA_PICKUP_POINT_REJECTED"}
 
 
-def test_the_search_for_what_is_personal_finds_it() -> None:
+def test_the_search_for_personal_data_finds_it() -> None:
     for text in (*SENDER.values(), *RECIPIENT.values()):
         assert personal_in(f"x {text} y") or text == "FR"
 
@@ -264,7 +264,7 @@ def test_every_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_every_failure_has_its_code_and_leaves_the_right_things_behind(
+def test_every_failure_has_its_code_and_leaves_the_right_state(
     case: Case,
     buyer: Caller,
     sandbox: Sandbox,
@@ -303,7 +303,7 @@ def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
         assert (label.error_code, label.error_message, label.error_status) == (case.code, message, case.status)
         assert label.idempotency_key == (KEY if case.keeps_key else None)
         assert label.finished_at is not None
-        # What is known of is a part of what was made.
+        # The known numbers are among those that were made.
         assert set(label.tracking_numbers) <= {parcel.tracking_number for parcel in world.sandbox.made()}
     if case.state == LabelState.INCOMPLETE:
         assert labels[0].tracking_numbers == [parcel.tracking_number for parcel in world.sandbox.made()]
@@ -324,14 +324,14 @@ def test_a_refusal_tells_the_carriers_own_words(buyer: Caller) -> None:
 
 
 @pytest.mark.parametrize("number", ["30009", "30204", "30401", "30500", "30000", "40015"])
-def test_no_remedy_has_parcels_that_were_made_ordered_again(number: str, buyer: Caller, sandbox: Sandbox) -> None:
+def test_no_remedy_advises_to_order_parcels_again_that_were_made(number: str, buyer: Caller, sandbox: Sandbox) -> None:
     body = magic(POINT, f"2 {number}", parcels=weighing(1, 1))
     first = post(buyer, body, key=KEY)
     assert "Some of its parcels were made before: do not order them again" in first.json()["message"]
     told = CODES[first.json()["code"]]
     assert "Where the message says that some parcels were made, do not order again" in told.remedy
     assert "Nothing was made" not in told.cause
-    # The same request buys nothing, and a corrected one needs a key that would buy the first parcel again.
+    # The same request buys nothing; a corrected one would need a new key and buy the first parcel again.
     again = post(buyer, body, key=KEY)
     assert (again.status_code, again.json()["message"]) == (first.status_code, first.json()["message"])
     assert_coded(post(buyer, body | {"reference": "OK"}, key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")
