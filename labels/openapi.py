@@ -99,7 +99,7 @@ def product_table() -> str:
         f" | {product.max_weight_kg} kg |"
         for product in PRODUCTS.values()
     )
-    head = "| productCode | carrierCode | meaning | pickup point | most a parcel weighs |\n|---|---|---|---|---|"
+    head = "| productCode | carrierCode | meaning | pickup point | maximum weight per parcel |\n|---|---|---|---|---|"
     return "\n".join([head, *rows])
 
 
