@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from labels.errors import IdempotencyKeyInvalidError
+from shops.errors.coded import IDEMPOTENCY_KEY_INVALID
+from shops.errors.exceptions import ApiError
 
 PRINTABLE = re.compile(r"[ -~]{1,255}")
 
@@ -21,12 +22,12 @@ class IdempotencyKey:
 
 
 def read_key(header: str | None, body: Any) -> IdempotencyKey | None:
-    """Read the header, None where there is none; quotes around it are ignored. Raise IdempotencyKeyInvalidError."""
+    """Read the header, None where there is none; quotes around it are ignored. Raise ApiError."""
     if header is None:
         return None
     value = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
     if not PRINTABLE.fullmatch(value):
-        raise IdempotencyKeyInvalidError
+        raise ApiError(IDEMPOTENCY_KEY_INVALID)
     return IdempotencyKey(value, digest(body))
 
 

@@ -10,12 +10,13 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from carriers.shipment import Package, PickupPoint, Shipment
-from labels.errors import ProductNotInContractError
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
 from shops.addresses import party
 from shops.contracts.models import CarrierContract
+from shops.errors.coded import product_not_activated
+from shops.errors.exceptions import ApiError
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
@@ -28,10 +29,11 @@ def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) ->
 
 
 def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
-    """Find the contract to buy on; raise ProductNotInContractError where there is none for the product."""
-    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=order["carrier_code"])
-    if contract is None or not contract.has_product(order["product_code"]):
-        raise ProductNotInContractError(order["carrier_code"], order["product_code"])
+    """Find the contract to buy on; raise ApiError where there is none for the product."""
+    carrier, product = order["carrier_code"], order["product_code"]
+    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=carrier)
+    if contract is None or not contract.has_product(product):
+        raise ApiError(product_not_activated(carrier), carrier=carrier, product=product)
     return contract
 
 

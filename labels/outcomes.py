@@ -9,8 +9,9 @@ from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
 from labels import storage, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
-from labels.errors import PurchaseFailedError, StorageUnavailableError, message_of, status_of
+from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
+from shops.errors.exceptions import CarrierFailedError
 
 logger = logging.getLogger("labels.purchase")
 
@@ -82,9 +83,10 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
 
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
+    failure = CarrierFailedError(error, has_key=label.idempotency_key is not None)
     label.error_code = error.code
-    label.error_message = message_of(error, has_key=label.idempotency_key is not None)
-    label.error_status = status_of(error)
+    label.error_message = str(failure.detail)
+    label.error_status = failure.status_code
 
 
 def save_state(label: ShippingLabel) -> None:

@@ -23,16 +23,14 @@ from carriers.shipment import Credentials, PurchasedLabel, Shipment
 from labels import metrics, outcomes
 from labels.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
-from labels.errors import (
-    IdempotencyKeyInProgressError,
-    IdempotencyKeyReusedError,
-    NotAskedError,
-    PurchaseFailedError,
-)
+from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
 from labels.orders import contract_for, new_label, shipment, with_sender
 from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
+from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED
+from shops.errors.exceptions import ApiError, CarrierFailedError
 
 logger = logging.getLogger("labels.purchase")
 
@@ -47,27 +45,34 @@ def buy(
 ) -> tuple[ShippingLabel, bool]:
     """Buy a label, or find the one bought before with the same key; the second value tells that it was found.
 
-    `order` is the validated body, `sender_address` the shop's own. Raise LabelError, or ValidationError for an order
+    `order` is the validated body, `sender_address` the shop's own. Raise ApiError, or ValidationError for an order
     without a sender.
     """
     if key and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
+    contract = contract_for(shop_id, order)
     try:
-        return buy_new(shop_id=shop_id, order=order, key=key, token_id=token_id), False
-    except (NotAskedError, IdempotencyKeyInProgressError):
-        # Nothing was written here: another request with the key may have left a row by now.
+        return buy_new(shop_id=shop_id, contract=contract, order=order, key=key, token_id=token_id), False
+    except NotBegunError as error:
+        # Another request with the key may have left a row by now.
         if key and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
-        raise
+        raise error.answer from error
 
 
-def buy_new(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
-    """Buy the label of an order that has its sender.
+class NotBegunError(Exception):
+    """Nothing was written and the carrier was not asked; `answer` is what the client is told."""
 
-    Raise NotAskedError or IdempotencyKeyInProgressError where nothing was written, any other LabelError otherwise.
-    """
-    contract = contract_for(shop_id, order)
+    def __init__(self, answer: ApiError) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def buy_new(
+    *, shop_id: str, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
+) -> ShippingLabel:
+    """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
     carrier_code = contract.carrier_code
     try:
         client(carrier_code).circuit_breaker.refuse_if_open()
@@ -77,16 +82,17 @@ def buy_new(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, 
             ordered, credentials = shipment(label, contract), contract.credentials
             reserve(label)
             return purchase(label, ordered, credentials)
-    except KeyInUseError:
-        raise IdempotencyKeyInProgressError from None
-    except BulkheadFullError:
-        raise NotAskedError(CarrierUnavailable(carrier_code, "too many purchases at a time")) from None
+    except KeyInUseError as error:
+        raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
+    except BulkheadFullError as error:
+        refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
+        raise NotBegunError(CarrierFailedError(refusal)) from error
     except CarrierUnavailable as error:
-        raise NotAskedError(error) from error
-    except IntegrityError:
+        raise NotBegunError(CarrierFailedError(error)) from error
+    except IntegrityError as error:
         if key is None:
             raise
-        raise IdempotencyKeyInProgressError from None  # of a request that was faster with the key
+        raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error  # another request was faster with the key
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
@@ -98,27 +104,27 @@ def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
 def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     """Answer a repeated request from the row of the first one, without the carrier."""
     if label.body_digest != key.body_digest:
-        raise IdempotencyKeyReusedError
+        raise ApiError(IDEMPOTENCY_KEY_REUSED)
     match label.state:
         case LabelState.GENERATED:
             return label
         case LabelState.RECEIVED:
             return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:
-            raise IdempotencyKeyInProgressError
+            raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)
         case LabelState.PURCHASING:
             outcomes.describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
     raise PurchaseFailedError(label)
 
 
 def finish_again(label: ShippingLabel) -> ShippingLabel:
-    """Finish a label that waits for the storage, within the bulkhead; raise LabelError."""
+    """Finish a label that waits for the storage, within the bulkhead; raise ApiError."""
     try:
         with bulkhead.enter(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
             return latest if latest.state == LabelState.GENERATED else outcomes.finish(latest)
     except BulkheadFullError:
-        raise IdempotencyKeyInProgressError from None
+        raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
 
 
 def reserve(label: ShippingLabel) -> None:

@@ -4,19 +4,20 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound, ParseError, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import purchase, storage
-from labels.errors import PdfUnavailableError, StorageUnavailableError
+from labels import openapi, purchase, storage
+from labels.errors import StorageUnavailableError
 from labels.idempotency import read_key
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer, LabelSerializer
-from shops.serializer_fields import EMPTY_BODY
+from shops.errors.coded import PDF_UNREADABLE
+from shops.errors.exceptions import ApiError
+from shops.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
@@ -29,10 +30,11 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
 
+    @openapi.buy
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         if request.stream is None:  # to DRF it is an empty form
-            raise ParseError(EMPTY_BODY)
+            raise ApiError(BODY_EMPTY)
         key = read_key(request.headers.get("Idempotency-Key"), request.data)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})
@@ -47,12 +49,13 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         headers = {"Idempotent-Replayed": "true"} if is_replay else {}
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=headers)
 
+    @openapi.retrieve
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).generated()
         label = None if "\0" in label_id else labels.filter(id=label_id).first()
         if label is None:
-            raise NotFound("There is no label with this id.")
+            raise ApiError(LABEL_NOT_FOUND)
         return Response(self.body(label))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:
@@ -71,17 +74,18 @@ class LabelFileView(APIView):
     throttle_classes = []
     http_method_names = ["get", "head"]
 
+    @openapi.open_pdf
     def get(self, request: Request, signed_name: str) -> HttpResponse:
         try:
             name = storage.name_in_link(signed_name)
         except storage.LinkError:
-            raise PermissionDenied("This link is altered or has expired. Retrieve the label for a new one.") from None
+            raise ApiError(LINK_INVALID) from None
         try:
             content = storage.read(name)
         except storage.StorageError as error:
-            raise PdfUnavailableError from error
+            raise ApiError(PDF_UNREADABLE) from error
         if content is None:
-            raise NotFound("This label's PDF is no longer kept.")
+            raise ApiError(PDF_NOT_FOUND)
         response = HttpResponse(content, content_type="application/pdf")
         response["Content-Disposition"] = storage.disposition(name)
         response["Cache-Control"] = storage.CACHE_CONTROL

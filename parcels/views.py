@@ -4,18 +4,19 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
-from parcels import queries
+from parcels import openapi, queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
 from shops.authentication import ForbiddingBearerAuthentication
+from shops.errors.exceptions import ApiError
+from shops.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
 
 
 class ParcelViewSet(GenericViewSet[Parcel]):
-    """A shop's parcels, read-only (specification 4.1 and 4.2)."""
+    """A shop's parcels, read-only."""
 
     authentication_classes = [ForbiddingBearerAuthentication]
     queryset = Parcel.objects.none()
@@ -24,18 +25,20 @@ class ParcelViewSet(GenericViewSet[Parcel]):
     # One serves all requests: making a serializer costs more than laying out a row with it.
     serializer = ParcelSerializer()
 
+    @openapi.look_up
     def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:
         """Answer the newest parcel that has this tracking number."""
         row = queries.find(shop_id=str(request.user.pk), number=tracking_number)
         if row is None:
-            raise NotFound(f"No parcel has the tracking number '{tracking_number}'.")
+            raise ApiError(PARCEL_NOT_FOUND, number=tracking_number)
         return answer(self.serializer.to_representation(row))
 
+    @openapi.search
     def search(self, request: Request) -> HttpResponse:
         """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
-            raise ValidationError("One of the query parameters orderName and email must be provided.")
+            raise ApiError(SEARCH_WITHOUT_FILTER)
         rows = queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
         return answer([self.serializer.to_representation(row) for row in rows])
 

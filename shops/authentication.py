@@ -6,11 +6,12 @@ from threading import Lock
 from cachetools import TTLCache, cached
 from django.db import DatabaseError
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
 from shops import tokens
 from shops.db import replicas
+from shops.errors.exceptions import UnauthenticatedError
+from shops.errors.plain import TOKEN_INVALID, TOKEN_MISSING
 from shops.models import AccessToken, Shop
 from shops.throttling import count_refusal
 
@@ -30,13 +31,11 @@ class BearerAuthentication(BaseAuthentication):
         secret = sent_token(request)
         if secret is None:
             count_refusal(request)
-            raise NotAuthenticated("A bearer token is required: Authorization: Bearer <ACCESS_TOKEN>.")
+            raise UnauthenticatedError(TOKEN_MISSING)
         token = valid_token(secret, is_replica_enough=self.is_replica_enough)
         if token is None:
             count_refusal(request)
-            raise AuthenticationFailed(
-                "The access token is unknown, expired or revoked, or its shop is inactive. Send a current one."
-            )
+            raise UnauthenticatedError(TOKEN_INVALID)
         request._request.shop_id = token.shop_id  # type: ignore[attr-defined]  # for the log line
         return token.shop, token
 

@@ -8,7 +8,6 @@ from rest_framework import serializers
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that store numbers as doubles (JavaScript) lose digits
 WHOLE = "non_field_errors"  # DRF's name for the object itself
-EMPTY_BODY = "The body is empty. Send JSON."
 MESSAGES: dict[str, Any] = {
     "required": "is required.",
     "null": "must not be null.",

@@ -10,11 +10,12 @@ from django.conf import settings
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from shops import metrics
+from shops.errors.exceptions import ApiError
+from shops.errors.plain import LIMIT_EXCEEDED
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
@@ -44,17 +45,11 @@ class Usage:
         }
 
     def check(self) -> None:
-        """Raise LimitExceeded (429) when the window is used up."""
+        """Raise ApiError (429) when the window is used up."""
         if self.is_exceeded:
-            text = f"The limit of {self.limit} requests per {self.window_s} seconds is used up."
-            raise LimitExceeded(wait=self.reset_s, detail=text)
-
-
-class LimitExceeded(Throttled):
-    """DRF's 429, with a text that says when to retry."""
-
-    extra_detail_singular = "Retry in {wait} second."
-    extra_detail_plural = "Retry in {wait} seconds."
+            retry_in = f"{self.reset_s} second{'' if self.reset_s == 1 else 's'}"
+            facts = {"limit": self.limit, "window_s": self.window_s, "retry_in": retry_in}
+            raise ApiError(LIMIT_EXCEEDED, wait=self.reset_s, **facts)
 
 
 class ShopThrottle(BaseThrottle):
@@ -68,7 +63,7 @@ class ShopThrottle(BaseThrottle):
 
 
 def count_refusal(request: Request) -> None:
-    """Count a request without a valid token against its address; raise LimitExceeded beyond the limit."""
+    """Count a request without a valid token against its address; raise ApiError beyond the limit."""
     count(request._request, group="address", key=client_address(request._request)).check()
 
 

@@ -3,15 +3,14 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import APIException
 
-from config.api.errors import TOO_BUSY
 from labels.bulkhead import bulkhead
+from shops.errors.exceptions import ApiError
+from shops.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
 
 MAX_BODY_BYTES = 1024 * 1024
 # One byte more than is ever read, so that a larger body is seen to be too large.
@@ -24,29 +23,25 @@ IS_READ = "service.is_body_read"  # among the request's variables
 SPARE_THREADS = 2
 
 
-class BodyTooLargeError(APIException):
+class BodyTooLargeError(ApiError):
     """A body above the limit."""
 
-    status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-
     def __init__(self, limit_bytes: int) -> None:
-        size = f"{limit_bytes} bytes ({limit_bytes // 1024**2} MiB)"
-        super().__init__(f"The body has more than the {size} that are read.")
+        super().__init__(BODY_TOO_LARGE, limit_bytes=limit_bytes, limit_mib=limit_bytes // 1024**2)
 
 
-class BodyCutShortError(APIException):
+class BodyCutShortError(ApiError):
     """A client that went away, or fell silent for good, in the middle of its body."""
 
-    status_code = HTTPStatus.BAD_REQUEST
-    default_detail = "The body is shorter than its Content-Length says."
+    def __init__(self) -> None:
+        super().__init__(BODY_CUT_SHORT)
 
 
-class TooBusyError(APIException):
+class TooBusyError(ApiError):
     """There is no thread left to wait for a body."""
 
-    status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    default_detail = TOO_BUSY
-    wait = 1  # seconds, as Retry-After says
+    def __init__(self) -> None:
+        super().__init__(TOO_BUSY)
 
 
 class Handler(WSGIHandler):

@@ -1,21 +1,21 @@
-"""How the API reads and writes: JSON in, JSON out, whatever the client says it accepts."""
+"""JSON in, JSON out, regardless of ``Accept``."""
 
 from collections.abc import Mapping
 from typing import IO, Any
 
 import orjson
-from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from config.api.bodies import MAX_BODY_BYTES, receive
-from shops.serializer_fields import EMPTY_BODY
+from shops.errors.exceptions import ApiError
+from shops.errors.plain import BODY_EMPTY, BODY_NOT_JSON, BODY_NOT_UTF8, BODY_TOO_DEEP
 
 
 class JSONRenderer(BaseRenderer):
-    """Serializes with orjson, which takes stored JSON text (``orjson.Fragment``) into an answer as it is."""
+    """Serializes with orjson, which copies stored JSON text (``orjson.Fragment``) into an answer unchanged."""
 
     media_type = "application/json"
     format = "json"
@@ -33,29 +33,29 @@ class JSONParser(BaseParser):
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         assert context
         body = receive(context["request"].META, lambda: stream.read(MAX_BODY_BYTES + 1), stream.read)
-        if not body:  # only of one sent in chunks: where Content-Length is 0, DRF asks no parser
-            raise ParseError(EMPTY_BODY)
+        if not body:  # only a chunked one: with Content-Length 0, DRF calls no parser
+            raise ApiError(BODY_EMPTY)
         try:
             value = orjson.loads(body)
-            orjson.dumps(value)  # it reads deeper nesting than it writes
+            orjson.dumps(value)  # orjson reads deeper nesting than it writes
         except orjson.JSONDecodeError as error:
-            raise ParseError(fault(body, error)) from error
+            raise unparsable(body, error) from error
         except orjson.JSONEncodeError as error:
-            raise ParseError("The body is nested too deeply.") from error
+            raise ApiError(BODY_TOO_DEEP) from error
         return value
 
 
-def fault(body: bytes, error: orjson.JSONDecodeError) -> str:
-    """Say why a body is no JSON; of one in another encoding orjson speaks of surrogates."""
+def unparsable(body: bytes, error: orjson.JSONDecodeError) -> ApiError:
+    """Say why a body is no JSON; orjson's own text for another encoding is about surrogates."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        return "The body is not UTF-8."
-    return f"The body is not valid JSON: {error}."
+        return ApiError(BODY_NOT_UTF8)
+    return ApiError(BODY_NOT_JSON, fault=error)
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Ignores ``Accept``: there is one representation."""
+    """Ignores ``Accept``: JSON is the only representation."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         kind = (request.content_type or "").partition(";")[0].strip().lower()

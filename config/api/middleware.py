@@ -21,11 +21,11 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from config.api import bodies
 from config.api.errors import error_response, plain_response
 from config.ops import logs, metrics
+from shops.errors.plain import HOST_UNKNOWN
 from shops.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
-HOST_UNKNOWN = "The Host header names no host served here. Call the service by the name you were given."
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 ADMIN = "/admin/"
 NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
@@ -53,7 +53,7 @@ class RequestMiddleware:
         try:
             request.get_host()
         except DisallowedHost:
-            response: HttpResponse = error_response(HTTPStatus.BAD_REQUEST, HOST_UNKNOWN)
+            response: HttpResponse = error_response(HOST_UNKNOWN)
         else:
             response = self.get_response(request)
         headers = response.headers

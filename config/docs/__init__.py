@@ -1,1 +1,1 @@
-"""What a shop's developer reads: the guide with its examples, the reference, and a collection of requests."""
+"""Documentation for shops' developers: the guide, the API reference, and a collection of requests."""

@@ -1,4 +1,4 @@
-"""The collection of requests in the ``.http`` format, ready for a service's address and a token."""
+"""The collection of requests in the ``.http`` format."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ NEW_LINE = "\n"
 
 
 def collection(**variables: str) -> str:
-    """Return it with variables at its top, such as `url` and `token`, set to other values."""
+    """Return the collection with its variables, such as `url` and `token`, set to these values."""
     text = SOURCE.read_text(encoding="utf-8")
     for name, value in variables.items():
-        before, mark, rest = text.partition(f"\n@{name} = ")
-        assert mark, name
-        text = f"{before}{mark}{value}{rest[rest.index(NEW_LINE) :]}"
+        before, assignment, rest = text.partition(f"\n@{name} = ")
+        assert assignment, name
+        text = f"{before}{assignment}{value}{rest[rest.index(NEW_LINE) :]}"
     return text

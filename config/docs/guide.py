@@ -1,4 +1,4 @@
-"""The guide as HTML, made once a process from its Markdown: tables of the code's data, examples that a test runs."""
+"""Renders the guide from Markdown to HTML; its tables come from the code, and a test runs its examples."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from pygments.lexers import get_lexer_by_name
 from config.docs.tables import TABLES
 
 SOURCE = Path(__file__).with_name("guide.md")
-# Where the demonstration is; the page shows the address it is read at in its place.
+# The demonstration's address in the examples; the page shows its own address instead.
 ORIGIN = "http://127.0.0.1:8000"
-ORIGIN_MARK = "SERVICEORIGIN"  # one word to every lexer
+ORIGIN_MARK = "SERVICEORIGIN"  # a single token in every lexer
 FOLDED = {"python": "Python", "js": "JavaScript"}
 PLACEHOLDER = re.compile(r"^\[\[([a-z-]+)\]\]$", re.MULTILINE)
 
@@ -34,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Guide:
-    """The page's text, with `ORIGIN_MARK` for the service's address."""
+    """The page's HTML, with `ORIGIN_MARK` for the service's address."""
 
     body: str
     headings: tuple[Heading, ...]
@@ -60,7 +60,7 @@ def guide() -> Guide:
 
 
 def name_headings(tokens: list[Token]) -> Iterator[Heading]:
-    """Give each heading an id to be linked by, and name them all."""
+    """Give each heading an id, and yield the table of contents."""
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             slug = re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-")
@@ -69,7 +69,7 @@ def name_headings(tokens: list[Token]) -> Iterator[Heading]:
 
 
 def label_cells(tokens: list[Token]) -> None:
-    """Tell each cell of a table its column, which stands beside it where the screen is too narrow for columns."""
+    """Label each table cell with its column; narrow screens show the label beside the cell."""
     columns: list[str] = []
     column = 0
     for token, following in pairwise(tokens):
@@ -85,7 +85,7 @@ def label_cells(tokens: list[Token]) -> None:
 
 
 def folded(tokens: list[Token]) -> Iterator[Token]:
-    """Put an example in a programming language, with the output below it, into a part that opens on demand."""
+    """Fold each example in a programming language, with its output, into a <details> element."""
     is_open = False
     for token in tokens:
         language = token.info.split(" ")[0] if token.type == "fence" else ""

@@ -1,23 +1,25 @@
-"""The guide's tables, as Markdown made from the code's own data, so that nothing is typed twice."""
+"""The guide's tables, generated from the code's own data."""
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.api.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode
 from parcels.models import TrackingStatus
+from shops.errors.coded import CODES
+from shops.errors.entries import ErrorEntry
+from shops.errors.plain import PLAIN_ERRORS
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
 class Provoked:
-    """An error that the sandbox gives for a magic reference, with any order that is right otherwise."""
+    """An error that the sandbox returns for a magic reference in an otherwise valid order."""
 
     suffix: str
     alpha: str
@@ -70,47 +72,46 @@ def products_of(carrier: str) -> str:
 
 
 def codes() -> str:
-    """Return each error code with its cause and remedy; what both carriers may answer is told once, for both."""
-    groups: dict[ErrorCode, list[ErrorCode]] = {}
+    """List the error codes; those that differ only in the carrier share an item."""
+    groups: dict[tuple[int, str, str], list[ErrorEntry]] = {}
     for entry in CODES.values():
-        groups.setdefault(as_of_any_carrier(entry), []).append(entry)
-    return entries(
+        groups.setdefault((entry.statuses[0], cause_of_any_carrier(entry), entry.remedy), []).append(entry)
+    return definitions(
         (
             format_html(
                 '<span class="codes">{}</span>',
                 format_html_join(" ", '<code id="{0}">{0}</code>', ((entry.code,) for entry in group)),
             ),
-            (shared.status,),
-            (shared.cause, what_to_do(shared.remedy)),
+            (status,),
+            (cause, what_to_do(remedy)),
         )
-        for shared, group in groups.items()
+        for (status, cause, remedy), group in groups.items()
     )
 
 
-def as_of_any_carrier(entry: ErrorCode) -> ErrorCode:
-    carrier = next((carrier for carrier in CARRIERS if entry.code.startswith(f"{carrier.upper()}_")), None)
-    if carrier is None:
-        return entry
-    cause = re.sub(rf"\b{carrier}\b", "the carrier", entry.cause)
-    return replace(entry, code=entry.code.removeprefix(carrier.upper()), cause=cause[0].upper() + cause[1:])
+def cause_of_any_carrier(entry: ErrorEntry) -> str:
+    cause = re.sub(rf"\b({'|'.join(CARRIERS)})\b", "the carrier", entry.cause)
+    return cause[0].upper() + cause[1:]
 
 
 def plain_errors() -> str:
-    return entries(
-        (format_html("<q>{}</q>", error.message), error.statuses, (error.cause, what_to_do(error.remedy)))
+    return definitions(
+        (format_html("<q>{}</q>", error.example_message()), error.statuses, (error.cause, what_to_do(error.remedy)))
         for error in PLAIN_ERRORS.values()
     )
 
 
-def entries(rows: Iterable[tuple[str, Iterable[int], Iterable[str]]]) -> str:
-    """Return a definition list: a term with its statuses, and what is said of it."""
-    return format_html('<dl class="errors">\n{}</dl>', format_html_join("", "{}", ((entry(*row),) for row in rows)))
+def definitions(rows: Iterable[tuple[str, Iterable[int], Iterable[str]]]) -> str:
+    """Make a definition list: terms with their statuses and descriptions."""
+    return format_html(
+        '<dl class="errors">\n{}</dl>', format_html_join("", "{}", ((definition(*row),) for row in rows))
+    )
 
 
-def entry(term: str, statuses: Iterable[int], lines: Iterable[str]) -> str:
+def definition(term: str, statuses: Iterable[int], lines: Iterable[str]) -> str:
     badges = format_html_join(" ", '<span class="status">{}</span>', ((int(status),) for status in statuses))
-    told = format_html_join("", "<dd>{}</dd>\n", ((line,) for line in lines))
-    return format_html("<div>\n<dt>{} {}</dt>\n{}</div>\n", badges, term, told)
+    description = format_html_join("", "<dd>{}</dd>\n", ((line,) for line in lines))
+    return format_html("<div>\n<dt>{} {}</dt>\n{}</div>\n", badges, term, description)
 
 
 def what_to_do(remedy: str) -> str:

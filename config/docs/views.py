@@ -1,4 +1,4 @@
-"""The documentation's pages: for everyone, without a token, a session or a cookie, and from this service alone."""
+"""The documentation's pages: public, without cookies, and loading nothing from other hosts."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,9 +17,8 @@ from django.views.decorators.http import conditional_page, require_safe
 from config.docs.collection import collection
 from config.docs.guide import ORIGIN_MARK, guide
 
-# How long after a release the page before may still be shown.
-MAX_AGE_S = 60
-# Swagger UI draws its icons from data: URLs. It styles itself by script, which the policy need not allow.
+MAX_AGE_S = 60  # caches may show the previous release this long
+# Swagger UI's icons are data: URLs. It sets its styles by script, which needs no permission here.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -29,22 +28,22 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def page(view: View) -> View:
-    """Answer GET and HEAD, compressed, for caches to keep and to ask after by ETag."""
+    """Make a view answer GET and HEAD, compressed, cacheable and with an ETag."""
 
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponse:
         response = view(request)
         response["Content-Security-Policy"] = POLICY
         patch_cache_control(response, public=True, max_age=MAX_AGE_S)
-        patch_vary_headers(response, ["Accept-Encoding"])  # here, for a 304 to have it too
+        patch_vary_headers(response, ["Accept-Encoding"])  # here, so that a 304 has it too
         return response
 
-    return csrf_exempt(require_safe(gzip_page(conditional_page(wrapped))))  # another method is 405, not a missing form
+    return csrf_exempt(require_safe(gzip_page(conditional_page(wrapped))))  # another method is 405, not a CSRF error
 
 
 @page
 def show_guide(request: HttpRequest) -> HttpResponse:
-    """Show the guide, its examples with the address that the service is read at."""
+    """Show the guide; its examples have the service's own address."""
     text = guide()
     body = text.body.replace(ORIGIN_MARK, escape(origin(request)))
     return rendered("docs/guide.html", body=mark_safe(body), headings=text.headings)  # noqa: S308 - our own file
@@ -52,22 +51,22 @@ def show_guide(request: HttpRequest) -> HttpResponse:
 
 @page
 def show_reference(request: HttpRequest) -> HttpResponse:
-    """Show every endpoint and field, from the schema, to try out."""
+    """Show every endpoint and field of the schema, to try out."""
     return rendered("docs/reference.html")
 
 
 @page
 def download_collection(request: HttpRequest) -> HttpResponse:
-    """Hand out the collection of requests, for a token to be pasted into."""
+    """Download the collection of requests; the reader pastes a token into it."""
     response = HttpResponse(collection(url=origin(request)), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="parcels.http"'
     return response
 
 
 def rendered(template: str, **context: Any) -> HttpResponse:
-    return HttpResponse(render_to_string(template, context))  # without the request: nothing asks for its session
+    return HttpResponse(render_to_string(template, context))  # without the request, whose session no template needs
 
 
 def origin(request: HttpRequest) -> str:
-    """Return the service's address, without a slash at its end."""
+    """Return the service's address, without a trailing slash."""
     return (settings.PUBLIC_BASE_URL or request.build_absolute_uri("/")).rstrip("/")

@@ -1,4 +1,4 @@
-"""Generates the description from the code; `manage.py openapi` writes it, and the tests compare it with the file."""
+"""Generates the description from the code; `manage.py openapi` writes it to the file, and a test compares the two."""
 
 from typing import Any, Final
 
@@ -7,35 +7,34 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
-from config.openapi import fields, operations
-from config.openapi.failures import add_failures
-from config.openapi.successes import add_success
+from config.openapi import fields
+from config.openapi.answers import complete
 
-__all__ = ["as_yaml", "fields", "generate", "operations"]  # the two modules register what they describe
+__all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
 
 DESCRIPTION: Final = """\
 Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two
 carriers (`alpha`, `beta`) and fetch their PDFs.
 
 Every request under `/public/` carries the shop's access token. Requests and answers are JSON, and `Accept` is ignored.
-Times are Unix time in milliseconds, but for a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
-`GET` is. A path ends without a slash.
+Times are Unix time in milliseconds, except a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
+`GET` is. Paths have no slash at the end.
 
 **The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
-token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` says how long to wait.
+token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` is the seconds to wait.
 
-**Errors** have one shape, `Error`, whatever went wrong. Only what comes from before the service has another, and no
-`X-Request-Id`: the server refuses a request that it can't read with an empty body (400 for broken HTTP, 414 for an
-address of more than 64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
+**Errors** have one shape, `Error`. Only errors from in front of the service differ, and have no `X-Request-Id`: the
+server answers a request that it can't read with an empty body (400 for broken HTTP, 414 for an address of more than
+64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
 
-**Where the service is served over https**, plain http is answered with 301 to the same address with `https://`.
+**With https**, requests over plain http are redirected (301) to the same address with `https://`.
 """
 SETTINGS: Final[dict[str, Any]] = {
     "OAS_VERSION": "3.1.1",
     "TITLE": "Parcel tracking and shipping labels",
     "VERSION": "1.0.0",
     "DESCRIPTION": DESCRIPTION,
-    "SERVERS": [{"url": "/", "description": "The service that this description comes from."}],
+    "SERVERS": [{"url": "/", "description": "The service that serves this description."}],
     "TAGS": [
         {"name": "parcels", "description": "A shop's parcels, read-only."},
         {"name": "labels", "description": "A shop's shipping labels."},
@@ -49,11 +48,10 @@ SETTINGS: Final[dict[str, Any]] = {
 
 
 def generate() -> dict[str, Any]:
-    """The OpenAPI document of all routes that are views of the API."""
+    """Generate the OpenAPI document of all views of the API."""
     with patched_settings(SETTINGS):
         document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
-    add_success(document)
-    add_failures(document)
+    complete(document)
     return document
 
 

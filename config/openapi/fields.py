@@ -1,4 +1,4 @@
-"""What drf-spectacular has to be told of this service's own fields, serializers and authentication."""
+"""Teaches drf-spectacular this service's own fields, serializers and authentication."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from carriers import CARRIERS
-from config.openapi import examples
 from labels import serializers as labels
 from labels.ids import LABEL_ID_LENGTH
+from labels.openapi import LABEL, ORDER, SENDER
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
+from parcels.openapi import PARCEL
 from shops import addresses, serializer_fields
 
 Json = dict[str, Any]
@@ -27,13 +28,13 @@ PLAIN: Final[dict[type[Any], Json]] = {
     serializer_fields.NumberField: {"type": "number"},
     serializer_fields.BooleanField: {"type": "boolean"},
     serializer_fields.ArrayField: {"type": "array", "items": {}},
-    serializer_fields.AnyField: {"type": "object"},  # for drf-spectacular to pass on: `property_of` takes it away again
+    serializer_fields.AnyField: {"type": "object"},  # drf-spectacular needs a type; `property_of` removes it
 }
 
 
 @dataclass(frozen=True)
 class Component:
-    """An object of the API by its name, with an example from which its fields take theirs."""
+    """A named object of the API; its fields take their examples from its own."""
 
     name: str
     meaning: str
@@ -41,28 +42,26 @@ class Component:
 
 
 COMPONENTS: Final[dict[type[Any], Component]] = {
-    parcels.ParcelSerializer: Component("Parcel", "A parcel, where it is, and what is in it.", examples.PARCEL),
-    parcels.DestinationSerializer: Component("Destination", "Where a parcel goes.", examples.PARCEL["destination"]),
-    parcels.LineItemSerializer: Component("LineItem", "An article in a parcel.", examples.PARCEL["lineItems"][0]),
-    parcels.EventSerializer: Component("Event", "A step of a parcel's history.", examples.PARCEL["events"][0]),
+    parcels.ParcelSerializer: Component("Parcel", "A parcel, where it is, and what is in it.", PARCEL),
+    parcels.DestinationSerializer: Component("Destination", "Where a parcel goes.", PARCEL["destination"]),
+    parcels.LineItemSerializer: Component("LineItem", "An article in a parcel.", PARCEL["lineItems"][0]),
+    parcels.EventSerializer: Component("Event", "A step of a parcel's history.", PARCEL["events"][0]),
     parcels.CarrierStatusSerializer: Component(
-        "CarrierStatus", "The carrier's own last word on a parcel.", examples.PARCEL["carrierLastStatus"]
+        "CarrierStatus", "The carrier's own last word on a parcel.", PARCEL["carrierLastStatus"]
     ),
     parcels.DeliveryWindowSerializer: Component(
-        "DeliveryWindow", "When a parcel is expected.", examples.PARCEL["estimatedDeliveryDateWindow"]
+        "DeliveryWindow", "When a parcel is expected.", PARCEL["estimatedDeliveryDateWindow"]
     ),
-    labels.LabelOrderSerializer: Component(
-        "LabelOrder", "An order for a label.", examples.ORDER | {"pickupPointCode": "1234A"}
-    ),
+    labels.LabelOrderSerializer: Component("LabelOrder", "An order for a label.", ORDER | {"pickupPointCode": "1234A"}),
     labels.RecipientSerializer: Component(
-        "RecipientAddress", "The postal address that parcels go to.", examples.ORDER["destinationAddress"]
+        "RecipientAddress", "The postal address that parcels go to.", ORDER["destinationAddress"]
     ),
-    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", examples.ORDER["parcels"][0]),
-    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", examples.SENDER),
-    labels.LabelSerializer: Component("Label", "A label that was bought.", examples.LABEL),
+    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", ORDER["parcels"][0]),
+    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER),
+    labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
 }
 PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
-# What a field's declaration does not say, because nothing at run time needs it; None takes away what it does say.
+# Details that no field declares, because nothing needs them at run time; None removes a declared one.
 DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Parcel", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
     ("Label", "id"): {"pattern": f"^[0-9A-Z]{{{LABEL_ID_LENGTH}}}$", "maxLength": None},
@@ -81,7 +80,7 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
 
 
 def schema_of(field: serializers.Field[Any, Any, Any, Any]) -> Json:
-    """The JSON Schema of a strict field, without what is common to all fields."""
+    """Return a strict field's JSON Schema, without the keywords common to all fields."""
     match field:
         case serializer_fields.ChoiceField():
             return {"type": "string", "enum": list(field.choices)}
@@ -109,14 +108,14 @@ def string_bounds(field: serializer_fields.StringField) -> Iterator[tuple[str, A
 
 
 class StrictFieldSchema(OpenApiSerializerFieldExtension):
-    """Describes the fields that take a JSON value of their own type only."""
+    """Describes strict fields."""
 
     target_class = "shops.serializer_fields.StrictField"
     match_subclasses = True
     target: serializer_fields.StrictField
 
     def get_name(self) -> str | None:
-        """Name the lists of words that stand in several places."""
+        """Name the enumerations that several objects share."""
         match self.target:
             case addresses.CountryField():
                 return "CountryCode"
@@ -135,7 +134,7 @@ class StrictFieldSchema(OpenApiSerializerFieldExtension):
 
 
 class ObjectSchema(OpenApiSerializerExtension):
-    """Names the objects, gives their fields examples, and closes those that the service answers with."""
+    """Names objects, adds examples to their fields, and closes those in answers to further fields."""
 
     target_class = "rest_framework.serializers.Serializer"
     match_subclasses = True
@@ -157,11 +156,11 @@ class ObjectSchema(OpenApiSerializerExtension):
 
 
 def property_of(schema: Json, field: serializers.Field[Any, Any, Any, Any], component: Component) -> Json:
-    """A field in its object, with its example and its details."""
+    """Complete a field's schema with its example and details."""
     name = str(field.field_name)
     if isinstance(field, serializer_fields.AnyField):
         schema = {"description": schema["description"]}
-    # A default would make a field of an order required in the types that some generators write.
+    # With a default, some code generators make an order's field required.
     schema = schema | dict.fromkeys(("readOnly", "title", "default")) | DETAILS.get((component.name, name), {})
     return {key: value for key, value in schema.items() if value is not None} | {"examples": [component.example[name]]}
 
@@ -170,7 +169,6 @@ class BearerScheme(OpenApiAuthenticationExtension):
     """Describes the access token."""
 
     target_class = "shops.authentication.BearerAuthentication"
-    match_subclasses = True
     name = "accessToken"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Json:

@@ -1,4 +1,4 @@
-"""Serves the API's description, as JSON and as YAML, from the file in the repository."""
+"""Serves the API's description from the file, as JSON and as YAML."""
 
 from functools import cache
 from hashlib import sha256
@@ -13,12 +13,12 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import etag, require_safe
 
 FILE: Final = Path(__file__).with_name("openapi.yaml")
-MAX_AGE_S: Final = 300  # how long after a release a cache may still show the one before
+MAX_AGE_S: Final = 300  # caches may serve the previous release this long
 
 
 @cache
 def as_yaml() -> bytes:
-    """Read the file once a process."""
+    """Read the file, once per process."""
     return FILE.read_bytes()
 
 
@@ -36,7 +36,7 @@ def version_of(request: HttpRequest) -> str:
     return version()
 
 
-# Public, and not counted: a description is no customer's data.
+# Public and not rate-limited: the description holds no customer's data.
 
 
 @csrf_exempt

@@ -1,4 +1,4 @@
-"""Every error without a code, made to happen: it says what the catalogue says, which the guide and the schema quote."""
+"""Every error without a code, provoked: its message is the one in the table, which the guide and the schema quote."""
 
 import re
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from config.api import bodies
-from config.api.error_catalogue import PLAIN_ERRORS
 from labels import storage
+from shops.errors.plain import PLAIN_ERRORS
 from shops.paths import FILES
 from tests.config.api.test_bodies import all_held
 from tests.labels.orders import order, post
@@ -22,7 +22,7 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class World:
-    """Who may ask."""
+    """The callers, and the settings that a case may change."""
 
     own: Caller
     nobody: Nobody
@@ -53,7 +53,7 @@ def a_link_to_nothing(world: World) -> Response:
     return world.nobody.get(FILES + storage.signer.sign("labels/2026/11/secret/label-1.pdf"))
 
 
-def as_many_bodies_as_there_are_places_for(world: World) -> Response:
+def as_many_bodies_as_may_be_read_at_once(world: World) -> Response:
     body_reads = bodies.BodyReadLimit()
     with pytest.MonkeyPatch.context() as patch, all_held(body_reads, threads=2):
         patch.setattr(bodies, "body_reads", body_reads)
@@ -84,7 +84,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),
     ("limit_exceeded", 429, too_many_requests),
     ("unexpected", 500, a_broken_database),
-    ("too_busy", 503, as_many_bodies_as_there_are_places_for),
+    ("too_busy", 503, as_many_bodies_as_may_be_read_at_once),
 ]
 
 
@@ -95,11 +95,11 @@ def test_every_error_without_a_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(("name", "status", "ask"), CASES, ids=[f"{name} {status}" for name, status, _ in CASES])
-def test_an_error_says_what_the_catalogue_says(
+def test_an_error_has_the_message_of_the_table(
     name: str, status: int, ask: Callable[[World], Response], own: Caller, nobody: Nobody, settings: Settings
 ) -> None:
     response = ask(World(own, nobody, settings))
-    said = PLAIN_ERRORS[name].message
+    said = PLAIN_ERRORS[name].example_message()
     if name == "limit_exceeded":  # with other figures
         assert_error(response, status)
         assert re.sub(r"\d+( seconds?)?", "N", response.json()["message"]) == re.sub(r"\d+( seconds?)?", "N", said)

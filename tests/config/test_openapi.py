@@ -13,14 +13,15 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
-from config.api.error_catalogue import CODES, PLAIN_ERRORS
+from config.openapi.answers import FAILURES, failures
 from config.openapi.document import as_yaml, generate
-from config.openapi.failures import FAILURES
 from config.openapi.views import FILE
+from shops.errors.coded import CODES
+from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
-# What is no part of the API: pages for people, and for machines that operate the service.
+# Not part of the API: pages for people, and for machines that operate the service.
 NOT_THE_API = {"admin/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
 NOT_THE_API |= {"", "docs", "docs/reference", "docs/parcels.http"}
 
@@ -31,7 +32,7 @@ def document() -> Json:
 
 
 def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Every route with its path, and the route that it stands below at the top."""
+    """Yield the name and the path of every route."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if route in NOT_THE_API:
@@ -43,7 +44,7 @@ def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, str]]
 
 
 def parts(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each part of a JSON value with its path."""
+    """Yield each part of a JSON value with its path."""
     yield path, value
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in items:
@@ -105,17 +106,16 @@ def test_every_answer_is_closed_and_complete(document: Json) -> None:
         assert schemas[name]["required"] == list(schemas[name]["properties"])
 
 
-def test_every_error_of_the_catalogue_is_described_somewhere() -> None:
-    named = {name for failures in FAILURES.values() for names in failures.values() for name in names}
+def test_every_error_of_the_table_is_described_somewhere() -> None:
+    named = {entry.name for name in FAILURES for entries in failures(name).values() for entry in entries}
     assert named == CODES.keys() | PLAIN_ERRORS.keys()
 
 
 def test_every_error_is_described_with_its_own_status() -> None:
-    for failures in FAILURES.values():
-        for status, names in failures.items():
-            for name in names:
-                statuses = PLAIN_ERRORS[name].statuses if name in PLAIN_ERRORS else (CODES[name].status,)
-                assert status in statuses, name
+    for name in FAILURES:
+        for status, entries in failures(name).items():
+            for entry in entries:
+                assert status in entry.statuses, entry.name
 
 
 def test_a_pdf_that_cant_be_read_now_is_described_with_when_to_try_again(document: Json) -> None:

@@ -1,4 +1,4 @@
-"""The documentation's pages: what they answer, what they hold, and that they need nothing from elsewhere."""
+"""The documentation's pages: their answers and content, and that they load nothing from other hosts."""
 
 import gzip
 import re
@@ -16,13 +16,14 @@ from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_BODY_BYTES
-from config.api.error_catalogue import CODES, PLAIN_ERRORS, ErrorCode, PlainError
 from config.docs.guide import ORIGIN_MARK, SOURCE, guide
 from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
 from shops.authentication import TOKEN_CACHE_TTL_S
+from shops.errors.coded import CODES
+from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
 PAGES = ["/docs", "/docs/reference", "/docs/parcels.http"]
@@ -37,7 +38,7 @@ class Elements(HTMLParser):
         super().__init__()
         self.found: list[tuple[str, dict[str, Any]]] = []
         self.is_telling = False
-        self.texts: list[str] = []  # of table cells, terms and what is said of them
+        self.texts: list[str] = []  # of table cells, terms and descriptions
         self.feed(response.content.decode())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -72,7 +73,7 @@ def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> Non
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_compressed_for_those_who_read_that(path: str, nobody: Nobody) -> None:
+def test_a_page_is_compressed_for_clients_that_accept_it(path: str, nobody: Nobody) -> None:
     plain, small = nobody.get(path), nobody.get(path, headers={"Accept-Encoding": "gzip"})
     assert small["Content-Encoding"] == "gzip"
     assert gzip.decompress(small.content) == plain.content
@@ -88,7 +89,7 @@ def test_a_page_is_read_only(method: str, status: int, path: str, nobody: Nobody
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/", "/openapi.json", "/openapi.yaml"])
-def test_another_method_is_refused_as_such_and_not_for_a_forms_sake(path: str) -> None:
+def test_another_method_is_405_without_a_csrf_check(path: str) -> None:
     response = Client(enforce_csrf_checks=True).post(path)
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
 
@@ -172,7 +173,7 @@ def test_no_heading_skips_a_level(nobody: Nobody) -> None:
     assert all(following <= level + 1 for level, following in pairwise(levels))
 
 
-def test_whatever_may_scroll_sideways_is_reached_by_keyboard(nobody: Nobody) -> None:
+def test_every_part_that_scrolls_sideways_is_reached_by_keyboard(nobody: Nobody) -> None:
     elements = Elements(nobody.get("/docs"))
     scrolling = elements.all("pre") + [each for each in elements.all("div") if each.get("class") == "table"]
     assert len(scrolling) > 30
@@ -188,8 +189,7 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         *TrackingStatus.values,
         *(fault.name.upper() for fault in FAULTS),
     }
-    errors: list[ErrorCode | PlainError] = [*CODES.values(), *PLAIN_ERRORS.values()]
-    for error in errors:
+    for error in (*CODES.values(), *PLAIN_ERRORS.values()):
         cause = re.sub(r"\b(alpha|beta)\b", "the carrier", error.cause)
         assert cause[0].upper() + cause[1:] in elements.texts
         assert f"What to do: {error.remedy}" in elements.texts

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from config.docs.guide import SOURCE as GUIDE
-from config.openapi.examples import ORDER
+from labels.openapi import ORDER
 from tests.docs.conftest import Demo
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT

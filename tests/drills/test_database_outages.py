@@ -8,9 +8,10 @@ from django.db import OperationalError
 
 from carriers.sandbox.server import SandboxServer
 from labels import db_retry, outcomes
-from labels.errors import LabelError, PurchaseFailedError, StorageUnavailableError
+from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
+from shops.errors.exceptions import ApiError
 from tests.drills.conftest import buy, parcels_made
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +37,7 @@ def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
 
     monkeypatch.setattr(outcomes, "save_state", saving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
     assert (caught.value.public_code, caught.value.status_code) == (code, status)
 

@@ -10,10 +10,11 @@ from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
 from labels import outcomes, purchase, reconciling, storage
-from labels.errors import LabelError, PurchaseFailedError
+from labels.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
+from shops.errors.exceptions import ApiError
 from tests.drills.conftest import KEY, buy, interrupted, ordered, parcels_made, state
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -90,7 +91,7 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
         label.save(update_fields=["leased_until"])
 
     monkeypatch.setattr(purchase, "reserve", suspended)
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy()
     assert (caught.value.public_code, caught.value.status_code) == ("ALPHA_UNAVAILABLE", 502)
     assert parcels_made(sandbox) == 0
@@ -159,7 +160,7 @@ def test_a_key_released_by_the_faster_request_is_answered_with_409(
     label = interrupted()
     answers = iter([None, None])
     monkeypatch.setattr(purchase, "find_earlier", lambda *_: next(answers))
-    with pytest.raises(LabelError) as caught:
+    with pytest.raises(ApiError) as caught:
         buy()
     assert (caught.value.public_code, caught.value.wait) == ("IDEMPOTENCY_KEY_IN_PROGRESS", 2)
     assert state(label) == LabelState.PURCHASING

@@ -7,8 +7,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from config.ops.logs import JsonFormatter
-from labels.error_codes import CODES
 from labels.models import LabelState, ShippingLabel
+from shops.errors.coded import CODES
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, POINT, UNKNOWN, A, Case, World, magic
 from tests.labels.orders import order, personal_in, post, weighing
@@ -23,7 +23,7 @@ def test_every_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_every_failure_has_its_code_and_leaves_the_right_things_behind(
+def test_every_failure_has_its_code_and_leaves_the_right_state(
     case: Case,
     buyer: Caller,
     sandbox: Sandbox,
@@ -52,7 +52,7 @@ def check(case: Case, world: World, caplog: pytest.LogCaptureFixture) -> None:
     case.change(world)
     response = post(world.buyer, case.body, key=case.key)
     message = assert_coded(response, case.status, case.code)
-    assert CODES[case.code].status == case.status
+    assert CODES[case.code].statuses == (case.status,)
 
     labels = list(ShippingLabel.objects.all())
     assert [label.state for label in labels] == ([] if case.state is None else [case.state])
@@ -83,14 +83,14 @@ def test_a_refusal_tells_the_carriers_own_words(buyer: Caller) -> None:
 
 
 @pytest.mark.parametrize("number", ["30009", "30204", "30401", "30500", "30000", "40015"])
-def test_no_remedy_has_parcels_that_were_made_ordered_again(number: str, buyer: Caller, sandbox: Sandbox) -> None:
+def test_no_remedy_advises_to_order_parcels_again_that_were_made(number: str, buyer: Caller, sandbox: Sandbox) -> None:
     body = magic(POINT, f"2 {number}", parcels=weighing(1, 1))
     first = post(buyer, body, key=KEY)
     assert "Some of its parcels were made before: do not order them again" in first.json()["message"]
     told = CODES[first.json()["code"]]
     assert "Where the message says that some parcels were made, do not order again" in told.remedy
     assert "Nothing was made" not in told.cause
-    # The same request buys nothing, and a corrected one needs a key that would buy the first parcel again.
+    # The same request buys nothing; a corrected one would need a new key and buy the first parcel again.
     again = post(buyer, body, key=KEY)
     assert (again.status_code, again.json()["message"]) == (first.status_code, first.json()["message"])
     assert_coded(post(buyer, body | {"reference": "OK"}, key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")

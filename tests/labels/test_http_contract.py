@@ -7,9 +7,9 @@ import orjson
 import pytest
 from pytest_django.fixtures import Settings
 
-from config.api.error_catalogue import PLAIN_ERRORS
 from labels.models import ShippingLabel
 from shops import tokens
+from shops.errors.plain import PLAIN_ERRORS
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp
@@ -197,7 +197,7 @@ def test_deep_nesting_is_no_order_and_no_failure(
 
 def test_a_body_above_1_mib_is_too_large(asker: Caller, sandbox: Sandbox) -> None:
     response = post(asker, BODY + b" " * (MIB + 1 - len(BODY)))
-    assert_error(response, 413, PLAIN_ERRORS["body_too_large"].message)
+    assert_error(response, 413, PLAIN_ERRORS["body_too_large"].example_message())
     assert sandbox.calls() == 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from config.api.error_catalogue import PLAIN_ERRORS
+from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error
 from tests.support.factories import INTERNAL_FIELDS, import_parcel
 from tests.support.paths import SEARCH

@@ -13,9 +13,9 @@ from django.test import Client
 from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 
-from config.api.error_catalogue import PLAIN_ERRORS
 from shops import throttling
 from shops.authentication import find, find_replicated
+from shops.errors.plain import PATH_UNKNOWN
 from shops.models import Shop
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import PARCELS, SEARCH
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     Response = HttpResponse
 
-UNKNOWN_PATH = PLAIN_ERRORS["path_unknown"].message
+UNKNOWN_PATH = PATH_UNKNOWN.message
 
 
 def forget() -> None:

@@ -26,8 +26,8 @@ from django.db import connection
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
-from config.openapi import examples
 from config.ops.serving import ServingError, check_port
+from labels import openapi
 from parcels.importing import ParcelImport
 from parcels.samples import sample_parcels
 from shops.contracts.models import CarrierContract
@@ -41,7 +41,7 @@ PARCELS = 400
 START_TIMEOUT_S = 30
 WAKE_S = 0.5
 # The description's example, sent from the shop's own address.
-ORDER = {name: value for name, value in examples.ORDER.items() if name != "originAddress"}
+ORDER = {name: value for name, value in openapi.ORDER.items() if name != "originAddress"}
 
 
 class Command(base.Command):
@@ -110,7 +110,7 @@ def seed_parcels() -> dict[str, Any]:
 
 def seed_contracts() -> None:
     """Give the shop an address to send from, and contracts that the sandbox accepts."""
-    Shop.objects.filter(id=SHOP_ID).update(sender_address=examples.SENDER)
+    Shop.objects.filter(id=SHOP_ID).update(sender_address=openapi.SENDER)
     for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "demo-255562")):
         contract, _ = CarrierContract.objects.get_or_create(shop_id=SHOP_ID, carrier_code=carrier)
         contract.account_number = account_number

@@ -10,14 +10,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from config.api import bodies
-from config.api.error_catalogue import PLAIN_ERRORS
 from labels.bulkhead import bulkhead
+from shops.errors.plain import PLAIN_ERRORS
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
 from tests.support.paths import SEARCH, SHIPMENTS
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
-TOO_LARGE = PLAIN_ERRORS["body_too_large"].message
+TOO_LARGE = PLAIN_ERRORS["body_too_large"].example_message()
 MAX_FORM_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 LARGE = b" " * (bodies.MAX_BODY_BYTES + 2)
 

@@ -21,8 +21,8 @@ from django.test.client import encode_multipart
 from pytest_django.fixtures import Settings
 
 from carriers.sandbox.server import SandboxServer
-from config.api.error_catalogue import PLAIN_ERRORS
 from labels.models import LabelState, ShippingLabel
+from shops.errors.plain import PLAIN_ERRORS
 from shops.models import Shop
 from tests.labels.admin.pages import pdf_file
 from tests.labels.conftest import Sandbox
