@@ -69,7 +69,6 @@ MIDDLEWARE = [
     "config.api.middleware.StaticFiles",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
-    "config.api.middleware.NoNul",
     "config.api.middleware.Authentication",
     "config.api.middleware.Forms",
     "config.api.middleware.Csrf",
