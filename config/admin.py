@@ -1,4 +1,4 @@
-"""The staff's own accounts, in the look of the other pages."""
+"""Staff accounts and groups, in the look of the other pages."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group, User
 
 from shops.admin.base import ModelAdmin
 
-if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's, with another look
+if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
 else:
     from unfold.forms import AdminPasswordChangeForm, UserChangeForm
@@ -33,7 +33,7 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
 
 @admin.register(Group)
 class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
-    """What members of staff may do, by role."""
+    """Groups of staff, with their permissions."""
 
     class Media:
         css = STYLES

@@ -1,4 +1,4 @@
-"""The project's own app: its commands, and what it says of defaults that serve one machine only."""
+"""The project's own app: its commands, and warnings of defaults that suit one machine only."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from config.api.errors import log_unhandled
 
 
 class ServiceConfig(AppConfig):
-    """What is done once, when the project is loaded."""
+    """Sets up signals and system checks when the project is loaded."""
 
     name = "config"
 
@@ -23,10 +23,10 @@ class ServiceConfig(AppConfig):
 
 
 def trim_signals() -> None:
-    """Disconnect Django's receivers that do nothing for a request: they cost more than a look-up's own code.
+    """Disconnect Django's signal receivers that have nothing to do: they cost more than a look-up's own code.
 
-    No cache here has anything to close. Old connections are closed after each request, and need not be before it.
-    The list of queries that `reset_queries` empties is kept with DEBUG only.
+    No cache here needs closing. Old connections are closed after each request, so not before it too. The list of
+    queries that `reset_queries` empties is kept with DEBUG only.
     """
     signals.request_finished.disconnect(close_caches)
     signals.request_started.disconnect(close_old_connections)
@@ -35,7 +35,7 @@ def trim_signals() -> None:
 
 
 def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
-    """What is allowed, and meant for a first look: the server logs it as a warning when it starts, `check` shows it."""
+    """List allowed defaults that suit a first look only; `serve` logs them as warnings, `check` shows them."""
     if settings.DEBUG:
         return []
     messages: list[checks.CheckMessage] = []

@@ -1,4 +1,4 @@
-"""Every setting, read from the environment: with DEBUG off an insecure, malformed or missing value stops the start."""
+"""All settings, from the environment. With DEBUG off, an insecure, malformed or missing value stops the start."""
 
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ from redis.retry import Retry
 from config import databases, sidebar, validators
 from config.redis.sentinel import Pool
 
-django_stubs_ext.monkeypatch()  # ModelAdmin[Parcel] and the like are legal at run time
+django_stubs_ext.monkeypatch()  # makes ModelAdmin[Parcel] and the like work at run time
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = BASE_DIR / "var"  # what a first look writes
+VAR_DIR = BASE_DIR / "var"  # files of a first look
 env = Env()
 
 # --- Where and how it runs ---
 
 DEBUG = env.bool("DEBUG", False)
-if DEBUG:  # fixed values for a first look on one's own machine; otherwise there is no default
+if DEBUG:  # fixed values for a first look; otherwise there is no default
     SECRET_KEY = env.str("SECRET_KEY", validators.FIRST_LOOK_SECRET_KEY)
     ALLOWED_HOSTS = env.list(
         "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], subcast=str.strip, validate=validators.host_names
@@ -30,12 +30,12 @@ if DEBUG:  # fixed values for a first look on one's own machine; otherwise there
 else:
     SECRET_KEY = env.str("SECRET_KEY", validate=validators.secret)
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=validators.host_names)
-# What was signed with an earlier key (sessions, local URLs) stays valid while the key is listed here.
+# Sessions and local URLs signed with these earlier keys stay valid.
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=validators.secrets)
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.proxy_count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
-# A probe knows neither https nor the service's name.
+# Probes use neither https nor the service's name.
 HEALTH_PATHS = ("/livez", "/readyz")
 SECURE_REDIRECT_EXEMPT = [rf"^{path[1:]}\Z" for path in HEALTH_PATHS]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -47,8 +47,8 @@ if TRUSTED_PROXIES:
 # --- The application ---
 
 INSTALLED_APPS = [
-    "config",  # before what it replaces templates of
-    "unfold",  # the admin's look; before the admin, whose templates it replaces
+    "config",  # before the apps whose templates it replaces
+    "unfold",  # the admin's look; before the admin, for the same reason
     "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -69,7 +69,6 @@ MIDDLEWARE = [
     "config.api.middleware.StaticFiles",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
-    "config.api.middleware.NoNul",
     "config.api.middleware.Authentication",
     "config.api.middleware.Forms",
     "config.api.middleware.Csrf",
@@ -92,8 +91,8 @@ TEMPLATES = [
         },
     }
 ]
-# What staff upload when they adopt a label: its files together, and the whole form. The files never touch a disk.
-MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has some 50 kB a page
+# PDFs that staff upload when they adopt a label, together, and the whole form. Uploads stay in memory.
+MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -103,8 +102,8 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
-WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: names stay the same from one version to the next
-WHITENOISE_USE_FINDERS = True  # the packages' own files are served in place: nothing to collect before a start
+WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: file names do not change with a version
+WHITENOISE_USE_FINDERS = True  # serves the packages' files in place, without collectstatic
 
 # --- The admin's look ---
 
@@ -119,7 +118,7 @@ UNFOLD = {
 # --- The API ---
 
 REST_FRAMEWORK = {
-    # Fail closed: a view that forgets to say who may call it lets nobody in.
+    # Fail closed: a view without permissions of its own needs a token.
     "DEFAULT_AUTHENTICATION_CLASSES": ["shops.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["shops.throttling.ShopThrottle"],
@@ -148,20 +147,20 @@ RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=val
 REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    # How long a request may wait for the counter in all: config.redis.counting makes a deadline of it.
+    # The deadline of a request's whole wait for the counter (config.redis.counting).
     "socket_timeout": 0.2,
     "retry": Retry(NoBackoff(), 0),
-    # A new connection asks nothing that the counting does not need.
+    # A new connection sends no commands that counting does not need.
     "protocol": 2,
     "driver_info": None,
 }
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
-        # A list: in a string Django would take a comma for the separator of several servers.
+        # A list, as Django splits a string at commas into several servers.
         {"BACKEND": "config.redis.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
-        # A count must never be culled while its window runs.
+        # High enough that no count is culled while its window runs.
         else {
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
             "LOCATION": "rate_limit",
@@ -170,8 +169,8 @@ CACHES = {
     ),
 }
 RATELIMIT_USE_CACHE = "rate_limit"
-# W001: django-ratelimit's list of known caches is older than Django's own Redis cache, which counts atomically.
-# W002, W003: config.api.middleware has subclasses of the framing and CSRF protection that skip API requests.
+# W001: django-ratelimit does not know Django's own Redis cache, which counts atomically.
+# W002, W003: config.api.middleware has subclasses of the framing and CSRF protection for pages and the admin.
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W002", "security.W003"]
 if not REDIS_URL:
     # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
@@ -183,7 +182,7 @@ DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
 ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
-# Whoever changes the shipping endpoint only has no tracking service to ask.
+# Where only the shipping endpoint is changed, there is no tracking service.
 OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
 ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=validators.http_url_or_none)
 CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
@@ -194,7 +193,7 @@ CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_z
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # A purchase counts as interrupted this long after the carrier's deadline.
 LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
-# A parcel that alpha's search, which may need minutes, does not know this long after the order was not made.
+# Alpha's search may lag by minutes: a parcel that it does not know this long after the order was not made.
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=validators.above_zero)
 
 if DEBUG:
@@ -203,14 +202,14 @@ if DEBUG:
     )
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
-STORAGE_TIMEOUT_S = 15.0  # a bucket's: two attempts of 2 s to connect and 5 s to read, and the pause between them
+STORAGE_TIMEOUT_S = 15.0  # of a bucket: two attempts of 2 s to connect and 5 s to read, and the pause between them
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
 
 
 def aws_keys() -> dict[str, str | None]:
-    """Both keys of an account, or none: the machine's own role then."""
+    """Read both keys of an account, or none: boto3 then uses the machine's role."""
     names = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY"}
     keys = {option: env.str(name, "") or None for option, name in names.items()}
     missing = [name for option, name in names.items() if keys[option] is None]
@@ -220,7 +219,7 @@ def aws_keys() -> dict[str, str | None]:
 
 
 def label_storage(bucket: str) -> dict[str, Any]:
-    """Where the PDFs of labels are kept: a private bucket, or a folder that only the service's own account reads."""
+    """Configure the storage of PDFs: a private bucket, or a folder that only the service's account can read."""
     if not bucket:
         return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
@@ -237,20 +236,20 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # A request waits for a silent bucket STORAGE_TIMEOUT_S at most (boto3's own: five minutes); the PDF
-                # is in the database by then.
+                # Together STORAGE_TIMEOUT_S at most (boto3's defaults: five minutes). If the bucket is silent, the
+                # PDF is kept in the database.
                 connect_timeout=2,
                 read_timeout=5,
                 retries={"mode": "standard", "total_max_attempts": 2},
-                # Some stores refuse the checksums that are sent by default.
+                # Some stores refuse the checksums that boto3 sends by default.
                 request_checksum_calculation="when_required",
                 response_checksum_validation="when_required",
             ),
             "transfer_config": TransferConfig(use_threads=False),  # a label is one small request
             "querystring_auth": True,
             "querystring_expire": 900,
-            "default_acl": None,  # private: the bucket's own rule
-            "file_overwrite": True,  # a label's PDF is written again after an interruption
+            "default_acl": None,  # the bucket's own rule: private
+            "file_overwrite": True,  # reconciliation writes a label's PDF again
         },
     }
 
@@ -261,7 +260,7 @@ STORAGES = {
     "labels": label_storage(LABELS_BUCKET),
 }
 
-# --- How many days things are kept, for `apply_retention`; None is for ever ---
+# --- Days that `apply_retention` keeps data; None is for ever ---
 
 KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=validators.whole_days)
 KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=validators.whole_days)
@@ -274,9 +273,9 @@ KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=validators.whole_d
 SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
 SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
-# More than calls to carriers may hang in, or a sick carrier would hold up the look-ups; as many wait for a moment.
+# Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end.
 LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)
+SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for look-ups
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)
@@ -301,7 +300,7 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "CRITICAL"},  # would print requests a second time, with their paths
-        "django.security": {"level": "CRITICAL"},  # quotes the Host, Referer and Origin that it refuses
+        "django.request": {"level": "CRITICAL"},  # would log requests a second time, with their paths
+        "django.security": {"level": "CRITICAL"},  # quotes refused Host, Referer and Origin headers
     },
 }

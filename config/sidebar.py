@@ -1,4 +1,4 @@
-"""The admin's sidebar: a link to each list, for the members of staff who may see it."""
+"""The admin's sidebar: links to the lists that a member of staff may see."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.urls import reverse, reverse_lazy
 
 
 def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
-    """A link to a model's list."""
+    """Make a link to a model's list."""
 
     def is_allowed(request: HttpRequest) -> bool:
         return any(request.user.has_perm(f"{app}.{action}_{model}") for action in ("view", "change"))

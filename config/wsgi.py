@@ -15,7 +15,7 @@ from config.apps import first_look_defaults  # noqa: E402 - after the set-up
 from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
 
 application = Handler()
-DatabaseWrapper.is_serving = True  # a request waits for the database so long and no longer
+DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout
 
 
 def warn_of_defaults() -> None:
@@ -24,11 +24,10 @@ def warn_of_defaults() -> None:
 
 
 def relieve_garbage_collector() -> None:
-    """Keep the collector off what lives as long as the process, and from running several times a request.
+    """Exclude loaded code from garbage collection, and collect less often.
 
-    A search for 50 parcels makes thousands of objects, none of them in a cycle; with Python's own settings the
-    collector takes a quarter of its CPU time, and a tenth of a look-up's. And it would write to all of the memory that
-    workers share with the process they are forked from.
+    A search for 50 parcels makes thousands of objects, none of them in a cycle: with Python's defaults the collector
+    takes a quarter of its CPU time, and a tenth of a look-up's. It would also write to the memory that workers share.
     """
     gc.collect()
     gc.freeze()

@@ -3,8 +3,8 @@
 #
 #   deploy/build.sh [--base-from-debootstrap] [--tag TAG] [buildah's options, such as --build-arg BASE=...]
 #
-# --base-from-debootstrap makes the base as well, from the Debian mirror that apt uses here, where no registry can be
-# reached; it needs root and debootstrap. buildah reads BUILDAH_ISOLATION, STORAGE_DRIVER and CONTAINERS_STORAGE_CONF.
+# --base-from-debootstrap also makes the base, from the Debian mirror that apt uses, for hosts without a registry; it
+# needs root and debootstrap. buildah reads BUILDAH_ISOLATION, STORAGE_DRIVER and CONTAINERS_STORAGE_CONF.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,13 +53,13 @@ in_base() {
     done
 }
 
-# Leave out what nobody reads in a container: package lists, downloads, manuals, translations.
+# Remove package lists, downloads, manuals and translations.
 strip_base() {
     rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/* "$1"/etc/apt/sources.list \
         "$1"/usr/share/{doc,man,info,locale,lintian}/*
 }
 
-# This machine's package index and certificates reach the build as secrets, which leave no trace in the image.
+# Pass this machine's package index and certificates as build secrets, which stay out of the image.
 pip_secrets() {
     local certificates=${PIP_CERT:-${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}}
     {
@@ -85,6 +85,6 @@ while [ $# -gt 0 ]; do
 done
 
 read -ra secrets <<<"$(pip_secrets)"
-# The commit's time in every file and in the image: the same commit on the same base gives the same image.
+# With the commit's time on every file, the same commit on the same base gives the same image.
 buildah build --file deploy/Containerfile --tag "$TAG" --timestamp "$(git log -1 --format=%ct)" \
     "${secrets[@]}" "${options[@]}" .

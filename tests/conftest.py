@@ -1,4 +1,4 @@
-"""What every test may use: worlds of two shops, clients with a token, and counters that start at nothing."""
+"""Fixtures of all tests: two shops with tokens, a client without one, empty counters, a clock."""
 
 import time
 
@@ -9,8 +9,9 @@ from django.db import connections
 
 from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
+from tests.support.waiting import WAIT_TIMEOUT_S
 
-# Every run tries the same examples, as many as there is time for, and keeps no files.
+# Every run tries the same examples, without a deadline, and keeps no files.
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("suite")
 
@@ -32,17 +33,17 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered() -> None:
+def empty_counters() -> None:
     forget()
     caches["rate_limit"].clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def patient_counter() -> None:
-    """Wait for Redis on a busy machine, too: the service lets a request through that it can't count at once."""
+def redis_timeout() -> None:
+    """Wait for Redis on a busy machine: the service lets a request through that it can't count within 0.2 s."""
     made_with = caches.settings["rate_limit"]
     options = made_with.get("OPTIONS", {})
-    made_with["OPTIONS"] = options | {name: 30.0 for name in options if name.endswith("timeout")}
+    made_with["OPTIONS"] = options | {name: WAIT_TIMEOUT_S for name in options if name.endswith("timeout")}
 
 
 @pytest.fixture
@@ -53,13 +54,13 @@ def own(db: None) -> Caller:
 
 @pytest.fixture
 def other(db: None) -> Caller:
-    """A shop whose data the other must not see."""
+    """Another shop, whose data the first must not see."""
     return caller(ShopFactory(id="other", name="Other"))
 
 
 @pytest.fixture
-def nobody() -> "Nobody":
-    """Whoever sends no token."""
+def nobody() -> Nobody:
+    """A client that sends no token."""
     return Nobody()
 
 

@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.http import Response, Transmission
-from carriers.sandbox.label import label_pdf
 from carriers.sandbox.transmission import HUGE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from carriers.sandbox.label import Label
 
     Corruption = Callable[[Response], Response]
 
@@ -85,10 +82,3 @@ def mixed(response: Response) -> Response:
     """Use the older multipart form: another subtype, a line break after the last boundary."""
     media_type = response.content_type.replace("multipart/related", "multipart/mixed")
     return replace(response, content_type=media_type, body=response.body + b"\r\n")
-
-
-def faulty_pdf(label: Label, fault: str) -> bytes | None:
-    """Return a label's PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
-    if fault == "nolabel":
-        return None
-    return b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)

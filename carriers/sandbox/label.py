@@ -184,3 +184,10 @@ def _draw_a4_surroundings(page: _Page) -> None:
     page.canvas.setDash()
     hints = ("Cut along the dashed lines.", "Put the label flat on the parcel's", "largest side, the barcode unfolded.")
     page.lines((WIDTH_MM + 18, HEIGHT_MM - 20), hints, (REGULAR, 9), 70)
+
+
+def faulty_pdf(label: Label, fault: str) -> bytes | None:
+    """Return a label's PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
+    if fault == "nolabel":
+        return None
+    return b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)

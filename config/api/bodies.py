@@ -1,4 +1,4 @@
-"""Request bodies: how large one may be, how many may be waited for at a time, and those of unknown length."""
+"""Request bodies: their largest size, how many a process reads at a time, and bodies in chunks."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from labels.bulkhead import bulkhead
@@ -13,14 +14,10 @@ from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
 
 MAX_BODY_BYTES = 1024 * 1024
-# One byte more than is ever read, so that a larger body is seen to be too large.
-UP_TO = str(MAX_BODY_BYTES + 1)
-# Of a body that is too large so much is read all the same, that the client may come to the answer.
-MAX_SKIPPED_BYTES = 8 * MAX_BODY_BYTES
-SKIPPED_AT_ONCE = 64 * 1024
-IS_READ = "service.is_body_read"  # among the request's variables
-# Threads of a process in which nothing waits for a client or a carrier.
-SPARE_THREADS = 2
+# A larger body is read to its end up to here: a client that is still sending may miss the answer otherwise.
+MAX_DRAINED_BYTES = 8 * MAX_BODY_BYTES
+DRAINED_AT_ONCE_BYTES = 64 * 1024
+SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
 
 
 class BodyTooLargeError(ApiError):
@@ -31,37 +28,37 @@ class BodyTooLargeError(ApiError):
 
 
 class BodyCutShortError(ApiError):
-    """A client that went away, or fell silent for good, in the middle of its body."""
+    """A body that ended before its announced length: the client went away."""
 
     def __init__(self) -> None:
         super().__init__(BODY_CUT_SHORT)
 
 
 class TooBusyError(ApiError):
-    """There is no thread left to wait for a body."""
+    """No thread is left to wait for a body."""
 
     def __init__(self) -> None:
         super().__init__(TOO_BUSY)
 
 
 class Handler(WSGIHandler):
-    """Django's WSGI application for a server that takes chunks apart, as granian does.
+    """Django's WSGI application, for bodies in chunks too.
 
-    WSGI tells a body's length by ``Content-Length``, and a client that sends chunks knows none. What stands in for it
-    is a limit: the body ends where the server's stream does, and it is read where any other body is.
+    Granian decodes the chunks, but WSGI tells a body's length by ``Content-Length``, which such a request lacks. Django
+    reads up to one byte above the limit instead, enough to see that a body is too large.
     """
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         if "HTTP_TRANSFER_ENCODING" in environ:
-            environ["CONTENT_LENGTH"] = UP_TO
+            environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
         return super().__call__(environ, start_response)
 
 
 class BodyReadLimit:
-    """How many bodies may be waited for at a time in one process; any number where no limit is set.
+    """Caps the bodies that a process reads at the same time; there is no cap before `limit` is called.
 
-    Granian waits for a body's bytes without an end, and the thread that reads them waits with it. Together with the
-    label requests that may hang at a carrier, such threads are always fewer than there are, however many bodies stall.
+    Granian waits for a body's bytes without a timeout, and the thread that reads them waits with it. The cap leaves
+    threads for other requests, however many bodies stall and label requests hang at a carrier.
     """
 
     def __init__(self) -> None:
@@ -70,12 +67,12 @@ class BodyReadLimit:
         self._lock = threading.Lock()
 
     def limit(self, *, threads: int) -> None:
-        """Leave SPARE_THREADS of so many to other requests; where there are no more, one of them reads bodies."""
+        """Keep SPARE_THREADS of a process's `threads` free; with fewer threads than that, one reads bodies."""
         self._threads = threads
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold a place while the block reads; raise TooBusyError at once if none is free."""
+        """Take a place while the block reads; raise TooBusyError at once if none is free."""
         with self._lock:
             if self._threads is not None and self._taken >= max(1, self._threads - SPARE_THREADS - bulkhead.taken):
                 raise TooBusyError
@@ -91,45 +88,45 @@ body_reads = BodyReadLimit()
 
 
 def announced_length(environ: Mapping[str, Any]) -> int:
-    """How long a request says that its body is; 0 where it does not."""
-    announced = environ.get("CONTENT_LENGTH", "")
-    return int(announced) if announced.isdecimal() and "HTTP_TRANSFER_ENCODING" not in environ else 0
+    """Return the length that a request says its body has; 0 where it says none."""
+    return 0 if "HTTP_TRANSFER_ENCODING" in environ else int(environ.get("CONTENT_LENGTH") or 0)
 
 
-def receive(
-    environ: dict[str, Any],
-    read: Callable[[], bytes],
-    skip: Callable[[int], bytes] | None = None,
-    *,
-    limit_bytes: int = MAX_BODY_BYTES,
-) -> bytes:
-    """Wait for a request's body.
+def receive_json(environ: Mapping[str, Any], read: Callable[[int], bytes]) -> bytes:
+    """Read an API request's body; raise TooBusyError, BodyCutShortError or BodyTooLargeError."""
+    if announced_length(environ) > MAX_DRAINED_BYTES:
+        raise BodyTooLargeError(MAX_BODY_BYTES)
+    with body_reads.hold():
+        body = read(MAX_BODY_BYTES + 1)
+        if len(body) > MAX_BODY_BYTES:
+            drain(read)
+    return checked(body, environ, MAX_BODY_BYTES)
 
-    Raise TooBusyError, BodyCutShortError or BodyTooLargeError, the last before it is read if its length says so: unless
-    the client has begun to send it and `skip` reads the rest, for who is still sending may miss the answer.
-    """
-    length = announced_length(environ)
-    is_waiting = "100-continue" in environ.get("HTTP_EXPECT", "").lower()
-    if length > (MAX_SKIPPED_BYTES if skip and not is_waiting else limit_bytes):
+
+def drain(read: Callable[[int], bytes]) -> None:
+    for _ in range(MAX_DRAINED_BYTES // DRAINED_AT_ONCE_BYTES):
+        if not read(DRAINED_AT_ONCE_BYTES):
+            return
+
+
+def receive_form(request: HttpRequest, *, limit_bytes: int) -> None:
+    """Read a form's body into the request; raise as `receive_json` does."""
+    if announced_length(request.META) > limit_bytes:
         raise BodyTooLargeError(limit_bytes)
     with body_reads.hold():
-        body = read()
-        if skip and len(body) > limit_bytes:
-            drain(skip)
-    environ[IS_READ] = True
+        body = request.body
+    checked(body, request.META, limit_bytes)
+
+
+def checked(body: bytes, environ: Mapping[str, Any], limit_bytes: int) -> bytes:
     if len(body) > limit_bytes:
         raise BodyTooLargeError(limit_bytes)
-    if len(body) < length:
+    if len(body) < announced_length(environ):
         raise BodyCutShortError
     return body
 
 
-def drain(skip: Callable[[int], bytes]) -> None:
-    for _ in range(MAX_SKIPPED_BYTES // SKIPPED_AT_ONCE):
-        if not skip(SKIPPED_AT_ONCE):
-            return
-
-
-def is_unread(environ: Mapping[str, Any]) -> bool:
-    """Tell whether a request has a body that nobody waited for: the server then closes the connection."""
-    return environ.get("CONTENT_LENGTH", "") not in {"", "0"} and IS_READ not in environ
+def is_unread(request: HttpRequest) -> bool:
+    """Tell whether a request has a body that nobody read: the connection can't be used again."""
+    # Django's own mark, which DRF asks for too.
+    return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} and not request._read_started  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from config.api.bodies import MAX_BODY_BYTES, receive
+from config.api.bodies import receive_json
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_EMPTY, BODY_NOT_JSON, BODY_NOT_UTF8, BODY_TOO_DEEP
 
@@ -32,7 +32,7 @@ class JSONParser(BaseParser):
 
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         assert context
-        body = receive(context["request"].META, lambda: stream.read(MAX_BODY_BYTES + 1), stream.read)
+        body = receive_json(context["request"].META, stream.read)
         if not body:  # only a chunked one: with Content-Length 0, DRF calls no parser
             raise ApiError(BODY_EMPTY)
         try:

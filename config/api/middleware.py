@@ -1,4 +1,4 @@
-"""What every request passes: its identifier, the API's headers, its log line; and what only pages need."""
+"""Middleware: request id, API headers and log line for every request; Django's own for pages and the admin only."""
 
 import logging
 import random
@@ -21,6 +21,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from config.api import bodies
 from config.api.errors import error_response, plain_response
 from config.ops import logs, metrics
+from shops.errors.exceptions import ApiError
 from shops.errors.plain import HOST_UNKNOWN
 from shops.paths import PREFIXES
 
@@ -32,7 +33,7 @@ NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
 
 
 class RequestMiddleware:
-    """Gives a request its ``X-Request-Id`` and its line in the log, and an answer of the API its headers."""
+    """Adds ``X-Request-Id``, logs each request, and sets the API's headers."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -44,7 +45,7 @@ class RequestMiddleware:
         is_api = request.path_info.startswith(PREFIXES)
         response = self.api_response(request) if is_api else self.get_response(request)
         response.headers["X-Request-Id"] = request_id
-        if bodies.is_unread(request.META):
+        if bodies.is_unread(request):
             response.headers["Connection"] = "close"
         record(request, response, time.perf_counter() - started_at)
         return response
@@ -67,16 +68,16 @@ class RequestMiddleware:
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
-    """One line a request, and its figures. Nothing that the client wrote is in them.
+    """Log a request on one line and count it, with nothing that the client wrote.
 
-    The route stands for the path, which holds a tracking number; a method may be any word; the query is left out.
+    The route stands for the path, which holds a tracking number; an unknown method is "other"; the query is left out.
     """
     match, status = request.resolver_match, response.status_code
     route = match.view_name if match else None
     method = request.method if request.method in METHODS else "other"
     metrics.observe_request(route or "none", method, status, duration_s)
     if status == HTTPStatus.OK and request.path_info in settings.HEALTH_PATHS:
-        return  # probes that find nothing would be most of a quiet log
+        return  # successful probes would fill a quiet log
     extra = {
         "method": method,
         "route": route,
@@ -88,93 +89,93 @@ def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> N
 
 
 class PagesOnly:
-    """Lets a request for the API pass by: it has no session, no form, no page, and is asked for all day."""
+    """Skips a Django middleware for API requests and probes, which need no page's features."""
 
     if TYPE_CHECKING:
         get_response: Any  # of the Django middleware it is mixed into
 
     def __call__(self, request: HttpRequest) -> Any:
-        if request.path_info.startswith(NO_PAGES):
-            return self.get_response(request)
-        return super().__call__(request)  # type: ignore[misc]  # as above
+        if self.is_for(request):
+            return super().__call__(request)  # type: ignore[misc]  # as above
+        return self.get_response(request)
+
+    def is_for(self, request: HttpRequest) -> bool:
+        return not request.path_info.startswith(NO_PAGES)
+
+
+class AdminOnly(PagesOnly):
+    """Skips a Django middleware outside the admin: nothing else has a session or a form."""
+
+    def is_for(self, request: HttpRequest) -> bool:
+        return request.path_info.startswith(ADMIN)
 
 
 class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
     """WhiteNoise, for pages."""
 
 
-class Sessions(PagesOnly, SessionMiddleware):
-    """Django's sessions, for pages."""
-
-
 class Common(PagesOnly, CommonMiddleware):
     """Django's common middleware, for pages."""
-
-
-class Csrf(PagesOnly, CsrfViewMiddleware):
-    """Django's CSRF protection, for pages; the API takes its token from a header that no form can set."""
-
-    def process_view(self, request: HttpRequest, *args: Any) -> Any:
-        return None if request.path_info.startswith(NO_PAGES) else super().process_view(request, *args)
-
-
-class Authentication(PagesOnly, AuthenticationMiddleware):
-    """Django's log-in, for pages."""
-
-
-class Messages(PagesOnly, MessageMiddleware):
-    """Django's messages, for pages."""
 
 
 class XFrameOptions(PagesOnly, XFrameOptionsMiddleware):
     """Django's protection against framing, for pages."""
 
 
+class Sessions(AdminOnly, SessionMiddleware):
+    """Django's sessions, for the admin."""
+
+
+class Authentication(AdminOnly, AuthenticationMiddleware):
+    """Django's log-in, for the admin."""
+
+
+class Messages(AdminOnly, MessageMiddleware):
+    """Django's messages, for the admin."""
+
+
+class Csrf(AdminOnly, CsrfViewMiddleware):
+    """Django's CSRF protection, for the admin; the API takes its token from a header that no form can set."""
+
+    def process_view(self, request: HttpRequest, *args: Any) -> Any:
+        return super().process_view(request, *args) if self.is_for(request) else None
+
+
 class Forms:
-    """Passes a page's request on once its form is there: Django reads it at many places, none of which may wait."""
+    """Reads the admin's forms, once, before Django does; answers 400 to a NUL in anything that staff send.
+
+    PostgreSQL fails on a text with a NUL; SQLite does not.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.method == "POST" and not request.path_info.startswith(NO_PAGES):
-            try:
-                bodies.receive(request.META, lambda: request.body, limit_bytes=form_limit_bytes(request))
-            except (bodies.BodyTooLargeError, bodies.BodyCutShortError, bodies.TooBusyError) as error:
-                return plain_response(error)
+        if request.path_info.startswith(ADMIN):
+            # A cookie can hold any character in its escaped form; the session's is looked up in the database.
+            refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
+            if request.method == "POST":
+                try:
+                    bodies.receive_form(request, limit_bytes=form_limit_bytes(request))
+                except ApiError as error:
+                    return plain_response(error)
+                refuse_nul(*words(request.POST))
         return self.get_response(request)
 
 
 def form_limit_bytes(request: HttpRequest) -> int:
-    """How large a form may be: staff, and nobody else, upload PDFs. Who it is, is asked where it matters alone."""
+    """Allow large forms, which hold PDFs, to staff only; the user is looked up only for a large form."""
     is_large = bodies.announced_length(request.META) > bodies.MAX_BODY_BYTES
     if is_large and request.user.is_staff:
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return bodies.MAX_BODY_BYTES
 
 
-class NoNul:
-    """Answers 400 to a NUL in anything that staff send: PostgreSQL fails on a text that has one, SQLite does not."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith(ADMIN):
-            # A cookie, too, may hold any character in its escaped form.
-            refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
-        return self.get_response(request)
-
-    def process_view(self, request: HttpRequest, *args: Any) -> None:
-        if request.path_info.startswith(ADMIN):
-            refuse_nul(*words(request.POST))
-
-
 def refuse_nul(*texts: str) -> None:
     if any("\0" in text for text in texts):
-        raise BadRequest("A NUL character is no part of any text here.")
+        raise BadRequest("Text must not contain a NUL character.")
 
 
 def words(fields: QueryDict) -> list[str]:
-    """Give the names and the values of a query or a form."""
+    """Return the names and the values of a query or a form."""
     return [text for name, values in fields.lists() for text in (name, *values)]

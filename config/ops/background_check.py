@@ -1,4 +1,4 @@
-"""Runs one check at a time, in a thread of its own, so that whoever asks waits no longer than they want to."""
+"""Runs a check in a background thread, so that a caller can wait for it with a timeout."""
 
 import time
 from collections.abc import Callable
@@ -11,17 +11,17 @@ T = TypeVar("T")
 
 
 class Check(Generic[T]):
-    """A function whose result is asked for often, and which may hang: it runs once, for everybody who asks meanwhile.
+    """Runs a function that may hang at most once at a time; all callers share the run and its result.
 
-    A result is believed for `fresh_s`. The thread is a daemon, so it keeps no process from ending. It is always the
-    same one, so what the function keeps for each thread is kept (a bucket's client takes longer to make than to use).
+    A result is reused for `fresh_s`. The thread is a daemon, so it does not keep the process from ending. It is always
+    the same thread, so objects kept per thread are reused: a bucket's client takes longer to make than to use.
     """
 
     def __init__(self, run: Callable[[], T], *, fresh_s: float) -> None:
         self._run = run
         self._fresh_s = fresh_s
         self._lock = Lock()
-        self._questions: SimpleQueue[Future[T]] = SimpleQueue()
+        self._runs: SimpleQueue[Future[T]] = SimpleQueue()
         self._thread: Thread | None = None
         self._last: Future[T] | None = None
         self._ended_at = 0.0
@@ -32,18 +32,18 @@ class Check(Generic[T]):
             is_over = self._last is not None and self._last.done()
             if self._last is None or (is_over and time.monotonic() - self._ended_at >= self._fresh_s):
                 self._last = Future()
-                self._questions.put(self._last)
-            if self._thread is None:  # not before it is needed: workers are forked
+                self._runs.put(self._last)
+            if self._thread is None:  # not earlier: a thread does not survive the fork of workers
                 self._thread = Thread(target=self._work, name="check", daemon=True)
                 self._thread.start()
             return self._last
 
     def _work(self) -> None:
         while True:
-            future = self._questions.get()
+            future = self._runs.get()
             try:
                 result = self._run()
-            except Exception as error:  # noqa: BLE001 - it is raised again for whoever asked
+            except Exception as error:  # noqa: BLE001 - raised again in the callers
                 self._ended_at = time.monotonic()
                 future.set_exception(error)
             else:

@@ -1,6 +1,6 @@
-"""Whether the process lives, and whether it should be sent requests: two small pages for orchestrators.
+"""Liveness and readiness pages for orchestrators.
 
-They show states by name, and no address, version or error text: anybody may ask.
+They are public, so they show the name and state of each part, and no address, version or error text.
 """
 
 import logging
@@ -21,23 +21,22 @@ from config.ops.background_check import Check
 from labels import storage
 from shops.contracts.clients import client
 
-# A probe is answered within this, whatever hangs.
-DEADLINE_S = 1.0
-FRESH_S = 1.0  # a flood of probes is one question a second
-STORAGE_FRESH_S = 15.0  # a bucket's answer takes milliseconds of CPU time, and is not required
+DEADLINE_S = 1.0  # of a probe, whatever hangs
+FRESH_S = 1.0  # however many probes come, each part is checked once a second
+STORAGE_FRESH_S = 15.0  # checking a bucket takes milliseconds of CPU time, and readiness does not depend on it
 OK, FAILING, SILENT = "ok", "failing", "no answer in time"
 logger = logging.getLogger("service.health")
 
 
 @require_safe
 def livez(request: HttpRequest) -> HttpResponse:
-    """The process answers. It depends on nothing else: restarting it would mend nothing else."""
+    """Liveness only: no dependencies are checked."""
     return answer(HTTPStatus.OK, {"status": OK})
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """The database answers and has this version's tables; what else is used is shown, and not waited for."""
+    """Readiness: the database answers and has this version's tables. Other parts are shown, but not required."""
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
     states = {name: state_of(name, run) for name, run in runs.items()}
@@ -66,7 +65,7 @@ def state_of(name: str, run: "Future[str]") -> str:
 
 @cache
 def checks() -> dict[str, Check[str]]:
-    """What is asked, each in a thread of its own."""
+    """Make the checks, each with a thread of its own."""
     found = {name: Check(database_check(alias), fresh_s=FRESH_S) for alias, name in databases().items()}
     if settings.REDIS_URL:
         found["redis"] = Check(check_redis, fresh_s=FRESH_S)
@@ -74,12 +73,12 @@ def checks() -> dict[str, Check[str]]:
 
 
 def databases() -> dict[str, str]:
-    """The databases that parcels can be read from, with the names they are shown by; one is enough."""
+    """Return the display names of the databases by alias; parcels can be read from any, so one is enough."""
     return {alias: "database" if alias == DEFAULT_DB_ALIAS else f"database {alias}" for alias in settings.DATABASES}
 
 
 def database_check(alias: str) -> Callable[[], str]:
-    """Make a check that asks on a connection of its own, which is not kept."""
+    """Make a check that opens and closes a connection of its own."""
     is_migrated = False
 
     def check() -> str:
@@ -88,8 +87,8 @@ def database_check(alias: str) -> Callable[[], str]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            # A version may run on newer tables, never on older ones. No migration is taken back, so once none is
-            # pending this is not asked again.
+            # A version may run on newer tables, never on older ones. Migrations are not reversed, so once none is
+            # pending, none will be.
             is_migrated = is_migrated or not has_pending_migrations(alias)
         finally:
             connection.close()

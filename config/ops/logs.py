@@ -1,4 +1,4 @@
-"""Log lines: JSON for machines or text for people, each with the request's identifier, none with a customer's data."""
+"""Log lines as JSON or text, each with the request's id and none with a customer's data."""
 
 import logging
 import traceback
@@ -9,19 +9,19 @@ from typing import Any
 
 import orjson
 
-# Of each record Python's logging would gather the caller, the thread, the process and the task, which no line here has.
+# Python would look up the caller, thread, process and task of each record; no line shows them.
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
-# What a LogRecord has by itself; everything else on it came through ``extra``.
+# The attributes of every LogRecord; all others came through ``extra``.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "request"}
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class RequestIdFilter(logging.Filter):
-    """Puts the identifier of the request being answered on each record."""
+    """Adds the current request's id to each record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
@@ -29,9 +29,9 @@ class RequestIdFilter(logging.Filter):
 
 
 class ServerFilter(logging.Filter):
-    """Keeps the first line only of what granian logs: an exception's text would follow it.
+    """Cuts granian's records to their first line, as an exception's text may follow it.
 
-    Its remark on many threads is dropped: they are meant for calls to carriers, which wait and compute nothing.
+    Drops its warning about many threads: they are for calls to carriers, which wait without using the CPU.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -42,7 +42,7 @@ class ServerFilter(logging.Filter):
 
 
 def format_exception(exc_info: ExcInfo) -> str:
-    """Where it happened and the exception's type; its text may quote a customer's data (PostgreSQL's DETAIL does)."""
+    """Show the traceback and the exception's type, not its text: PostgreSQL's DETAIL quotes a customer's data."""
     kind, _, trace = exc_info
     frames = "".join(traceback.format_tb(trace))
     return f"{frames}{kind.__module__}.{kind.__qualname__}" if kind else frames

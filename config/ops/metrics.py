@@ -1,4 +1,4 @@
-"""What requests tell Prometheus, and the port on which all processes' figures are read."""
+"""Prometheus metrics of requests and labels, and the port that serves those of all processes."""
 
 import logging
 import os
@@ -28,12 +28,12 @@ from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: where each process keeps its figures
-# A look-up takes a few milliseconds and should stay below 50; a purchase may take CARRIER_TIMEOUT (20 s) and more.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
+# A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 OPEN_LABELS_FRESH_S = 15.0
 OPEN_LABELS_DEADLINE_S = 2.0
-MAX_COUNTED = 10_000  # more are not counted
+MAX_COUNTED = 10_000
 logger = logging.getLogger("service.metrics")
 
 REQUESTS = Histogram(
@@ -46,7 +46,7 @@ REQUESTS = Histogram(
 
 @cache
 def request_figures(route: str, method: str, status: int) -> Histogram:
-    """Cached, as the library's own search costs more than counting."""
+    """Cached: the library's look-up of labels costs more than the counting."""
     return REQUESTS.labels(route, method, status)
 
 
@@ -55,21 +55,21 @@ def observe_request(route: str, method: str, status: int, duration_s: float) -> 
 
 
 class OpenLabels(Collector):
-    """Purchases that are not over, as the database has them."""
+    """Collects from the database the purchases that are not finished."""
 
     def __init__(self) -> None:
         self.check = Check(open_labels, fresh_s=OPEN_LABELS_FRESH_S)
 
     def collect(self) -> Iterable[Metric]:
-        """Give none while the database does not answer: zero would say that all is well."""
+        """Return nothing while the database does not answer: zero would look healthy."""
         try:
             return self.check.start().result(timeout=OPEN_LABELS_DEADLINE_S)
-        except Exception:  # noqa: BLE001 - the other figures are there all the same
+        except Exception:  # noqa: BLE001 - the other metrics are served all the same
             return []
 
 
 def open_labels() -> list[Metric]:
-    """Count along two small indexes, and no further than `MAX_COUNTED`; the connection is not kept."""
+    """Count up to `MAX_COUNTED` rows along two small indexes, then close the connection."""
     try:
         undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
         rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
@@ -81,11 +81,13 @@ def open_labels() -> list[Metric]:
         by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNDECIDED, undecided),
         by_state(
             "labels_interrupted",
-            "Purchases that nobody works on, which reconcile_labels takes up, by state.",
+            "Interrupted purchases that reconcile_labels will take up, by state.",
             UNFINISHED,
             [state for state, _ in interrupted],
         ),
-        GaugeMetricFamily("labels_interrupted_oldest_seconds", "How long the oldest of them waits.", value=oldest_s),
+        GaugeMetricFamily(
+            "labels_interrupted_oldest_seconds", "Age of the oldest interrupted purchase.", value=oldest_s
+        ),
     ]
 
 
@@ -97,7 +99,7 @@ def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -
 
 
 class LivingProcesses(MultiProcessCollector):
-    """All processes' figures: of those that have died the counts stay, and the states (live gauges) go."""
+    """Collects the metrics of all processes; of dead ones it keeps counters and removes live gauges."""
 
     def collect(self) -> Iterable[Metric]:
         for pid in {file.stem.rpartition("_")[2] for file in Path(self._path).glob("gauge_live*.db")}:
@@ -108,24 +110,24 @@ class LivingProcesses(MultiProcessCollector):
 
 
 class Server(ThreadingHTTPServer):
-    """One in each process, on one port: whichever is asked answers for all."""
+    """Serves the metrics of all processes; each process runs one, all on the same port."""
 
     allow_reuse_port = True
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log that a connection broke, and nothing else of it."""
+        """Log that a connection broke, without details."""
         logger.warning("metrics not sent")
 
 
 class Handler(MetricsHandler):
-    """Serves the figures, whatever the path."""
+    """Serves the metrics at any path."""
 
     timeout = 10
 
 
 def expose(host: str, port: int) -> None:
-    """Serve the figures of all processes, in a thread of this one; to be called once in each."""
+    """Serve all processes' metrics in a thread; to be called once in each process."""
     Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
     begin_series()
     registry = CollectorRegistry(auto_describe=False)
@@ -136,12 +138,12 @@ def expose(host: str, port: int) -> None:
 
 
 def begin_series() -> None:
-    """Create the series that alerts need, and each kind of file, now that a failure still stops the start."""
+    """Create the series that alerts need, and each kind of file, while a failure still stops the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
     for group in ("shop", "address"):
         for counter in (REFUSALS, LET_THROUGH, FAILURES):
             counter.labels(group).inc(0)
-    # What alerts are made of starts at zero: a series that comes with its first event shows no increase.
+    # Alerts need these series at zero: one that appears with its first event shows no increase.
     for name, carrier in CARRIERS.items():
         show_circuit_state(name, CircuitState.CLOSED)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
@@ -150,7 +152,7 @@ def begin_series() -> None:
 
 
 def clear_folder() -> None:
-    """Forget the figures of an earlier start: the system may give its process ids to new ones."""
+    """Remove the files of an earlier start: new processes may get the same ids."""
     folder = Path(os.environ[FOLDER])
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.db"):
@@ -158,7 +160,7 @@ def clear_folder() -> None:
 
 
 def remove_folder() -> None:
-    """Leave nothing behind."""
+    """Remove the files, and the folder if nothing else is in it."""
     clear_folder()
-    with suppress(OSError):  # it is not ours alone
+    with suppress(OSError):  # not empty
         Path(os.environ[FOLDER]).rmdir()

@@ -1,6 +1,5 @@
-"""How the service is served: one granian, its workers forked from a process in which everything is loaded."""
+"""Serves the service with granian, whose workers are forked from a process that has loaded everything."""
 
-import copy
 import ctypes
 import importlib
 import logging
@@ -13,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
-from granian.server.mp import MPServer
 
 from config.api import bodies
 from config.ops import metrics
@@ -32,12 +31,12 @@ logger = logging.getLogger("service.start")
 
 
 class ServingError(Exception):
-    """It can't be served like this; `str()` says why, to the operator."""
+    """The service can't be served like this; `str()` tells the operator why."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What may differ from one start to another."""
+    """The options of `serve`."""
 
     host: str
     port: int
@@ -46,7 +45,7 @@ class Plan:
 
 
 def serve(plan: Plan) -> None:
-    """Serve until SIGTERM or SIGINT, and then until what is in flight has been answered. Raise ServingError."""
+    """Serve until SIGTERM or SIGINT, then finish the requests in flight. Raise ServingError."""
     check_timeouts()
     check_count("workers", plan.workers)
     check_count("threads", plan.threads)
@@ -57,20 +56,18 @@ def serve(plan: Plan) -> None:
         check_metrics_port(plan.port)
         prepare_metrics()
     preload()
-    wake_every_second()
-    bodies.body_reads.limit(threads=plan.threads)  # each worker is forked with places of its own
-    os.register_at_fork(after_in_child=end_at_sigterm)
+    bodies.body_reads.limit(threads=plan.threads)  # each worker has a copy of its own
+    os.register_at_fork(after_in_child=reset_signals)
     try:
-        granian(plan).serve(target_loader=load, wrap_loader=False)
+        run_granian(plan)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)  # Python, as it ends, takes the handler away: the alarm would kill it
         if settings.METRICS_PORT:
             metrics.remove_folder()
 
 
 def check_timeouts() -> None:
-    """Raise ServingError unless whoever ends a process waits longer than a purchase takes, so that none is cut off."""
-    # The carrier, the storage, and a database that is away when what the carrier gave has to be recorded.
+    """Raise ServingError unless ending a process allows for a whole purchase, so that none is cut off."""
+    # The carrier, the storage, and retries while the database is away.
     purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_TIMEOUT_S + DB_RETRY_TIMEOUT_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
         raise ServingError(
@@ -81,7 +78,7 @@ def check_timeouts() -> None:
 
 
 def check_count(name: str, value: int) -> None:
-    """Raise ServingError unless so many workers, or threads, can be served with."""
+    """Raise ServingError unless the number of workers or threads is in range."""
     if not 0 < value <= MAX_COUNT:
         raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
 
@@ -89,13 +86,13 @@ def check_count(name: str, value: int) -> None:
 def check_threads(threads: int) -> None:
     may_hang = len(settings.CARRIER_ENDPOINTS) * settings.CARRIER_CONCURRENCY
     if threads <= may_hang:
-        logger.warning("SERVE_THREADS is %s, and calls to sick carriers may hang in %s threads", threads, may_hang)
+        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", threads, may_hang)
 
 
 def check_folder() -> None:
-    """Raise ServingError unless the PDFs' folder, where they have one, can be written to.
+    """Raise ServingError if PDFs are kept in a folder that can't be written to.
 
-    No command looks first: a folder that is gone keeps nobody from asking a carrier what became of a purchase.
+    Commands don't check it: without the folder, `reconcile_labels` can still ask a carrier about a purchase.
     """
     if not settings.LABELS_BUCKET:
         try:
@@ -105,7 +102,7 @@ def check_folder() -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise ServingError unless the port is free: workers share it, so a second server would not notice the first."""
+    """Raise ServingError unless the port is free: workers share it, so granian would not notice another server."""
     if not 0 < port < 65_536:  # noqa: PLR2004 - TCP's; 0 would be any
         raise ServingError(f"port {port} can't be used: needs 1 to 65535")
     try:
@@ -118,14 +115,14 @@ def check_port(host: str, port: int) -> None:
 
 
 def check_metrics_port(public_port: int) -> None:
-    """Raise ServingError unless the metrics' port is free and not the public one: either server might answer on it."""
+    """Raise ServingError unless the metrics' port is free, and not the public one, which the kernel would share."""
     if public_port == settings.METRICS_PORT:
         raise ServingError(f"METRICS_PORT is the public port {public_port}: it needs one of its own")
     check_port(settings.METRICS_HOST, settings.METRICS_PORT)
 
 
 def prepare_metrics() -> None:
-    """Empty the folder for figures, or make one and start anew: the library reads its name when it is imported."""
+    """Empty the metrics' folder, or make one and restart: the library reads the name when it is imported."""
     if metrics.FOLDER in os.environ:
         try:
             metrics.clear_folder()
@@ -137,15 +134,15 @@ def prepare_metrics() -> None:
 
 
 def preload() -> None:
-    """Load what a worker needs before it is forked: it shares the memory, and one that died is soon replaced."""
+    """Load all code before the fork: workers share its memory and start at once."""
     importlib.import_module(settings.ROOT_URLCONF)
-    importlib.import_module(APPLICATION)  # last: it takes what is there out of the garbage collector's way
+    importlib.import_module(APPLICATION)  # last: it freezes all objects that exist for the garbage collector
 
 
-def end_at_sigterm() -> None:
-    """Let a SIGTERM, which comes when the parent dies too, end a worker that is not ready and has nothing in flight.
+def reset_signals() -> None:
+    """Let SIGTERM, which comes when the parent dies too, end a worker that is still starting.
 
-    It is born with its parent's handlers, which would swallow the signal, and the end would wait for GRACEFUL_TIMEOUT.
+    A worker inherits its parent's handlers, which would swallow the signal: ending would take GRACEFUL_TIMEOUT.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -153,41 +150,35 @@ def end_at_sigterm() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def wake_every_second() -> None:
-    """Let the main thread, which waits without end, wake every second, and see a signal that it has missed.
-
-    Python notes a signal and acts on it when the wait is interrupted. One that comes in the instant before the wait
-    begins interrupts nothing.
-    """
+def load() -> "WSGIHandler":
+    """Make a worker ready, in the worker."""
+    # A SIGTERM just before the main thread begins to wait does not interrupt the wait (3 of 100 stops right after a
+    # start): wake every second to see it.
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
-
-
-def load() -> "WSGIHandler":
-    """Make a worker ready; it runs in the worker."""
-    wake_every_second()
     if settings.METRICS_PORT:
         metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
     application: WSGIHandler = importlib.import_module(APPLICATION).application
     return application
 
 
-def granian(plan: Plan) -> MPServer:
-    return MPServer(
+def run_granian(plan: Plan) -> None:
+    server = Granian(
         f"{APPLICATION}:application",
         address=plan.host,
         port=plan.port,
         interface=Interfaces.WSGI,
         workers=plan.workers,
         blocking_threads=plan.threads,
-        http=HTTPModes.http1,  # what proxies speak to a server
+        http=HTTPModes.http1,  # proxies speak it to a server
         websockets=False,
-        # Each worker holds so many connections, idle ones included; more wait, as many again, in the kernel.
+        # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number.
         backpressure=settings.SERVE_CONNECTIONS,
         backlog=settings.SERVE_CONNECTIONS,
-        # The time to send a request's head, and also how long a connection may lie idle between two requests.
+        # The time for a request's header, and for an idle connection between two requests.
         http1_settings=HTTP1Settings(header_read_timeout=settings.KEEP_ALIVE * 1000),
         respawn_failed_workers=True,
         workers_kill_timeout=settings.GRACEFUL_TIMEOUT,
-        log_dictconfig=copy.deepcopy(settings.LOGGING),
+        log_dictconfig=settings.LOGGING,
     )
+    server.serve(target_loader=load, wrap_loader=False)

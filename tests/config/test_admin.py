@@ -135,7 +135,7 @@ def shop() -> Shop:
     return shop
 
 
-def body_reads() -> list[str]:
+def places() -> list[str]:
     """The page of each row that there is."""
     rows = [Shop.objects.get(), *Shop.objects.get().tokens.all(), Parcel.objects.get()]
     rows += [ShippingLabel.objects.get(), CarrierContract.objects.get()]
@@ -168,7 +168,7 @@ def links(browser: Client, path: str) -> set[str]:
 def test_no_link_leads_where_its_reader_may_not_go(shop: Shop, permissions: set[str]) -> None:
     browser = logged_in(*permissions)
     met = {"/admin/", "/admin/logout/"}
-    waiting = ["/admin/", *(place for place in body_reads() if browser.get(place).status_code == 200)]
+    waiting = ["/admin/", *(place for place in places() if browser.get(place).status_code == 200)]
     while waiting:
         path = waiting.pop()
         for link in links(browser, path) - met:
@@ -185,7 +185,7 @@ def test_a_shops_pages_lead_to_all_it_has(root: Client, shop: Shop) -> None:
 
 
 def test_a_parcel_leads_to_the_labels_of_its_order(root: Client, shop: Shop) -> None:
-    (link,) = [link for link in links(root, body_reads()[2]) if "shippinglabel/?q=" in link]
+    (link,) = [link for link in links(root, places()[2]) if "shippinglabel/?q=" in link]
     assert [label.order_id for label in root.get(link).context["cl"].result_list] == ["5400000001"]
 
 

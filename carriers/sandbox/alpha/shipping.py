@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
 from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
-from carriers.sandbox.corruption import faulty_pdf
 from carriers.sandbox.fault_registry import Injection, Operation
-from carriers.sandbox.label import Label, PageFormat
+from carriers.sandbox.label import Label, PageFormat, faulty_pdf
 
 if TYPE_CHECKING:
     from carriers.sandbox.http import Request, Response

@@ -9,10 +9,9 @@ from carriers.sandbox.beta import answers, tables
 from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
 from carriers.sandbox.beta.validation import account_of, destination_of, validate_request
-from carriers.sandbox.corruption import faulty_pdf
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.http import Response, json_response
-from carriers.sandbox.label import Label, PageFormat, customs_form_pdf
+from carriers.sandbox.label import Label, PageFormat, customs_form_pdf, faulty_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

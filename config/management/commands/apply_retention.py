@@ -1,4 +1,4 @@
-"""Removes what is older than the settings let it be kept."""
+"""Removes data that is older than the settings allow."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ MAX_BATCH_SIZE = 10_000
 
 
 class Kind(NamedTuple):
-    """Something that has a time: its name, how many days it is kept (None: for ever), and what removes it."""
+    """A kind of data: its name, the days it is kept (None: for ever) and the function that removes it."""
 
     name: str
     days: int | None
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 def kinds() -> list[Kind]:
-    """List what there is; the storage comes last, as it may be down."""
+    """List all kinds; PDFs come last, as their storage may be down."""
     keep = settings
     # A PDF shows the addresses.
     pdf_days = min(filter(None, (keep.KEEP_LABEL_PDFS_DAYS, keep.KEEP_LABEL_ADDRESSES_DAYS)), default=None)
@@ -41,9 +41,9 @@ def kinds() -> list[Kind]:
 
 
 class Command(base.Command):
-    """``apply_retention [--dry-run] [--batch N]``: at any time, on several machines at once, broken off anywhere."""
+    """``apply_retention [--dry-run] [--batch N]``: safe to kill, and to run on several machines at once."""
 
-    help = "Remove what is older than the KEEP_..._DAYS settings allow; print how many of each kind."
+    help = "Remove data that is older than the KEEP_..._DAYS settings allow; print the number of each kind."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be removed")

@@ -1,4 +1,4 @@
-"""Shows the service at work: sample parcels, both carriers' sandbox, the service itself, and what to paste."""
+"""Runs a demonstration: sample parcels, the carriers' sandbox, the service, and curl lines to paste."""
 
 import fcntl
 import os
@@ -60,11 +60,11 @@ class Command(base.Command):
         except ServingError as error:
             raise CommandError(str(error)) from None
         url = f"http://{HOST}:{port}"
-        for signum in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs in its background deaf to the first
+        for signum in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores SIGINT
             signal.signal(signum, signal.default_int_handler)
         if not settings.DEBUG:
             name = connection.settings_dict["NAME"]
-            self.stderr.write(f"DEBUG is off: sample data, and a superuser `demo`, are put into the database {name!r}.")
+            self.stderr.write(f"DEBUG is off: adding sample data and a superuser `demo` to the database {name!r}.")
         with ExitStack() as stack:
             try:
                 stack.enter_context(single_instance())
@@ -80,14 +80,14 @@ class Command(base.Command):
                 self.print(guide(url, token, parcel))
                 self.print(addresses(url, password, sandbox.url, options["collection"]))
                 while server.poll() is None:
-                    time.sleep(WAKE_S)  # a signal that comes just before a wait begins does not interrupt it
+                    time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
             except KeyboardInterrupt:
                 self.print("\nThe demonstration has ended.")
 
 
 @contextmanager
 def single_instance() -> Iterator[None]:
-    """Keep a second demonstration off the same file, whose token it would revoke; raise CommandError."""
+    """Raise CommandError if another demonstration uses the same file: they would revoke each other's token."""
     if connection.vendor != "sqlite":
         yield
         return
@@ -100,7 +100,7 @@ def single_instance() -> Iterator[None]:
 
 
 def seed_parcels() -> dict[str, Any]:
-    """Import the sample parcels; return one that has a history to look at."""
+    """Import the sample parcels; return the one with the most events."""
     shop, _ = Shop.objects.get_or_create(id=SHOP_ID, defaults={"name": "Atelier Nord"})
     samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
     run = ParcelImport(shop_id=shop.id, report=print)
@@ -123,13 +123,13 @@ def seed_contracts() -> None:
 
 
 def fresh_token() -> str:
-    """Replace the token of an earlier demonstration, which nobody can read any more."""
+    """Replace the token of an earlier demonstration, whose text is not stored."""
     AccessToken.objects.filter(shop=SHOP_ID, name="demo").revoke()
     return AccessToken.issue(shop=Shop.objects.get(id=SHOP_ID), name="demo")[1]
 
 
 def fresh_password() -> str:
-    """Let `demo` into the admin, with a password of this demonstration only."""
+    """Give the superuser `demo` a new password."""
     password = secrets.token_urlsafe(9)
     user, _ = get_user_model().objects.get_or_create(username="demo", defaults={"is_staff": True, "is_superuser": True})
     user.set_password(password)
@@ -138,7 +138,7 @@ def fresh_password() -> str:
 
 
 def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
-    """Start the service as a process of its own, which a Ctrl-C in the terminal does not reach before us."""
+    """Start the service in a session of its own, so that Ctrl-C reaches this command first."""
     environment = os.environ | {
         "ALLOWED_HOSTS": ",".join([HOST, *settings.ALLOWED_HOSTS]),
         "HTTPS": "0",
@@ -152,7 +152,7 @@ def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
 
 
 class Process(subprocess.Popen[bytes]):
-    """A process that leaving its `with` block ends."""
+    """A process that ends with its `with` block."""
 
     def __exit__(self, *exc_info: Any) -> None:  # noqa: PYI036 - passed on as they are
         self.terminate()
@@ -160,7 +160,7 @@ class Process(subprocess.Popen[bytes]):
 
 
 def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
-    """Wait until the service listens; raise CommandError if it ends, or takes too long."""
+    """Wait until the service listens; raise CommandError if it ends or takes too long."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
         with socket.socket() as probe:
@@ -171,20 +171,22 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
 
 
 def buy_label(url: str, token: str) -> str:
-    """Buy a label that is there to be fetched; return its id. Raise CommandError."""
+    """Buy a sample label; return its id. Raise CommandError."""
     endpoint, headers = f"{url}{TRACKING}/shipments", {"Authorization": f"Bearer {token}"}
     try:
         answer = requests.post(endpoint, json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
         label = answer.json()
     except requests.RequestException as error:
-        raise CommandError(f"the service at {url} does not answer as it should: {type(error).__name__}") from None
+        raise CommandError(
+            f"the sample label can't be bought: no valid answer from {url} ({type(error).__name__})"
+        ) from None
     if answer.status_code != HTTPStatus.CREATED:
         raise CommandError(f"the sample label was not bought: {label['message']}")
     return str(label["id"])
 
 
 def write_collection(path: Path, **variables: str) -> None:
-    """Write the collection of requests, ready to send; it holds the token, so only its owner reads it."""
+    """Write the collection of requests; it holds the token, so only its owner may read it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
@@ -229,11 +231,11 @@ The service is running at {url}. Paste these into another terminal:
 
 def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:
     return f"""
-What else there is:
+Also there:
 
   the guide and the reference   {url}/docs
   requests for your editor      {collection_path}
-  the staff's view              {url}/admin/ (user demo, password {password})
+  the admin                     {url}/admin/ (user demo, password {password})
   what the sandbox sold         {sandbox_url}/ledger
 
 Ctrl-C ends it.

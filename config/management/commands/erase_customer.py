@@ -1,4 +1,4 @@
-"""Erases a customer of a shop on request."""
+"""Erases a shop's customer on request."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from shops.management import base
 class Command(base.Command):
     """``erase_customer SHOP_ID EMAIL [--dry-run]``.
 
-    PDFs go first, then all rows in one transaction: whoever is killed in between finds everything again by the
-    e-mail, and a second run finds nothing. What is kept, and why, is in `parcels.erasure` and `labels.erasure`.
+    PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
+    still have the e-mail. `parcels.erasure` and `labels.erasure` say which data is kept, and why.
     """
 
     help = (
-        "Take a customer out of the shop's parcels and labels, and remove their PDFs; print how many of each. "
-        "EMAIL also finds parcels that had it earlier. A later import of a parcel brings the customer back."
+        "Erase a customer from the shop's parcels and labels, and remove their PDFs; print the number of each. "
+        "Parcels that had EMAIL earlier are found too. A later import of a parcel brings the customer back."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,7 +47,7 @@ class Command(base.Command):
 
 
 def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
-    """Erase all of it; return how many parcels, labels and PDFs. Raise CommandError."""
+    """Erase all of it; return the number of parcels, labels and PDFs. Raise CommandError."""
     try:
         pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(labels)))
     except StorageError as error:

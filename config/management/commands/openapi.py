@@ -1,4 +1,4 @@
-"""Writes the API's description anew."""
+"""Writes the API's description."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Serves the API, the admin and the health pages: how the service is run."""
+"""Serves the API, the admin and the health pages."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from shops.management import base
 class Command(base.Command):
     """``serve [--host H] [--port P] [--workers N] [--threads N]``."""
 
-    help = "Serve until SIGTERM; what is in flight is answered first. Everything else comes from the settings."
+    help = "Serve until SIGTERM, then finish the requests in flight. All other options are settings."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.SERVE_HOST)

@@ -1,12 +1,12 @@
 "use strict";
 
-// Swagger UI knows a dark look by a class; it follows the reader's system.
+// Swagger UI turns dark by a class; follow the reader's system.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);
 follow();
 
-// Swagger UI's own layout has a title, a choice of servers and a main landmark, which this page has itself.
+// Leave out Swagger UI's own title, choice of servers and main landmark: this page has them.
 const layout = ({ React }) => ({
   components: {
     Page: ({ getComponent, specSelectors }) => {
@@ -26,10 +26,10 @@ const layout = ({ React }) => ({
   },
 });
 
-// What Swagger UI leaves unnamed or out of the keyboard's reach.
+// Name the elements that Swagger UI leaves unnamed, and let the keyboard reach its code.
 const NAMES = { "content-type": "Media type", "examples-select-element": "Example" };
 const LEVELS = { h3: 2, h4: 3, h5: 4 }; // the page's own title is above them
-function mend() {
+function addAccessibility() {
   for (const choice of document.querySelectorAll("#reference select:not([aria-label])")) {
     const name = Object.keys(NAMES).find((part) => choice.className.includes(part));
     choice.setAttribute("aria-label", NAMES[name] ?? "Value");
@@ -38,14 +38,14 @@ function mend() {
   for (const title of document.querySelectorAll("#reference :is(h3, h4, h5)")) title.ariaLevel = LEVELS[title.localName];
   for (const title of document.querySelectorAll("#reference .models > h4")) title.ariaLevel = 2;
 }
-new MutationObserver(mend).observe(document.getElementById("reference"), { childList: true, subtree: true });
+new MutationObserver(addAccessibility).observe(document.getElementById("reference"), { childList: true, subtree: true });
 
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#reference",
   plugins: [layout],
   layout: "Page",
-  deepLinking: false, // its links would lie inside of buttons, where no keyboard finds them
+  deepLinking: false, // its links would be inside buttons, out of the keyboard's reach
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   showCommonExtensions: true,

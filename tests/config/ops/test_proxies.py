@@ -1,0 +1,95 @@
+"""`manage.py serve` behind proxies: the client's address, https, and probes."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.http import ask
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
+from tests.support.processes import Server, served
+
+pytestmark = pytest.mark.real_services
+ONE = {"RATE_LIMIT": "1/31d"}  # a window that will hardly end while a test runs
+
+FORGERIES = [
+    [("X-Forwarded-For", "203.0.113.1")],
+    [("X-Forwarded-For", "203.0.113.2, 198.51.100.1, 192.0.2.1")],
+    [("X-Forwarded-For", "203.0.113.3"), ("X-Forwarded-For", "203.0.113.4")],
+    [("X-Forwarded-For", "2001:db8:1::1")],
+    [("X-Forwarded-For", "[2001:db8:2::1]:4711")],
+    [("X-Forwarded-For", "nonsense"), ("X-Forwarded-For", "")],
+    [("X_Forwarded_For", "203.0.113.5")],
+    [("Forwarded", "for=203.0.113.6"), ("X-Real-IP", "203.0.113.7"), ("X-Client-IP", "203.0.113.8")],
+]
+
+
+def statuses_of(server: Server, requests: list[list[tuple[str, str]]]) -> list[int]:
+    return [ask(server.port, "GET", SEARCH, headers)[0] for headers in requests]
+
+
+def test_without_a_proxy_no_header_gains_a_window_of_its_own(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log", ONE) as server:
+        assert statuses_of(server, [[], *FORGERIES]) == [403] + [429] * len(FORGERIES)
+
+
+def test_behind_a_proxy_what_a_client_forges_before_the_proxys_own_entry_gains_nothing(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    proxys = ("X-Forwarded-For", "192.0.2.50")  # what the proxy adds, in a line of its own or in the client's
+    appended = [[*forgery, proxys] for forgery in FORGERIES]
+    joined = [[("X-Forwarded-For", ", ".join([*dict(forgery).values(), proxys[1]]))] for forgery in FORGERIES]
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "1"}) as server:
+        assert statuses_of(server, [[proxys], *appended, *joined]) == [403] + [429] * 2 * len(FORGERIES)
+        # Others behind the same proxy have windows of their own; an IPv6 client's is its whole network's.
+        assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.99, 192.0.2.51")]]) == [403]
+        network = [[("X-Forwarded-For", f"2001:db8::{host}")] for host in ("1", "2", "ffff")]
+        assert statuses_of(server, network) == [403, 429, 429]
+
+
+def test_a_forwarded_address_that_is_none_leaves_the_one_the_request_came_from(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    values = ["127.0.0.1", "203.0.113.1\xe9, 192.0.2.60", "", "nonsense"]
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "1"}) as server:
+        assert statuses_of(server, [[("X-Forwarded-For", value)] for value in values]) == [403, 429, 429, 429]
+
+
+def test_a_token_that_is_not_ascii_was_sent_all_the_same(transactional_db: None, tmp_path: Path) -> None:
+    with served(tmp_path / "log") as server:
+        _, found, _ = ask(server.port, "GET", f"{SHIPMENTS}/1", [("Authorization", "Bearer pts_\xe9")])
+    assert found["www-authenticate"].endswith(', error="invalid_token"')
+
+
+def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None, tmp_path: Path) -> None:
+    def chain(forged: str, client: str) -> list[tuple[str, str]]:
+        return [("X-Forwarded-For", f"{forged}, {client}"), ("X-Forwarded-For", "10.0.0.2")]
+
+    requests = [chain("203.0.113.1", "192.0.2.1"), chain("203.0.113.2", "192.0.2.1"), chain("192.0.2.1", "192.0.2.2")]
+    with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "2"}) as server:
+        assert statuses_of(server, requests) == [403, 429, 403]
+        # Fewer entries than proxies: whoever reached past them shares the window of the address it came from.
+        assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
+
+
+def test_https_is_asked_for_and_only_a_trusted_proxy_can_vouch_for_it(transactional_db: None, tmp_path: Path) -> None:
+    forwarded = [("X-Forwarded-Proto", "https")]
+    with served(tmp_path / "direct", {"HTTPS": "1"}) as server:
+        for headers in ([], forwarded):
+            status, found, _ = ask(server.port, "GET", PARCELS + "1", headers)
+            assert (status, found["location"]) == (301, f"https://127.0.0.1:{server.port}{PARCELS}1")
+    with served(tmp_path / "proxied", {"HTTPS": "1", "TRUSTED_PROXIES": "1"}) as server:
+        assert ask(server.port, "GET", PARCELS + "1")[0] == 301
+        status, found, _ = ask(server.port, "GET", PARCELS + "1", forwarded)
+        assert status == 403
+        assert re.match(r"max-age=\d{8}; includeSubDomains; preload", found["strict-transport-security"])
+
+
+def test_probes_need_no_https_no_known_host_and_no_token(transactional_db: None, tmp_path: Path) -> None:
+    pod = [("Host", "10.1.2.3:8000"), ("User-Agent", "kube-probe/1.33")]
+    with served(tmp_path / "log", ONE | {"HTTPS": "1", "ALLOWED_HOSTS": "api.example.com"}) as server:
+        for path in ("/livez", "/readyz"):
+            assert [ask(server.port, "GET", path, pod)[0] for _ in range(3)] == [200] * 3
+        assert ask(server.port, "GET", PARCELS + "1", pod)[0] == 400
+        assert ask(server.port, "GET", "/livez/", [("Host", "api.example.com")])[0] == 301
+    assert '"livez"' not in (tmp_path / "log").read_text()
