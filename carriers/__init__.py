@@ -1,7 +1,7 @@
 """The carriers' clients: plain Python, one base class, one exception tree.
 
-A third carrier is a package with a client like these, an entry in `CARRIERS`, and its products in the catalogue; the
-README lists what the rest of the service needs then.
+A third carrier is a package with a client like these, an entry in `CARRIERS`, and its products in the catalogue; what else the
+service then needs stands in docs/architecture.md.
 """
 
 from collections.abc import Mapping

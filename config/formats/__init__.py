@@ -1,1 +1,1 @@
-"""How pages write dates and times."""
+"""Formats of dates and times on pages."""

@@ -65,7 +65,7 @@ def comparable(text: str) -> str:
 
 
 def pieces(answer: str) -> list[str]:
-    """What of a shown answer is there word for word: each header, and the body but for three dots and line breaks."""
+    """The parts of a shown answer that must be there word for word: each header, and the body between three dots."""
     head, _, body = answer.rpartition("\n\n") if answer.startswith("    HTTP/") else ("", "", answer)
     joined = re.sub(r"\n {4} ?", "", f"\n{body}").strip()
     return [part for text in (*head.splitlines(), *joined.split("...")) if (part := text.strip(" ,"))]
@@ -102,7 +102,7 @@ def test_the_examples_are_found() -> None:
 
 
 def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:
-    """Whoever tries all of them would get a 422 otherwise."""
+    """A reader who tries all of them would get a 422 otherwise."""
     texts = [path.read_text(encoding="utf-8") for path in (README, GUIDE)]
     orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
     description = yaml.safe_load((ROOT / "config/openapi/openapi.yaml").read_text(encoding="utf-8"))

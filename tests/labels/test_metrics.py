@@ -129,7 +129,7 @@ def test_refusals_of_the_limit_are_counted(own: Caller, nobody: Nobody, settings
 
 
 def labels(shop: Shop, *states: tuple[str, float]) -> None:
-    """Labels in a state, whose leases ended so many seconds ago."""
+    """Labels in a state, whose leases ended the given seconds ago."""
     for state, ago_s in states:
         LabelFactory(shop=shop, state=state, leased_until=timezone.now() - timedelta(seconds=ago_s))
 

@@ -1,6 +1,6 @@
 """A recovery to a point in time, from a base backup and archived WAL, finds again what was bought after that point.
 
-As in docs/operations.md, with PostgreSQL's own programs; the archive is what pg_receivewal streams from the server.
+As in docs/runbook.md, with PostgreSQL's own programs; the archive is what pg_receivewal streams from the server.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What every answer and every log line carries, and what no log line does."""
+"""Headers and log lines: those of every answer, and facts that no log line has."""
 
 import json
 import logging

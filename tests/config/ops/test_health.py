@@ -1,4 +1,4 @@
-"""What probes are told: whether the process lives, whether it is ready, and never more than states by name."""
+"""The probes: liveness, readiness, and nothing but states by name."""
 
 import json
 import socket

@@ -68,7 +68,7 @@ def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None
     requests = [chain("203.0.113.1", "192.0.2.1"), chain("203.0.113.2", "192.0.2.1"), chain("192.0.2.1", "192.0.2.2")]
     with served(tmp_path / "log", ONE | {"TRUSTED_PROXIES": "2"}) as server:
         assert statuses_of(server, requests) == [403, 429, 403]
-        # Fewer entries than proxies: whoever reached past them shares the window of the address it came from.
+        # Fewer entries than proxies: a client that reached past them shares the window of its own address.
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
 
 
