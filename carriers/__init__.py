@@ -1,7 +1,7 @@
 """The carriers' clients: plain Python, one base class, one exception tree.
 
-A third carrier is a package with a client like these, an entry in `CARRIERS`, and its products in the catalogue; what else the
-service then needs stands in docs/architecture.md.
+A third carrier is a package with a client like these, an entry in `CARRIERS`, and its products in the catalogue.
+docs/architecture.md lists what else the service needs then.
 """
 
 from collections.abc import Mapping
