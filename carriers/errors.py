@@ -6,7 +6,8 @@ CarrierError
 │   ├── AddressRejected        the sender's or the recipient's address
 │   ├── PickupPointRejected    the pickup point is missing, malformed, unknown or closed
 │   ├── RequestRejected        any other documented refusal: dates, weight, phone, customs
-│   └── CredentialsRejected    the contract's account number, password or key
+│   ├── CredentialsRejected    the contract's account number, password or key
+│   └── CancellationRefused    the parcel cannot be cancelled, or not yet
 ├── CarrierUnavailable         nothing was made, a retry is safe
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
@@ -107,6 +108,14 @@ class CredentialsRejected(Rejected):
 
     code_suffix = "CREDENTIALS_REJECTED"
     summary = "The carrier refused the contract's credentials"
+
+
+class CancellationRefused(Rejected):
+    """The carrier did not cancel a parcel; `may_be_too_early` if it may know the parcel only later."""
+
+    code_suffix = "CANCELLATION_REFUSED"
+    summary = "The carrier refused the cancellation"
+    may_be_too_early = False
 
 
 class CarrierUnavailable(CarrierError):  # noqa: N818 - named for what happened
