@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DEPTH = 200_000
 REDIRECTED_PATH = "/redirected"
+NO_PDF = b"SANDBOX: this is no PDF"
 
 
 def sent(transmission: Transmission) -> Corruption:
@@ -87,8 +88,8 @@ def mixed(response: Response) -> Response:
     return replace(response, content_type=media_type, body=response.body + b"\r\n")
 
 
-def faulty_pdf(label: Label, fault: str) -> bytes | None:
-    """Return a label's PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
+def faulty_pdf(fault: str, *labels: Label) -> bytes | None:
+    """Return the labels' PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
     if fault == "nolabel":
         return None
-    return b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)
+    return NO_PDF if fault == "notpdf" else label_pdf(*labels)

@@ -144,7 +144,9 @@ def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
         "HTTPS": "0",
         "ALPHA_URL": sandbox.alpha_url,
         "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
+        "ALPHA_POINTS_URL": sandbox.alpha_points_url,
         "BETA_URL": sandbox.beta_url,
+        "BETA_POINTS_URL": sandbox.beta_points_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
     }
     command = [sys.executable, "manage.py", "serve", "--host", HOST, "--port", str(port), "--workers", "1"]
