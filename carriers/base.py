@@ -179,7 +179,10 @@ class Carrier(ABC):
     def _unanswered(self, request: Request, error: Exception) -> CarrierError:
         if not isinstance(error, UnreadableError):
             return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
-        return request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
+        numbers = error.made_numbers
+        failure = request.unanswered_error(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+        failure.reservation_number = error.reservation_number
+        return failure
 
     def _merge(
         self,

@@ -60,7 +60,7 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
         raise PointError(144)
     if not any(point.country == country for point in POINTS if point.carrier == "beta"):
         raise PointError(NOT_SERVED)
-    keeps = KEPT.get(fields["filterRelay"], lambda _: True)
+    keeps = KEPT.get(fields["filterRelay"], _keep_every)
     found = [
         point_json(point, distance_m)
         for point, distance_m in near("beta", country, fields["zipCode"], fields["city"])
@@ -69,6 +69,10 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
     if not found:
         raise PointError(NO_POINT)
     return found
+
+
+def _keep_every(_: PickupPoint) -> bool:
+    return True
 
 
 def _looked_up(fields: Fields) -> list[dict[str, Any]]:
@@ -85,7 +89,7 @@ def _looked_up(fields: Fields) -> list[dict[str, Any]]:
 
 
 def _answer(operation: str, code: int, message: str, found: list[dict[str, Any]]) -> Response:
-    points = {
+    points: dict[str, dict[str, Any]] = {
         SEARCH: {"listePointRetraitAcheminement": found, "rdv": False},
         LOOK_UP: {"pointRetraitAcheminement": found[0] if found else None},
     }
