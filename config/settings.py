@@ -189,7 +189,7 @@ BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
 
 
 def further_url(name: str, default: str, *, is_default_carrier: bool) -> str | None:
-    """A carrier's further service: where only the carrier's first URL is changed there is none, and nothing is asked."""
+    """A carrier's further service: none, so never asked, where only the carrier's first URL is changed."""
     return env.str(name, default if is_default_carrier else "", validate=validators.http_url_or_none) or None
 
 

@@ -68,14 +68,14 @@ class CustomsSerializer(ObjectSerializer):
         required=False,
         default="",
         max_length=35,
-        help_text="The sender's EORI number, needed by beta for the US and where the sender pays the duties; to GB, from"
-        " goods of 1,000 EUR, the European and the British one, separated by a space.",
+        help_text="The sender's EORI number; beta needs it for the US and where the sender pays the duties. To GB,"
+        " from 1,000 EUR of goods: the European and the British one, separated by a space.",
     )
     dutiesPaidBySender = BooleanField(
         required=False,
         default=False,
-        help_text="True where the sender pays the duties: beta then needs the parcels' sides, the sender's phone and the"
-        " EORI number.",
+        help_text="True where the sender pays the duties: beta then needs the parcels' sides, the sender's phone and"
+        " the EORI number.",
     )
     comments = StringField(
         required=False,

@@ -46,7 +46,7 @@ class Command(base.Command):
         customs = parser.add_argument_group("customs", "What is declared of parcels that leave the EU.")
         customs.add_argument("--customs-description", default="", metavar="TEXT", help="the goods")
         customs.add_argument("--customs-value", metavar="EUR", help="what a parcel's goods are worth")
-        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="their tariff number: 6, 8 or 10 digits")
+        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="tariff number: 6, 8 or 10 digits")
         customs.add_argument("--customs-shipping-cost", metavar="EUR", help="a label's postage; without it 0.01 EUR")
 
     def handle(self, *args: Any, **options: Any) -> None:
