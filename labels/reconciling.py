@@ -130,9 +130,7 @@ def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials) -> N
     store(label)
 
 
-def cancel_found(
-    label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]
-) -> None:
+def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
     """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
 
     What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
