@@ -16,7 +16,7 @@ from tests.support.paths import SHIPMENTS
 BETA = PRODUCT["beta"]
 SEARCH, PRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
 KEY = "k"
-WAIT_S = 900
+WAIT_S = 3600
 
 
 def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
