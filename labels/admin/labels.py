@@ -94,7 +94,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             "has_unmerged_pdfs": unmerged_pdfs.are_kept(label),
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {*OVER, LabelState.RECEIVED, LabelState.CANCELLING},
-            "is_cancellation_open": decisions.cancellations(label).exists(),
+            "is_cancellation_open": label.state == LabelState.CANCELLING and decisions.cancellations(label).exists(),
             "may_decide": self.may_decide(request),
             "can_be_asked": client(label.carrier_code).can_be_asked,
         }

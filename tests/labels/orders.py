@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from carriers.products import PRODUCTS
-from tests.carriers.support.shipments import DESTINATIONS, POINTS
+from tests.carriers.support.shipments import DESTINATIONS
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 
@@ -15,6 +15,13 @@ PRODUCT = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_france"}
 PASSWORD = {"alpha": "255562", "beta": "s3cret-Pass"}
 ACCOUNT = {"alpha": "19869502", "beta": "804735"}
 ZIPS = {"FR": "75011", "DE": "10115", "US": "10001", "BE": "1000", "ES": "28001", "RE": "97400", "GP": "97100"}
+# Open ones of the sandbox's directory.
+PICKUP_POINTS = {
+    ("alpha", "FR"): "1234A",
+    ("alpha", "BE"): "7101B",
+    ("beta", "FR"): "001234",
+    ("beta", "ES"): "840101",
+}
 SENDER: Json = {
     "firstName": "Zoé",
     "lastName": "Lefèvre",
@@ -62,7 +69,7 @@ def order(product_code: str = "alpha-13", **changes: Any) -> Json:
         "parcels": [{"weight": 1.25}],
     }
     if product.needs_pickup_point:
-        body["pickupPointCode"] = POINTS[product.carrier]
+        body["pickupPointCode"] = PICKUP_POINTS[product.carrier, country_code]
     return body | changes
 
 

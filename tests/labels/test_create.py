@@ -101,13 +101,13 @@ def test_the_url_of_a_new_label_downloads_its_pdf(buyer: Caller) -> None:
 
 @pytest.mark.parametrize("product_code", PRODUCTS)
 def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
-    body = post(buyer, order(product_code)).json()
+    ordered = order(product_code)
+    body = post(buyer, ordered).json()
     assert (body.get("status"), body.get("productCode")) == ("label_generated", product_code), body
     (parcel,) = sandbox.made(body["id"])
     assert (parcel.carrier, parcel.tracking_number) == (PRODUCTS[product_code].carrier, body["trackingNumber"])
     label = sandbox.printed(parcel)
-    point = {"alpha": "1234A", "beta": "001234"}[parcel.carrier]
-    assert label.pickup_point == (point if PRODUCTS[product_code].needs_pickup_point else "")
+    assert label.pickup_point == ordered.get("pickupPointCode", "")
 
 
 @pytest.mark.parametrize(("carrier_code", "count"), [("alpha", 3), ("beta", 4)])
@@ -165,7 +165,7 @@ def bytes_of(body: Any) -> bytes:
 def test_unknown_fields_are_ignored(buyer: Caller) -> None:
     body = order(shopId="other", id="X", weight=99, status="failed", unknown={"a": ["\0", None]})
     body["destinationAddress"] |= {"company": 5, "name": None}
-    body["parcels"][0] |= {"height": "10"}
+    body["parcels"][0] |= {"depth": "10"}
     answer = post(buyer, body).json()
     assert (answer["shopId"], answer["weight"], answer["status"]) == ("own", 1.25, "label_generated")
     assert answer["id"] != "X"

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import storage
-from labels.models import LabelState, ShippingLabel
+from labels.models import OVER, LabelState, ShippingLabel
 from parcels import erasure
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
@@ -29,7 +29,7 @@ from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
 
 EMAIL = "Canary.Person@example.com"
-NOT_OVER = [state for state in LabelState if state not in (LabelState.GENERATED, LabelState.FAILED)]
+NOT_OVER = [state for state in LabelState if state not in OVER]
 NOTHING = ["0 parcels", "0 labels", "0 PDFs"]
 # The person, wherever a shop or a carrier may write of them.
 PERSON = {
