@@ -15,8 +15,8 @@ from rest_framework import serializers
 
 from carriers import CARRIERS
 from labels import serializers as labels
-from labels.ids import LABEL_ID_LENGTH
 from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
+from labels.ids import LABEL_ID_LENGTH
 from labels.openapi import CUSTOMS, CUSTOMS_ORDER, LABEL, ORDER, SENDER
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus

@@ -204,8 +204,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     def cancelled_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Take a decision about a label whose carrier could not cancel it."""
         label = self.label_to_decide(request, object_id)
-        is_cancelled = request.POST.get("decision") == "cancelled"
-        if request.method != "POST" or not (is_cancelled or request.POST.get("decision") == "kept"):
+        is_cancelled = request.POST.get("outcome") == "cancelled"
+        if request.method != "POST" or not (is_cancelled or request.POST.get("outcome") == "kept"):
             return self.back_to(label)
         try:
             decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=cast("User", request.user))

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
+from labels import cancelling
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
@@ -91,6 +92,11 @@ def first_still_running(world: World) -> None:
     ShippingLabel.objects.update(state=LabelState.PURCHASING)
 
 
+def first_cancelled(world: World) -> None:
+    first_with_the_key(world)
+    cancelling.cancel(ShippingLabel.objects.get())
+
+
 def magic(product_code: str, name: str, **changes: Any) -> Json:
     return order(product_code, reference=f"FAULT {name}", **changes)
 
@@ -142,6 +148,9 @@ CASES: dict[str, Case] = {
     # Pickup points.
     "beta 30401": Case(magic(POINT, "30401"), nothing, 400, "BETA_PICKUP_POINT_REJECTED", FAILED),
     "beta 30902": Case(magic(POINT, "30902"), nothing, 400, "BETA_PICKUP_POINT_REJECTED", FAILED),
+    "alpha, an unknown relay": Case(
+        order(RELAY, pickupPointCode="9999Z"), nothing, 400, "ALPHA_PICKUP_POINT_REJECTED", FAILED
+    ),
     # Any other refusal.
     "alpha 31": Case(magic(A, "31"), nothing, 400, "ALPHA_REQUEST_REJECTED", FAILED),
     "alpha 33": Case(magic(A, "33"), nothing, 400, "ALPHA_REQUEST_REJECTED", FAILED),
@@ -173,7 +182,7 @@ CASES: dict[str, Case] = {
     },
     **{
         f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_UNAVAILABLE", FAILED)
-        for name in ("1", "29", "36", "37", "777", "SOAPFAULT")
+        for name in ("1", "29", "36", "37")
     },
     **{
         f"beta {name}": Case(magic(BETA, name), nothing, 502, "BETA_UNAVAILABLE", FAILED)
@@ -194,6 +203,12 @@ CASES: dict[str, Case] = {
         )
         for name in ("doctype", "base64")
     },
+    **{
+        f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_OUTCOME_UNKNOWN", UNKNOWN, keeps_key=True)
+        for name in ("777", "SOAPFAULT")
+    },
+    # Cancelled.
+    "cancelled": Case(order(A), first_cancelled, 409, "LABEL_CANCELLED", LabelState.CANCELLED, 1, keeps_key=True),
     # Several parcels.
     "beta, the second of three is refused": Case(
         magic(BETA, "2 30204", parcels=weighing(1, 1, 1)),

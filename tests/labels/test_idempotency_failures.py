@@ -20,7 +20,6 @@ DEADLINE_S = 60
     ("product_code", "fault"),
     [
         ("alpha-13", "33"),
-        ("alpha-13", "soapfault"),
         (BETA, "30204"),
         (BETA, "json500"),
         (BETA, "flat500"),
