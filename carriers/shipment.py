@@ -92,12 +92,12 @@ class PickupPoint:
     """The place where the recipient collects the parcel, as the carrier's point service describes it."""
 
     code: str
-    name: str = ""
-    address1: str = ""
-    address2: str = ""
-    address3: str = ""
-    zip_code: str = ""
-    city: str = ""
+    name: str = field(default="", repr=False)
+    address1: str = field(default="", repr=False)
+    address2: str = field(default="", repr=False)
+    address3: str = field(default="", repr=False)
+    zip_code: str = field(default="", repr=False)
+    city: str = field(default="", repr=False)
     country_code: str = ""
     network: str = ""
     max_weight_kg: Decimal | None = None

@@ -27,19 +27,10 @@ VERSION: Final = "2.0"
 
 # The service knows overseas countries by their alpha-3 codes, and may answer with others.
 _OVERSEAS: Final = MappingProxyType(
-    {
-        "BL": "BLM",
-        "GF": "GUF",
-        "GP": "GLP",
-        "MQ": "MTQ",
-        "NC": "NCL",
-        "PF": "PYF",
-        "PM": "SPM",
-        "RE": "REU",
-        "TF": "ATF",
-        "WF": "WLF",
-        "YT": "MYT",
-    }
+    dict(
+        code.split("=")
+        for code in "BL=BLM GF=GUF GP=GLP MQ=MTQ NC=NCL PF=PYF PM=SPM RE=REU TF=ATF WF=WLF YT=MYT".split()
+    )
 )
 _ALPHA_2: Final = MappingProxyType({three: two for two, three in _OVERSEAS.items()} | {"FRA": "FR", "MCO": "MC"})
 _ALPHA_2_LENGTH: Final = 2
