@@ -35,7 +35,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
     if point:
         shipment = replace(shipment, recipient=parties.at_point(shipment.recipient, point))
-    letters, declared = all_of(
+    parts: list[Any] = all_of(
         lambda: [_letter(shipment, product, package) for package in shipment.packages],
         lambda: declarations(shipment),
     )
@@ -45,7 +45,7 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
             "letter": _declared(letter, declaration),
             "fields": declaration.fields,
         }
-        for letter, declaration in zip(letters, declared, strict=True)
+        for letter, declaration in zip(*parts, strict=True)
     ]
 
 
