@@ -89,7 +89,8 @@ def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
 def _look_up(state: State, message: soap.Message) -> Response:
     fields = _fields(message)
     code = fields["identifiant"]
-    if magic := MAGIC_CODE.fullmatch(code):
+    magic = MAGIC_CODE.fullmatch(code)
+    if magic and int(magic[1]) in point_tables.MESSAGES:
         raise _refusal(int(magic[1]))
     if not code:
         raise _refusal(300, "identifiant")

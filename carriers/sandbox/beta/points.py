@@ -76,7 +76,8 @@ def _keep_every(_: PickupPoint) -> bool:
 
 
 def _looked_up(fields: Fields) -> list[dict[str, Any]]:
-    if magic := MAGIC_ID.fullmatch(fields["id"]):
+    magic = MAGIC_ID.fullmatch(fields["id"])
+    if magic and int(magic[1]) in point_request.MESSAGES:
         raise PointError(int(magic[1]))
     point = point_of("beta", fields["id"])
     if point is None or (not fields["reseau"] and point.country not in FRANCE):
