@@ -1,4 +1,4 @@
-"""Recovery from an unknown outcome: alpha's parcels are found by the shipment's id, and their labels fetched by the reservation."""
+"""Recovery from an unknown outcome: alpha finds parcels by the shipment's id, labels by the reservation."""
 
 import time
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from tests.support.waiting import until
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
-SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
+PURCHASE, SEARCH, REPRINT = "shippingMultiParcelV4", "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
 NOT_FOUND_FOR_S = 2.0
 RESERVATION = "10000000000000042"
 
@@ -62,7 +62,7 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
 def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
     """Buy parcels whose answer is lost; return the shipment's id."""
     shipment = order(code, count)
-    arm(sandbox, fault, carrier="alpha", count=1, delay_s=NOT_FOUND_FOR_S)
+    arm(sandbox, fault, operation=PURCHASE, count=1, delay_s=NOT_FOUND_FOR_S)
     with pytest.raises(OutcomeUnknown):
         client.create_label(shipment, ALPHA)
     assert len(bought(sandbox, "alpha")) == count
