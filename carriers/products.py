@@ -41,20 +41,23 @@ EUROPE_ABROAD: Final = _zone("AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO
 EUROPE: Final = _zone("", MAINLAND, EUROPE_ABROAD)
 ABROAD: Final = Zone(MAINLAND.countries | OVERSEAS.countries, is_all_but=True)
 CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
+BETA_OVERSEAS: Final = _zone("MF", OVERSEAS)  # as a place to send from, and for linked parcels
 
 
 @dataclass(frozen=True)
 class Route:
-    """One of a product's carrier codes, and the destinations and weights that it is for."""
+    """One of a product's carrier codes, and the origins, destinations and weights that it is for."""
 
     carrier_code: str
     service: str = ""
     zone: Zone = ANYWHERE
+    origin: Zone = ANYWHERE
     up_to_kg: Decimal | None = None
 
-    def fits(self, country_code: str, weight_kg: Decimal) -> bool:
+    def fits(self, sender_country_code: str, country_code: str, weight_kg: Decimal) -> bool:
         """Return true if this is the code for the parcel."""
-        return country_code in self.zone and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
+        is_between = sender_country_code in self.origin and country_code in self.zone
+        return is_between and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,17 @@ class Product:
     needs_pickup_point: bool = False
     max_weight_kg: Decimal = Decimal(30)
 
-    def route(self, country_code: str, weight_kg: Decimal, override: ProductOverride | None = None) -> Route | None:
+    def route(
+        self,
+        sender_country_code: str,
+        country_code: str,
+        weight_kg: Decimal,
+        override: ProductOverride | None = None,
+    ) -> Route | None:
         """Return the carrier code and service for one parcel, or None if the product does not go there."""
         if country_code not in self.zone:
             return None
-        default = next((r for r in self.routes if r.fits(country_code, weight_kg)), None)
+        default = next((r for r in self.routes if r.fits(sender_country_code, country_code, weight_kg)), None)
         if override is None:
             return default
         return Route(override.carrier_code, override.service or (default.service if default else ""))
@@ -87,7 +96,11 @@ def _alpha_relay(code: str, meaning: str, *routes: Route, zone: Zone = ANYWHERE)
     return Product(code, "alpha", meaning, routes, zone, needs_pickup_point=True, max_weight_kg=Decimal(20))
 
 
+_ELSEWHERE: Final = Zone(BETA_OVERSEAS.countries, is_all_but=True)
+
+
 def _beta(code: str, meaning: str, zone: Zone, *routes: Route) -> Product:
+    """From overseas, France and the EU are served under other codes."""
     return Product(code, "beta", meaning, routes, zone)
 
 
@@ -117,24 +130,52 @@ _CATALOGUE: Final = (
         "beta",
         "Generic",
         ANYWHERE,
+        Route("COM", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
         Route("DOM", zone=_zone("BE CH", FRANCE)),
         Route("COM", zone=OVERSEAS),
         Route("DOS"),
     ),
-    _beta("beta_domicile_signature_france", "Home, with signature, France", FRANCE, Route("DOS")),
-    _beta("beta_domicile_sans_signature_france", "Home, without signature, France", FRANCE, Route("DOM")),
-    _beta_pickup("beta_point_retrait_france", "Pickup point, France", MAINLAND, Route("HD")),
-    _beta("beta_domicile_signature_europe", "Home, with signature, Europe", EUROPE_ABROAD, Route("DOS")),
+    _beta(
+        "beta_domicile_signature_france",
+        "Home, with signature, France",
+        FRANCE,
+        Route("CDS", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
+    _beta(
+        "beta_domicile_sans_signature_france",
+        "Home, without signature, France",
+        FRANCE,
+        Route("COM", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("DOM"),
+    ),
+    _beta_pickup("beta_point_retrait_france", "Pickup point, France", MAINLAND, Route("HD", origin=_ELSEWHERE)),
+    _beta(
+        "beta_domicile_signature_europe",
+        "Home, with signature, Europe",
+        EUROPE_ABROAD,
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
     _beta(
         "beta_domicile_sans_signature_europe",
         "Home, without signature, Europe",
         _zone("BE CH"),
-        Route("DOM"),
+        Route("DOM", origin=_ELSEWHERE),
     ),
-    _beta_pickup("beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD")),
+    _beta_pickup(
+        "beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD", origin=_ELSEWHERE)
+    ),
     _beta("beta_domicile_signature_outre_mer", "Home, with signature, overseas", OVERSEAS, Route("CDS")),
     _beta("beta_domicile_sans_signature_outre_mer", "Home, without signature, overseas", OVERSEAS, Route("COM")),
-    _beta("beta_domicile_signature_monde", "Home, with signature, worldwide", ABROAD, Route("DOS")),
+    _beta(
+        "beta_domicile_signature_monde",
+        "Home, with signature, worldwide",
+        ABROAD,
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
 )
 
 PRODUCTS: Final[Mapping[str, Product]] = MappingProxyType({product.code: product for product in _CATALOGUE})

@@ -70,10 +70,11 @@ def _check_parcels(product: Product, shipment: Shipment, max_parcels: int) -> No
 
 def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
     """Return the carrier's code and service for one parcel; raises RequestRejected if the product does not go there."""
-    country_code = shipment.recipient.country_code
-    route = product.route(country_code, package.weight_kg, shipment.override)
+    sender_code, country_code = shipment.sender.country_code, shipment.recipient.country_code
+    route = product.route(sender_code, country_code, package.weight_kg, shipment.override)
     if route is None:
-        problem = f"{product.code} does not go to {country_code}; order a product that does"
+        origin = f"from {sender_code} " if country_code in product.zone else ""
+        problem = f"{product.code} does not go {origin}to {country_code}; order a product that does"
         raise RequestRejected(product.carrier, problem, field=f"{RECIPIENT}.countryCode")
     return route
 

@@ -141,7 +141,7 @@ def test_a_carrier_that_is_not_there_shows_nothing(carrier: str, closed_port: in
     buy(shipments.client(carrier, f"http://127.0.0.1:{closed_port}"), canary(carrier), CREDENTIALS[carrier])
 
 
-@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"])
+@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill"])
 @pytest.mark.parametrize("fault", ["close", "garbled", "30", "33", "soapfault"])
 def test_no_query_shows_a_secret(
     sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, operation: str, fault: str
@@ -150,8 +150,9 @@ def test_no_query_shows_a_secret(
     with caplog.at_level(logging.DEBUG):
         label = alpha.create_label(canary("alpha"), CREDENTIALS["alpha"])
         queries: dict[str, Callable[[Credentials], object]] = {
+            "cancelSkybill": partial(alpha.cancel, label.tracking_numbers[0]),
             "trackWithSenderRef": partial(alpha.find_by_reference, canary("alpha").id),
-            "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.tracking_numbers),
+            "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.reservation_number),
         }
         arm(sandbox, fault, operation=operation)
         with pytest.raises(CarrierError) as caught:

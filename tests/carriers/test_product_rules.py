@@ -49,8 +49,8 @@ def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str
 
 
 def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
-    letters = beta_message.letters(shipment(product_code, recipient={"country_code": country}, **order))
-    letter: dict[str, Any] = json.loads(json.dumps(letters[0]))
+    bodies = beta_message.bodies(shipment(product_code, recipient={"country_code": country}, **order))
+    letter: dict[str, Any] = json.loads(json.dumps(bodies[0]["letter"]))
     return letter
 
 
@@ -65,7 +65,7 @@ def beta_code(product_code: str, country: str) -> str | None:
 def build(order: Shipment) -> None:
     """Build the messages that would be sent."""
     if PRODUCTS[order.product_code].carrier == "beta":
-        beta_message.letters(order)
+        beta_message.bodies(order)
     else:
         alpha_message.purchase(order, CREDENTIALS["alpha"])
 
