@@ -63,11 +63,11 @@ class CustomsSerializer(ObjectSerializer):
     )
     invoiceNumber = StringField(required=False, default="", max_length=35, help_text="The number of your invoice.")
     eori = CodeField(
-        "[A-Z]{2}[0-9A-Za-z .-]{1,33}",
+        "[A-Z]{2}[0-9A-Za-z .-]{1,38}",
         "an EORI number, which begins with the two letters of its country",
         required=False,
         default="",
-        max_length=35,
+        max_length=40,
         help_text="The sender's EORI number; beta needs it for the US and where the sender pays the duties. To GB,"
         " from 1,000 EUR of goods: the European and the British one, separated by a space.",
     )
@@ -80,7 +80,7 @@ class CustomsSerializer(ObjectSerializer):
     comments = StringField(
         required=False,
         default="",
-        max_length=255,
+        max_length=200,
         help_text="Further text for customs: the manufacturer's code for the US, the VAT number for GB.",
     )
 

@@ -146,10 +146,10 @@ buy = extend_schema(
     description=(
         "Buys a label from the carrier, for one parcel or several, and returns a URL of its PDF. Send an"
         " `Idempotency-Key` with every order: when no answer reaches you, the same key with the same body never buys a"
-        " second label.\n\nA pickup point needs its code only: the carrier gives its name and address, and the customer's"
-        " name stands beside them. A destination outside the customs union needs `customs`, or the declaration that"
-        " the shop's contract makes by default; beta's PDF then ends with the customs form.\n\nUnknown fields in the"
-        " body are ignored. No string may hold the NUL character.\n\n" + product_table()
+        " second label.\n\nA pickup point needs its code only: the carrier gives its name and address, and the"
+        " customer's name stands beside them. A destination outside the customs union needs `customs`, or the"
+        " declaration that the shop's contract makes by default; beta's PDF then ends with the customs form.\n\n"
+        "Unknown fields in the body are ignored. No string may hold the NUL character.\n\n" + product_table()
     ),
     parameters=[
         OpenApiParameter(

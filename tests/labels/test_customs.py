@@ -196,7 +196,7 @@ BAD: list[tuple[str, Any, str]] = [
     *(("customs.eori", text, EORI) for text in ("12345678", "F", "fr123")),
     ("customs.dutiesPaidBySender", "true", "must be a boolean, not a string."),
     ("customs.dutiesPaidBySender", 1, "must be a boolean, not an integer."),
-    ("customs.comments", "x" * 256, "must have at most 255 characters."),
+    ("customs.comments", "x" * 201, "must have at most 200 characters."),
     *(("destinationAddress.provinceCode", code, PROVINCE) for code in ("N", "N1", " N", "\u00c9E")),
     ("destinationAddress.provinceCode", "NYC", "must have at most 2 characters."),
     ("destinationAddress.provinceCode", 5, "must be a string, not an integer."),

@@ -162,7 +162,20 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     },
     **{
         f"customs code {code!r}": ([*ALPHA, ALL, *customs(hs_code=code)], "255562")
-        for code in ("3406", "34060", "3406000", "340600000", "340", "12345678901", "3406.00", "34O600", "\u0663\u0664\u0660\u0666", " ")
+        for code in "3406 34060 3406000 340600000 340 12345678901 3406.00 34O600".split()
+    },
+    **{
+        f"customs code {code!r}": ([*ALPHA, ALL, *customs(hs_code=code)], "255562")
+        for code in ("\u0663\u0664\u0660\u0666\u0660\u0660", " ")
+    },
+    **{
+        f"customs postage {value!r}": ([*ALPHA, ALL, *customs(shipping_cost=value)], "255562")
+        for value in ("0", "-1", "0.001", "7,9", "x", "NaN", "1e9")
+    },
+    "customs postage alone": ([*ALPHA, ALL, "--customs-shipping-cost", "7.90"], "255562"),
+    **{
+        f"no customs {name}": ([*ALPHA, ALL, *customs(**{name: ""}, shipping_cost="7.90")], "255562")
+        for name in ("description", "value", "hs_code")
     },
     "long customs description": ([*ALPHA, ALL, *customs(description="x" * 65)], "255562"),
     "customs description longer than alpha prints": ([*ALPHA, ALL, *customs(description="x" * 46)], "255562"),
