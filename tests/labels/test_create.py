@@ -11,7 +11,7 @@ from django.db.models import Model
 from carriers.products import PRODUCTS
 from labels.models import LabelState
 from tests.labels.conftest import Sandbox, row
-from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, order, post, weighing
+from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, SENDER, order, post, weighing
 from tests.labels.urls import pages
 from tests.support.api import Caller, client
 
@@ -110,19 +110,22 @@ def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: 
     assert label.pickup_point == ordered.get("pickupPointCode", "")
 
 
-@pytest.mark.parametrize(("carrier_code", "count"), [("alpha", 3), ("beta", 4)])
+@pytest.mark.parametrize(("product_code", "count"), [("alpha-13", 3), (PRODUCT["beta"], 4), (LINKED, 4)])
 def test_several_parcels_are_one_label_with_the_first_ones_number(
-    carrier_code: str, count: int, buyer: Caller, sandbox: Sandbox
+    product_code: str, count: int, buyer: Caller, sandbox: Sandbox
 ) -> None:
     weights = [0.5 + number for number in range(count)]
-    body = post(buyer, order(PRODUCT[carrier_code], parcels=weighing(*weights))).json()
+    body = post(buyer, order(product_code, parcels=weighing(*weights))).json()
     made = sandbox.made(body["id"])
-    assert [(parcel.parcel_rank, parcel.weight_kg) for parcel in made] == list(enumerate(weights, 1))
+    assert [parcel.weight_kg for parcel in made] == weights
+    assert [parcel.parcel_rank for parcel in made] == (
+        [1] * 4 if product_code == PRODUCT["beta"] else [*range(1, count + 1)]
+    )
     assert body["trackingNumber"] == made[0].tracking_number
     assert body["weight"] == sum(weights)
     assert row().tracking_numbers == [parcel.tracking_number for parcel in made]
     pdf = client().get(body["labelUrl"]).content
-    assert pages(pdf) == count
+    assert pages(pdf) == count * (5 if product_code == LINKED else 1)  # each with its customs form of four pages
 
 
 def test_alpha_takes_99_parcels(buyer: Caller, sandbox: Sandbox) -> None:

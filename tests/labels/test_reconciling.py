@@ -26,7 +26,7 @@ from tests.labels.interruptions import (
     interrupt,
     pass_time,
 )
-from tests.labels.orders import order, post, weighing
+from tests.labels.orders import LINKED, order, post, weighing
 from tests.support.api import Caller
 
 
@@ -352,7 +352,7 @@ def test_what_beta_did_not_answer_is_held_at_once(buyer: Caller, sandbox: Sandbo
 
 
 def test_the_numbers_that_beta_gave_are_kept(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "closemade", order(BETA, parcels=weighing(1, 2)), rank=2)
+    interrupt(buyer, sandbox, "closemade", order(LINKED, parcels=weighing(1, 2)), rank=2)
     pass_time(WAIT_S)
     reconcile()
     assert row().tracking_numbers == [sandbox.made()[0].tracking_number]

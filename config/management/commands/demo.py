@@ -117,7 +117,7 @@ def seed_contracts() -> None:
         contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
         contract.commercial_name = "Atelier Nord"
         contract.customs_description, contract.customs_hs_code = "Cosmetics", "330499"
-        contract.customs_value_eur = Decimal("24.90")
+        contract.customs_value_eur, contract.customs_shipping_cost_eur = Decimal("24.90"), Decimal("7.90")
         contract.set_secret(password=password)
         contract.save()
 

@@ -1,5 +1,6 @@
 """Cancels a bought label."""
 
+import logging
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -22,10 +23,13 @@ class Command(base.Command):
         label = None if "\0" in label_id else ShippingLabel.objects.defer("pdf").filter(id=label_id).first()
         if label is None:
             raise CommandError("LABEL_ID: there is no such label")
+        logging.disable(logging.WARNING)  # what the carrier was asked: the result is said below, in one line
         try:
             cancelled = cancelling.cancel(label)
         except cancelling.CancelError as error:
             raise CommandError(f"LABEL_ID: {error}") from None
+        finally:
+            logging.disable(logging.NOTSET)
         if cancelled.state == LabelState.CANCELLED:
             self.stderr.write(f"Label {label.id} is cancelled.")
         else:
