@@ -6,12 +6,12 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any, Final
 
-from carriers.beta.parties import CARRIER
+from carriers.beta.parties import CARRIER, WITH_PROVINCES
 from carriers.customs import customs_of, items_by_parcel
 from carriers.errors import RequestRejected
-from carriers.shipment import Customs, CustomsItem, Package, Shipment
+from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
 from carriers.text import CarrierField, fitting, required, to_plain
-from carriers.validation import SENDER, all_of
+from carriers.validation import RECIPIENT, SENDER, all_of
 
 COMMERCIAL_GOODS: Final = 3
 COPIES: Final = 4
@@ -166,8 +166,9 @@ def _summary(items: Sequence[CustomsItem]) -> str:
 def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
     is_ddp = _is_ddp(shipment, customs)
-    eori, _, *sides = all_of(
+    eori, _, _, *sides = all_of(
         lambda: _eori(shipment, customs),
+        lambda: _check_province(shipment.recipient),
         lambda: _check_phone(shipment, is_ddp=is_ddp),
         *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_ddp),
     )
@@ -181,6 +182,13 @@ def _eori(shipment: Shipment, customs: Customs) -> Json:
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
         raise RequestRejected(CARRIER, problem, field="customs.eori")
     return {"EORI": number} if number else {}
+
+
+def _check_province(recipient: Party) -> Json:
+    if recipient.country_code in WITH_PROVINCES and not recipient.province_code:
+        problem = f"is required for {recipient.country_code}: the two letters of the state or province"
+        raise RequestRejected(CARRIER, problem, field=f"{RECIPIENT}.provinceCode")
+    return {}
 
 
 def _check_phone(shipment: Shipment, *, is_ddp: bool) -> Json:

@@ -138,8 +138,6 @@ def _province(party: Party, path: str) -> str:
     if party.country_code not in WITH_PROVINCES:
         return ""
     field = CarrierField(CARRIER, f"{path}.provinceCode", PROVINCE_LENGTH, RequestRejected)
-    if not party.province_code:
-        raise field.error(f"is required for {party.country_code}: the two letters of the state or province")
     return fitting(to_latin(party.province_code, field).upper(), field)
 
 

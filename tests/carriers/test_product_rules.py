@@ -205,6 +205,7 @@ def test_customs_are_declared_from_the_articles() -> None:
     letter = beta_letter("beta_domicile_signature_monde", "US", customs=CUSTOMS)
     assert letter["customsDeclarations"] == {
         "includeCustomsDeclarations": True,
+        "numberOfCopies": 4,
         "contents": {
             "article": [
                 {
@@ -220,8 +221,8 @@ def test_customs_are_declared_from_the_articles() -> None:
             "category": {"value": 3},
         },
     }
-    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1250, 3)
-    assert "totalAmount" not in beta_letter("beta_domicile_signature_monde", "US")["service"]
+    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1, 3)
+    assert "totalAmount" not in beta_letter("beta_domicile_signature_europe", "DE")["service"]
     message = alpha_message.purchase(shipment("alpha_express_world", customs=CUSTOMS), CREDENTIALS["alpha"])
     assert b"<customsValue>12.5</customsValue>" in message
     assert b"<content1>Bougies</content1>" in message

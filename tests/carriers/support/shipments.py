@@ -44,7 +44,9 @@ RECIPIENT = Party(
     phone="+33612345678",
     email="soren@mail.example",
 )
-CUSTOMS = Customs((CustomsItem("Bougies", 1, Decimal("12.50"), hs_code="340600"),), is_for_each_parcel=True)
+CUSTOMS = Customs(
+    (CustomsItem("Bougies", 1, Decimal("12.50"), hs_code="340600"),), is_for_each_parcel=True, eori="FR33890120700017"
+)
 # A destination that each product serves, where it is not France.
 DESTINATIONS = {
     "alpha_rapide_eco": "DE",
@@ -64,6 +66,8 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
     """Return a shipment that fits the product; `recipient` and `sender` may be dicts of changes."""
     product = PRODUCTS[product_code]
     recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
+    if recipient["country_code"] == "US":
+        recipient = {"province_code": "NY"} | recipient
     sender = changes.pop("sender", {})
     values: dict[str, Any] = {
         "id": "01JQ5ZK3M9X7ABC",
