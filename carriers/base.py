@@ -16,7 +16,9 @@ from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.http.transport import Transport
 from carriers.observer import Call, NullObserver, Observer
-from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
+from carriers.pickup_points import PickupPointCache, check_point
+from carriers.products import Product
+from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
 
 logger: Final = logging.getLogger("carriers")  # one line for each call
 circuit_breaker_logger: Final = logging.getLogger("carriers.circuit_breaker")
@@ -25,10 +27,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A carrier's URLs; without `tracking_url` its parcels cannot be found again."""
+    """A carrier's URLs; without `tracking_url` parcels cannot be found again, without `points_url` no pickup points."""
 
     url: str
     tracking_url: str | None = None
+    points_url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Carrier(ABC):
 
     name: ClassVar[str]
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
+    points_operation: ClassVar[str]  # as above
+    is_cancelled_locally: ClassVar[bool] = False
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
     max_goods_length: ClassVar[int]
@@ -70,6 +75,11 @@ class Carrier(ABC):
         self.circuit_breaker = CircuitBreaker(
             self.name, limits.failure_threshold, limits.reset_timeout_s, self._circuit_changed
         )
+        # A point service that is down must not stop the purchases that need no point.
+        self._points_circuit_breaker = CircuitBreaker(
+            self.name, limits.failure_threshold, limits.reset_timeout_s, self._points_circuit_changed
+        )
+        self._points = PickupPointCache()
         self._endpoint = endpoint
         self._timeout_s = limits.timeout_s
         self._transport = transport or Transport(pool_size=limits.pool_size)
@@ -93,21 +103,55 @@ class Carrier(ABC):
         """Return the tracking numbers of the parcels made with this shipment id, none if the carrier knows none."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
-        """Return the PDFs of existing parcels, merged in the order given."""
+    def fetch_label(self, reservation_number: str, credentials: Credentials) -> bytes:
+        """Return the PDF of an existing label, all its parcels in it."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 
+    def cancel(self, tracking_number: str, credentials: Credentials) -> None:  # noqa: B027 - not every carrier is asked
+        """Cancel one parcel at the carrier; raises CancellationRefused or another CarrierError.
+
+        A carrier that is not asked (`is_cancelled_locally`) bills no label that is not used.
+        """
+
+    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        """Ask the point service for a point; raises PickupPointRejected if it does not exist."""
+        raise NotImplementedError
+
+    def _pickup_point(
+        self, shipment: Shipment, product: Product, credentials: Credentials, deadline: Deadline
+    ) -> PickupPoint | None:
+        """Return the point that the shipment goes to, None for other products.
+
+        Raises PickupPointRejected for a point that cannot take it, CarrierUnavailable if nobody can tell. Nothing was
+        bought in either case.
+        """
+        if not product.needs_pickup_point:
+            return None
+        if self._endpoint.points_url is None:
+            raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
+
+        def ask() -> PickupPoint:
+            with self._call(self.points_operation, deadline, self._points_circuit_breaker):
+                return self._find_point(shipment.pickup_point_code, shipment, credentials, deadline)
+
+        key = (shipment.recipient.country_code, shipment.pickup_point_code)
+        point = self._points.get(key, ask)
+        check_point(self.name, point, shipment)
+        return point
+
     @contextmanager
-    def _call(self, operation: str) -> Iterator[Deadline]:
+    def _call(
+        self, operation: str, deadline: Deadline | None = None, circuit_breaker: CircuitBreaker | None = None
+    ) -> Iterator[Deadline]:
         """Put a label's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them."""
         started_s = time.monotonic()
         with ExitStack() as stack:
             try:
-                stack.enter_context(self.circuit_breaker.call())
+                stack.enter_context((circuit_breaker or self.circuit_breaker).call())
             except CarrierError as error:
                 self._log(operation, started_s, None, error)
                 raise
-            yield Deadline(self._timeout_s)
+            yield deadline or Deadline(self._timeout_s)
 
     def _exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:
         """Send a request and return what `read` makes of the answer.
@@ -135,7 +179,10 @@ class Carrier(ABC):
     def _unanswered(self, request: Request, error: Exception) -> CarrierError:
         if not isinstance(error, UnreadableError):
             return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
-        return request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers, is_carrier_failing=True)
+        numbers = error.made_numbers
+        failure = request.unanswered_error(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+        failure.reservation_number = error.reservation_number
+        return failure
 
     def _merge(
         self,
@@ -173,6 +220,10 @@ class Carrier(ABC):
         circuit_breaker_logger.warning("circuit breaker", extra={"carrier": self.name, "state": state.value})
         with self._observing():
             self._observer.circuit_changed(self.name, state)
+
+    def _points_circuit_changed(self, state: CircuitState) -> None:
+        extra = {"carrier": self.name, "service": "pickup points", "state": state.value}
+        circuit_breaker_logger.warning("circuit breaker", extra=extra)
 
     @contextmanager
     def _observing(self) -> Iterator[None]:

@@ -6,7 +6,8 @@ CarrierError
 │   ├── AddressRejected        the sender's or the recipient's address
 │   ├── PickupPointRejected    the pickup point is missing, malformed, unknown or closed
 │   ├── RequestRejected        any other documented refusal: dates, weight, phone, customs
-│   └── CredentialsRejected    the contract's account number, password or key
+│   ├── CredentialsRejected    the contract's account number, password or key
+│   └── CancellationRefused    the parcel cannot be cancelled, or not yet
 ├── CarrierUnavailable         nothing was made, a retry is safe
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
@@ -19,7 +20,8 @@ class CarrierError(Exception):
 
     `str()` may be shown to an API client: the carrier's text in it is redacted and holds no secret and no address.
     `field` is the API's JSON path of the wrong value, if known. `made_numbers` are the parcels that exist at the
-    carrier although the label as a whole failed, `made_pdfs` their labels if those came and could not be merged.
+    carrier although the label as a whole failed, `made_pdfs` their labels if those came and could not be merged,
+    `reservation_number` fetches their labels (alpha).
     `is_carrier_failing` is true if the failure counts towards the circuit breaker; a failure that a single request
     may have caused does not.
     """
@@ -47,13 +49,12 @@ class CarrierError(Exception):
         self.carrier_text = carrier_text
         self.made_numbers = made_numbers
         self.made_pdfs: tuple[bytes, ...] = ()
+        self.reservation_number = ""
         self.is_carrier_failing = is_carrier_failing
         super().__init__(self._message())
 
     def _message(self) -> str:
-        if self.field:
-            return f"{self.field}: {self.detail}"
-        return ": ".join(part for part in (self.summary, self.detail, self.carrier_text) if part)
+        return ": ".join(part for part in (self.field or self.summary, self.detail, self.carrier_text) if part)
 
     @classmethod
     def code_for(cls, carrier: str) -> str:
@@ -107,6 +108,14 @@ class CredentialsRejected(Rejected):
 
     code_suffix = "CREDENTIALS_REJECTED"
     summary = "The carrier refused the contract's credentials"
+
+
+class CancellationRefused(Rejected):
+    """The carrier did not cancel a parcel; `may_be_too_early` if it may know the parcel only later."""
+
+    code_suffix = "CANCELLATION_REFUSED"
+    summary = "The carrier refused the cancellation"
+    may_be_too_early = False
 
 
 class CarrierUnavailable(CarrierError):  # noqa: N818 - named for what happened

@@ -6,7 +6,6 @@ are limited only where the API's specification or a carrier's protocol limits th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Final
@@ -14,8 +13,7 @@ from zoneinfo import ZoneInfo
 
 from carriers.shipment import ProductOverride
 
-PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today" and "Saturday"
-_SATURDAY: Final = 5
+PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today"
 
 
 @dataclass(frozen=True)
@@ -43,23 +41,23 @@ EUROPE_ABROAD: Final = _zone("AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO
 EUROPE: Final = _zone("", MAINLAND, EUROPE_ABROAD)
 ABROAD: Final = Zone(MAINLAND.countries | OVERSEAS.countries, is_all_but=True)
 CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
+BETA_OVERSEAS: Final = _zone("MF", OVERSEAS)  # as a place to send from, and for linked parcels
 
 
 @dataclass(frozen=True)
 class Route:
-    """One of a product's carrier codes, and the destinations, days and weights that it is for."""
+    """One of a product's carrier codes, and the origins, destinations and weights that it is for."""
 
     carrier_code: str
     service: str = ""
     zone: Zone = ANYWHERE
-    is_saturday_only: bool = False
+    origin: Zone = ANYWHERE
     up_to_kg: Decimal | None = None
 
-    def fits(self, country_code: str, weight_kg: Decimal, ship_at: datetime) -> bool:
+    def fits(self, sender_country_code: str, country_code: str, weight_kg: Decimal) -> bool:
         """Return true if this is the code for the parcel."""
-        if self.is_saturday_only and ship_at.astimezone(PARIS).weekday() != _SATURDAY:
-            return False
-        return country_code in self.zone and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
+        is_between = sender_country_code in self.origin and country_code in self.zone
+        return is_between and (self.up_to_kg is None or weight_kg <= self.up_to_kg)
 
 
 @dataclass(frozen=True)
@@ -76,15 +74,15 @@ class Product:
 
     def route(
         self,
+        sender_country_code: str,
         country_code: str,
         weight_kg: Decimal,
-        ship_at: datetime,
         override: ProductOverride | None = None,
     ) -> Route | None:
         """Return the carrier code and service for one parcel, or None if the product does not go there."""
         if country_code not in self.zone:
             return None
-        default = next((r for r in self.routes if r.fits(country_code, weight_kg, ship_at)), None)
+        default = next((r for r in self.routes if r.fits(sender_country_code, country_code, weight_kg)), None)
         if override is None:
             return default
         return Route(override.carrier_code, override.service or (default.service if default else ""))
@@ -98,7 +96,11 @@ def _alpha_relay(code: str, meaning: str, *routes: Route, zone: Zone = ANYWHERE)
     return Product(code, "alpha", meaning, routes, zone, needs_pickup_point=True, max_weight_kg=Decimal(20))
 
 
+_ELSEWHERE: Final = Zone(BETA_OVERSEAS.countries, is_all_but=True)
+
+
 def _beta(code: str, meaning: str, zone: Zone, *routes: Route) -> Product:
+    """From overseas, France and the EU are served under other codes."""
     return Product(code, "beta", meaning, routes, zone)
 
 
@@ -107,23 +109,16 @@ def _beta_pickup(code: str, meaning: str, zone: Zone, *routes: Route) -> Product
 
 
 _CATALOGUE: Final = (
-    # Saturday delivery (service 6) of the next two is an extra, so it takes a contract's override; the Saturday
-    # services further down are what the carrier requires on that day, so they follow the date.
+    # Delivery on Saturday (service 6 of the next two, 369 of 4P) is an extra, so it takes a contract's override.
     _alpha("alpha-18", "Next day before 6 p.m.", Route("16", "0")),
     _alpha("alpha-13", "Next day before 1 p.m.", Route("01", "0")),
-    _alpha(
-        "alpha_jour_j",
-        "Same-day delivery",
-        Route("4I", "974", is_saturday_only=True),
-        Route("4I", "973"),
-    ),
+    _alpha("alpha_jour_j", "Same-day delivery", Route("4I", "973")),
     _alpha("alpha_rapide_eco", "Fast and economic (Europe)", Route("44", "0"), zone=EUROPE),
     _alpha("alpha_express_world", "Express worldwide (international)", Route("17", "0")),
     _alpha_relay("relais", "Relay delivery, France", Route("86", "0"), zone=MAINLAND),
     _alpha_relay(
         "alpha_relais_europe_outre_mer",
         "Relay, Europe and overseas",
-        Route("4P", "369", OVERSEAS, is_saturday_only=True),
         Route("4P", "368", OVERSEAS),
         Route("49", "337", EUROPE, up_to_kg=Decimal(3)),
         Route("49", "338", EUROPE),
@@ -135,24 +130,52 @@ _CATALOGUE: Final = (
         "beta",
         "Generic",
         ANYWHERE,
+        Route("COM", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
         Route("DOM", zone=_zone("BE CH", FRANCE)),
         Route("COM", zone=OVERSEAS),
         Route("DOS"),
     ),
-    _beta("beta_domicile_signature_france", "Home, with signature, France", FRANCE, Route("DOS")),
-    _beta("beta_domicile_sans_signature_france", "Home, without signature, France", FRANCE, Route("DOM")),
-    _beta_pickup("beta_point_retrait_france", "Pickup point, France", MAINLAND, Route("HD")),
-    _beta("beta_domicile_signature_europe", "Home, with signature, Europe", EUROPE_ABROAD, Route("DOS")),
+    _beta(
+        "beta_domicile_signature_france",
+        "Home, with signature, France",
+        FRANCE,
+        Route("CDS", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
+    _beta(
+        "beta_domicile_sans_signature_france",
+        "Home, without signature, France",
+        FRANCE,
+        Route("COM", zone=MAINLAND, origin=BETA_OVERSEAS),
+        Route("DOM"),
+    ),
+    _beta_pickup("beta_point_retrait_france", "Pickup point, France", MAINLAND, Route("HD", origin=_ELSEWHERE)),
+    _beta(
+        "beta_domicile_signature_europe",
+        "Home, with signature, Europe",
+        EUROPE_ABROAD,
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
     _beta(
         "beta_domicile_sans_signature_europe",
         "Home, without signature, Europe",
         _zone("BE CH"),
-        Route("DOM"),
+        Route("DOM", origin=_ELSEWHERE),
     ),
-    _beta_pickup("beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD")),
+    _beta_pickup(
+        "beta_point_retrait_europe", "Pickup point, Europe", BETA_PICKUP_EUROPE, Route("HD", origin=_ELSEWHERE)
+    ),
     _beta("beta_domicile_signature_outre_mer", "Home, with signature, overseas", OVERSEAS, Route("CDS")),
     _beta("beta_domicile_sans_signature_outre_mer", "Home, without signature, overseas", OVERSEAS, Route("COM")),
-    _beta("beta_domicile_signature_monde", "Home, with signature, worldwide", ABROAD, Route("DOS")),
+    _beta(
+        "beta_domicile_signature_monde",
+        "Home, with signature, worldwide",
+        ABROAD,
+        Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
+        Route("DOS"),
+    ),
 )
 
 PRODUCTS: Final[Mapping[str, Product]] = MappingProxyType({product.code: product for product in _CATALOGUE})

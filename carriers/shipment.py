@@ -13,7 +13,11 @@ _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 
 @dataclass(frozen=True, repr=False)
 class Party:
-    """A sender or a recipient; `phone` is E.164, `country_code` ISO 3166-1 alpha-2; unknown values are empty."""
+    """A sender or a recipient.
+
+    `phone` is E.164, `country_code` ISO 3166-1 alpha-2; unknown values
+    are empty. `province_code` is the two letters of a state or province.
+    """
 
     first_name: str
     last_name: str
@@ -25,6 +29,7 @@ class Party:
     address2: str = ""
     phone: str = ""
     email: str = ""
+    province_code: str = ""
 
     def __repr__(self) -> str:
         return f"Party(country_code={self.country_code!r}, ...)"
@@ -37,9 +42,12 @@ class Party:
 
 @dataclass(frozen=True)
 class Package:
-    """One physical parcel of a shipment."""
+    """One physical parcel of a shipment; the sides are whole centimetres, if known."""
 
     weight_kg: Decimal
+    length_cm: int | None = None
+    width_cm: int | None = None
+    height_cm: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that only a programming error can cause."""
@@ -48,23 +56,53 @@ class Package:
 
 
 @dataclass(frozen=True)
-class CustomsArticle:
-    """Goods declared to customs, for each parcel; without `weight_kg` they share the parcel's weight."""
+class CustomsItem:
+    """Goods declared to customs: value and weight are those of one piece.
+
+    Without `weight_kg` the pieces share their parcel's weight. Without `origin_country_code` the goods come from the
+    sender's country.
+    """
 
     description: str
-    value_eur: Decimal
-    hs_code: str
-    quantity: int = 1
+    quantity: int
+    unit_value_eur: Decimal
     weight_kg: Decimal | None = None
-    origin_country_code: str = "FR"
+    hs_code: str = ""
+    origin_country_code: str = ""
+
+
+@dataclass(frozen=True)
+class Customs:
+    """A shipment's customs declaration.
+
+    The items are laid into the parcels; those of `is_for_each_parcel` are declared with every parcel.
+    `shipping_cost_eur` is the postage.
+    """
+
+    items: tuple[CustomsItem, ...]
+    is_for_each_parcel: bool = False
+    shipping_cost_eur: Decimal = Decimal("0.01")
+    invoice_number: str = ""
+    eori: str = ""
+    comments: str = ""
+    is_duties_paid_by_sender: bool = False
 
 
 @dataclass(frozen=True)
 class PickupPoint:
-    """The place where the recipient collects the parcel; the name is printed if it is known."""
+    """The place where the recipient collects the parcel, as the carrier's point service describes it."""
 
     code: str
     name: str = field(default="", repr=False)
+    address1: str = field(default="", repr=False)
+    address2: str = field(default="", repr=False)
+    address3: str = field(default="", repr=False)
+    zip_code: str = field(default="", repr=False)
+    city: str = field(default="", repr=False)
+    country_code: str = ""
+    network: str = ""
+    max_weight_kg: Decimal | None = None
+    is_open: bool = True
 
 
 @dataclass(frozen=True)
@@ -114,9 +152,9 @@ class Shipment:
     packages: tuple[Package, ...]
     ship_at: datetime
     reference: str = field(default="", repr=False)
-    pickup_point: PickupPoint | None = None
+    pickup_point_code: str = ""
     commercial_name: str = field(default="", repr=False)
-    customs: tuple[CustomsArticle, ...] = ()
+    customs: Customs | None = None
     override: ProductOverride | None = None
 
     def __post_init__(self) -> None:
@@ -131,8 +169,13 @@ class Shipment:
 
 @dataclass(frozen=True)
 class PurchasedLabel:
-    """A label that exists at the carrier: a tracking number for each package and one PDF, in the packages' order."""
+    """A label that exists at the carrier: a tracking number for each package and one PDF, in the packages' order.
+
+    The pages of the customs forms follow the labels'. `reservation_number` fetches the PDF again (alpha).
+    """
 
     tracking_numbers: tuple[str, ...]
     pdf: bytes = field(repr=False)
     warnings: tuple[str, ...] = ()
+    reservation_number: str = ""
+    is_customs_form_missing: bool = False

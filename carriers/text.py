@@ -24,6 +24,7 @@ _LAST_LATIN_1: Final = "\xff"
 _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
+_HARMLESS: Final = frozenset(".,-/()'+")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,18 @@ def _ascii(char: str) -> str:
     if "/" in spelled:  # a fraction, kept apart from a number before it
         return " " + spelled.replace("/", " ")
     return _SYMBOLS.sub("", spelled)
+
+
+def to_plain(text: str, field: CarrierField) -> str:
+    """Return ASCII letters, digits and some punctuation: accents spelled out, symbols and pictograms dropped."""
+    spelled = "".join(_plain_ascii(char) for char in _checked(text, field))
+    return " ".join(spelled.split())
+
+
+def _plain_ascii(char: str) -> str:
+    if char in _HARMLESS:
+        return char
+    return _ascii(char) or ("" if unicodedata.category(char).startswith("M") else " ")
 
 
 def to_latin(text: str, field: CarrierField) -> str:

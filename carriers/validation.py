@@ -54,9 +54,8 @@ def _check_countries(carrier: str, shipment: Shipment) -> None:
 def _check_pickup_point(product: Product, shipment: Shipment, pattern: re.Pattern[str]) -> None:
     if not product.needs_pickup_point:
         return
-    code = shipment.pickup_point.code if shipment.pickup_point else ""
-    if not pattern.fullmatch(code):
-        problem = "is malformed" if code else "is required by the product"
+    if not pattern.fullmatch(shipment.pickup_point_code):
+        problem = "is malformed" if shipment.pickup_point_code else "is required by the product"
         raise PickupPointRejected(product.carrier, problem, field="pickupPointCode")
 
 
@@ -71,10 +70,11 @@ def _check_parcels(product: Product, shipment: Shipment, max_parcels: int) -> No
 
 def route_of(shipment: Shipment, product: Product, package: Package) -> Route:
     """Return the carrier's code and service for one parcel; raises RequestRejected if the product does not go there."""
-    country_code = shipment.recipient.country_code
-    route = product.route(country_code, package.weight_kg, shipment.ship_at, shipment.override)
+    sender_code, country_code = shipment.sender.country_code, shipment.recipient.country_code
+    route = product.route(sender_code, country_code, package.weight_kg, shipment.override)
     if route is None:
-        problem = f"{product.code} does not go to {country_code}; order a product that does"
+        origin = f"from {sender_code} " if country_code in product.zone else ""
+        problem = f"{product.code} does not go {origin}to {country_code}; order a product that does"
         raise RequestRejected(product.carrier, problem, field=f"{RECIPIENT}.countryCode")
     return route
 

@@ -180,21 +180,36 @@ if not REDIS_URL:
 
 DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
+DEFAULT_ALPHA_POINTS_URL = "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
+DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
 ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
-# Where only the shipping endpoint is changed, there is no tracking service.
-OWN_ALPHA_TRACKING_URL = DEFAULT_ALPHA_TRACKING_URL if ALPHA_URL == DEFAULT_ALPHA_URL else ""
-ALPHA_TRACKING_URL = env.str("ALPHA_TRACKING_URL", OWN_ALPHA_TRACKING_URL, validate=validators.http_url_or_none)
+BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
+
+
+def further_url(name: str, default: str, *, is_default_carrier: bool) -> str | None:
+    """A carrier's further service: none, so never asked, where only the carrier's first URL is changed."""
+    return env.str(name, default if is_default_carrier else "", validate=validators.http_url_or_none) or None
+
+
+is_alpha, is_beta = ALPHA_URL == DEFAULT_ALPHA_URL, BETA_URL == DEFAULT_BETA_URL
 CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
-    "alpha": {"url": ALPHA_URL, "tracking_url": ALPHA_TRACKING_URL or None},
-    "beta": {"url": env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)},
+    "alpha": {
+        "url": ALPHA_URL,
+        "tracking_url": further_url("ALPHA_TRACKING_URL", DEFAULT_ALPHA_TRACKING_URL, is_default_carrier=is_alpha),
+        "points_url": further_url("ALPHA_POINTS_URL", DEFAULT_ALPHA_POINTS_URL, is_default_carrier=is_alpha),
+    },
+    "beta": {
+        "url": BETA_URL,
+        "points_url": further_url("BETA_POINTS_URL", DEFAULT_BETA_POINTS_URL, is_default_carrier=is_beta),
+    },
 }
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # A purchase counts as interrupted this long after the carrier's deadline.
 LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
-# Alpha's search may lag by minutes: a parcel that it does not know this long after the order was not made.
-RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 900.0, validate=validators.above_zero)
+# A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
+RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above_zero)
 
 if DEBUG:
     CREDENTIALS_KEYS = env.list(

@@ -7,6 +7,7 @@ a row that is still open to it, and an adoption takes the purchase's lease for t
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import AbstractBaseUser
@@ -17,7 +18,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import outcomes
+from labels import cancelling, outcomes
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
@@ -61,7 +62,7 @@ def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
 def adopt(
     *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
 ) -> ShippingLabel:
-    """Keep the numbers and the PDF of parcels that were made; without a PDF, ask the carrier for it.
+    """Keep the numbers and the PDF of parcels that were made; without a PDF, ask the carrier by the reservation.
 
     Raise DecisionError. While the storage is down, the label that is returned is `received`, not generated.
     """
@@ -70,7 +71,7 @@ def adopt(
         raise NotOpenError
     taken = ShippingLabel.objects.filter(id=label.id, leased_until=until)
     try:
-        content = pdf or fetched(label, tracking_numbers)
+        content = pdf or fetched(label)
         keep(taken, tracking_numbers, content, decided_by)
     except DecisionError:
         taken.update(leased_until=timezone.now())
@@ -82,7 +83,7 @@ def adopt(
     return adopted
 
 
-def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
+def fetched(label: ShippingLabel) -> bytes:
     """Ask the carrier for the PDF, within the bulkhead and with no database connection held; raise NoPdfError."""
     contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
@@ -91,7 +92,7 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
         credentials = contract.credentials
         connection.close()
         with bulkhead.enter(label.carrier_code), calls_for(label.id):
-            return client(label.carrier_code).fetch_label(tuple(tracking_numbers), credentials)
+            return client(label.carrier_code).fetch_label(label.reservation_number, credentials)
     except BulkheadFullError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
     except CarrierError as error:
@@ -116,6 +117,7 @@ def keep(
             error_code="",
             error_message="",
             error_status=None,
+            cancel_requested_at=None,
             decided_by=decided_by.get_username(),
             decided_at=timezone.now(),
         )
@@ -138,6 +140,48 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
             decided_at=now,
         )
         record(before, decided_by, f"Marked as not made; it was {before.state}.")
+
+
+def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
+    """Cancel a bought label at the carrier. Raise DecisionError."""
+    try:
+        cancelled = cancelling.cancel(label)
+    except cancelling.CancelError as error:
+        raise DecisionError(f"Nothing was changed: {error}.") from error
+    is_done = cancelled.state == LabelState.CANCELLED
+    record(label, decided_by, "Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
+    return cancelled
+
+
+def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser) -> None:
+    """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError."""
+    decided: dict[str, Any] = {"decided_by": decided_by.get_username(), "decided_at": timezone.now()}
+    rows = cancellations(label)
+    if is_cancelled:
+        decided["state"] = LabelState.CANCELLED
+    else:
+        rows = rows.filter(cancelled_numbers=[])
+        decided |= {"state": LabelState.GENERATED, "cancel_requested_at": None}
+    with transaction.atomic():
+        if not rows.update(**decided):
+            raise NotOpenError
+        record(label, decided_by, "Marked as cancelled." if is_cancelled else "Kept: it is not cancelled.")
+
+
+def cancellations(label: ShippingLabel) -> QuerySet[ShippingLabel]:
+    """Return a query for the label's row if it waits for its cancellation, and no process works on it."""
+    now = timezone.now()
+    is_free = Q(leased_until__lt=now) | Q(leased_until__gt=lease())
+    rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_free, id=label.id, state=LabelState.CANCELLING)
+    return rows
+
+
+def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
+    """Take a notice away that staff have dealt with. Raise DecisionError."""
+    with transaction.atomic():
+        if not ShippingLabel.objects.with_notice().filter(id=label.id).update(staff_notice=""):
+            raise NotOpenError
+        record(label, decided_by, f"Dealt with: {label.staff_notice}")
 
 
 def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:

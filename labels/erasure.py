@@ -3,19 +3,20 @@
 Kept, as it was paid for: the label's and the order's identifiers, tracking numbers, product, weights, state, times,
 error codes and the addresses' countries; and a sender that is the shop's own address. Erased: the rest of the
 addresses with phone and e-mail, the reference (free text), the pickup point (where somebody fetches their parcels),
-the carrier's text about the order, and the PDF, which shows all of it.
+the free text of the customs declaration, the carrier's text about the order, and the PDF, which shows all of it.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from labels import storage
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import OVER, STORED, ShippingLabel
 from shops.db.batches import batches
 
 # A key is kept for this long, erased or not: a repeated request must not buy again.
@@ -46,7 +47,7 @@ def not_over(label_ids: Sequence[str]) -> list[str]:
 def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
     """Yield the labels whose PDF is stored."""
     for ids in batches(label_ids):
-        kept = ShippingLabel.objects.filter(id__in=ids, state=LabelState.GENERATED, pdf_removed_at=None)
+        kept = ShippingLabel.objects.filter(id__in=ids, state__in=STORED, pdf_removed_at=None)
         yield from kept.only("id")
 
 
@@ -76,7 +77,7 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     Two rows' remaining addresses are nearly always equal, so there is a statement for each remainder, not each row.
     """
     alike: defaultdict[bytes, list[str]] = defaultdict(list)
-    for label in rows.select_related("shop").only("recipient", "sender", "shop__sender_address"):
+    for label in rows.select_related("shop").only("recipient", "sender", "customs", "shop__sender_address"):
         alike[orjson.dumps(remainder(label))].append(label.id)
     now = timezone.now()
     notes = {"reference": "", "pickup_point_code": "", "error_message": ""}
@@ -86,13 +87,20 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     return sum(map(len, alike.values()))
 
 
-def remainder(label: ShippingLabel) -> dict[str, dict[str, str]]:
-    """Return what is left of a label's addresses, without one that stays whole."""
+def remainder(label: ShippingLabel) -> dict[str, Any]:
+    """Return what is left of a label's addresses and customs, without an address that stays whole."""
     addresses = {"recipient": label.recipient}
     if label.sender != label.shop.sender_address:
         addresses["sender"] = label.sender
-    return {field: without_person(address) for field, address in addresses.items()}
+    left: dict[str, Any] = {field: without_person(address) for field, address in addresses.items()}
+    return left if label.customs is None else left | {"customs": without_text(label.customs)}
 
 
 def without_person(address: dict[str, str]) -> dict[str, str]:
     return {name: value if name == "countryCode" else "" for name, value in address.items()}
+
+
+def without_text(customs: dict[str, Any]) -> dict[str, Any]:
+    """Keep the declaration's figures and codes; what was typed may name or describe the customer."""
+    items = [item | {"description": ""} for item in customs["items"]]
+    return customs | {"items": items, "invoiceNumber": "", "eori": "", "comments": ""}

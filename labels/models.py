@@ -30,11 +30,18 @@ class LabelState(models.TextChoices):
     FAILED = "failed", "not bought"
     INCOMPLETE = "incomplete", "some parcels were bought before the carrier refused another"
     UNKNOWN = "unknown", "may have been bought: to be found out or decided"
+    CANCELLING = "cancelling", "bought, to be cancelled: the carrier could not yet"
+    CANCELLED = "cancelled", "bought, then cancelled"
 
 
-OVER = (LabelState.GENERATED, LabelState.FAILED)
-UNFINISHED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN)
-UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN)
+OVER = (LabelState.GENERATED, LabelState.FAILED, LabelState.CANCELLED)
+UNFINISHED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN, LabelState.CANCELLING)
+# A cancellation waits for a person only after CANCEL_TIMEOUT.
+UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN, LabelState.CANCELLING)
+# The PDF is in the storage, until it is removed by its age or on request.
+STORED = (LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
+# A carrier may know a new parcel only after an hour: until then a cancellation that failed is tried again.
+CANCEL_TIMEOUT = timedelta(hours=1)
 
 
 class ShippingLabelQuerySet(ForShop):
@@ -48,11 +55,16 @@ class ShippingLabelQuerySet(ForShop):
         return self.filter(state=LabelState.GENERATED)
 
     def interrupted(self) -> Self:
-        """Purchases that are not over and that no process works on any more."""
+        """Purchases and cancellations that are not over and that no process works on any more."""
         return self.filter(state__in=UNFINISHED, leased_until__lt=timezone.now())
 
     def needing_decision(self) -> Self:
-        return self.filter(state__in=UNDECIDED)
+        is_overdue = Q(cancel_requested_at__lt=timezone.now() - CANCEL_TIMEOUT)
+        is_undecided = Q(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
+        return self.filter(is_undecided | Q(state=LabelState.CANCELLING) & is_overdue)
+
+    def with_notice(self) -> Self:
+        return self.exclude(staff_notice="")
 
     def over(self) -> Self:
         """Purchases that have ended: nothing is left to do, to ask or to decide."""
@@ -91,12 +103,18 @@ class ShippingLabel(models.Model):
     sender = models.JSONField()
     recipient = models.JSONField()
     weights_kg = models.JSONField(help_text="Each parcel's weight, as decimal text.")
+    sides_cm = models.JSONField(
+        default=list, blank=True, help_text="Each parcel's length, width and height; empty if none is known."
+    )
+    customs = models.JSONField(null=True, blank=True, help_text="The order's own declaration, with its public names.")
     idempotency_key = NullableKeyField(max_length=255, null=True, blank=True)
     body_digest = models.CharField(max_length=64, blank=True)
 
     # The carrier's answer.
     tracking_numbers = models.JSONField(default=list, help_text="All that are known to be made, in parcel order.")
+    reservation_number = models.CharField(max_length=32, blank=True, help_text="alpha gives the PDF again by it.")
     pdf = models.BinaryField(null=True, editable=False, help_text="Kept here until the storage has it.")
+    staff_notice = models.CharField(max_length=255, blank=True, help_text="What staff must know of a bought label.")
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True, help_text="The carrier's answer, redacted.")
     error_status = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -104,6 +122,10 @@ class ShippingLabel(models.Model):
     # Removed by its age or on request. The row itself stays: it was paid for.
     pdf_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
     addresses_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    # Its cancellation, or that of parcels which were found without their PDF.
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    cancelled_numbers = models.JSONField(default=list, blank=True, help_text="The parcels cancelled at the carrier.")
 
     # A person's decision.
     decided_by = models.CharField(max_length=150, blank=True)
@@ -118,26 +140,31 @@ class ShippingLabel(models.Model):
             models.Index(
                 fields=["leased_until"],
                 name="label_open",
-                condition=Q(state__in=["purchasing", "received", "unknown"]),
+                condition=Q(state__in=["purchasing", "received", "unknown", "cancelling"]),
             ),
             models.Index(fields=["order_id", "shop"], name="label_order"),
             # Labels to decide are counted on each of the staff's pages, and are a handful.
-            models.Index(fields=["-id"], name="label_undecided", condition=Q(state__in=["incomplete", "unknown"])),
+            models.Index(
+                fields=["-id"],
+                name="label_undecided",
+                condition=Q(state__in=["incomplete", "unknown", "cancelling"]),
+            ),
+            models.Index(fields=["-id"], name="label_notice", condition=~Q(staff_notice="")),
             # One index for each retention rule; a row leaves the index with what is removed, so none is read twice.
             models.Index(
                 fields=["finished_at"],
                 name="label_key_kept",
-                condition=Q(state="label_generated", idempotency_key__isnull=False),
+                condition=Q(state__in=["label_generated", "cancelled"], idempotency_key__isnull=False),
             ),
             models.Index(
                 fields=["finished_at"],
                 name="label_pdf_kept",
-                condition=Q(state="label_generated", pdf_removed_at=None),
+                condition=Q(state__in=["label_generated", "cancelled"], pdf_removed_at=None),
             ),
             models.Index(
                 fields=["finished_at"],
                 name="label_addresses_kept",
-                condition=Q(state__in=["label_generated", "failed"], addresses_removed_at=None),
+                condition=Q(state__in=["label_generated", "failed", "cancelled"], addresses_removed_at=None),
             ),
             # Any parcel's number, for staff; on SQLite it is an ordinary index, and of no use.
             GinIndex(fields=["tracking_numbers"], name="label_tracking_numbers", opclasses=["jsonb_path_ops"]),
@@ -175,11 +202,17 @@ class ShippingLabel(models.Model):
     @property
     def has_pdf(self) -> bool:
         """Tell if there is a PDF to open, in the storage or, until that has it, in the row."""
-        return self.state == LabelState.RECEIVED or (self.state == LabelState.GENERATED and not self.pdf_removed_at)
+        return self.state == LabelState.RECEIVED or (self.state in STORED and not self.pdf_removed_at)
 
     @property
     def is_leased(self) -> bool:
         return self.leased_until > timezone.now()
+
+    @property
+    def is_cancellation_overdue(self) -> bool:
+        """Tell if the time is over in which a cancellation is tried again."""
+        asked_at = self.cancel_requested_at
+        return asked_at is not None and asked_at < timezone.now() - CANCEL_TIMEOUT
 
 
 def lease() -> Any:

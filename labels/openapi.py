@@ -22,6 +22,7 @@ from shops.errors.coded import (
     IDEMPOTENCY_KEY_IN_PROGRESS,
     IDEMPOTENCY_KEY_INVALID,
     IDEMPOTENCY_KEY_REUSED,
+    LABEL_CANCELLED,
     LABEL_STORAGE_UNAVAILABLE,
     PDF_UNREADABLE,
 )
@@ -79,6 +80,41 @@ PICKUP_ORDER: Final[Json] = {
     "destinationAddress": ORDER["destinationAddress"],
     "parcels": [{"weight": 0.75}, {"weight": 2}],
 }
+CUSTOMS: Final[Json] = {
+    "items": [
+        {
+            "description": "Scented candle, soy wax",
+            "quantity": 2,
+            "unitValue": 24.9,
+            "hsCode": "340600",
+            "originCountry": "FR",
+            "weight": 0.45,
+        }
+    ],
+    "shippingCost": 18.5,
+    "invoiceNumber": "2026-1001",
+    "eori": "FR12345678900012",
+    "dutiesPaidBySender": False,
+    "comments": "FRATENOR12LIL",
+}
+CUSTOMS_ORDER: Final[Json] = {
+    "orderId": "5400000004",
+    "carrierCode": "beta",
+    "productCode": "beta_domicile_signature_monde",
+    "destinationAddress": {
+        "firstName": "Ada",
+        "lastName": "Byron",
+        "address1": "350 Fifth Avenue",
+        "city": "New York",
+        "zip": "10118",
+        "countryCode": "US",
+        "provinceCode": "NY",
+        "phone": "+12125550100",
+        "email": "ada.byron@example.com",
+    },
+    "parcels": [{"weight": 1.2, "length": 30, "width": 20, "height": 12.5}],
+    "customs": CUSTOMS,
+}
 LABEL: Final[Json] = {
     "id": LABEL_ID,
     "shopId": "demo",
@@ -110,8 +146,10 @@ buy = extend_schema(
     description=(
         "Buys a label from the carrier, for one parcel or several, and returns a URL of its PDF. Send an"
         " `Idempotency-Key` with every order: when no answer reaches you, the same key with the same body never buys a"
-        " second label.\n\nUnknown fields in the body are ignored. No string may hold the NUL character.\n\n"
-        + product_table()
+        " second label.\n\nA pickup point needs its code only: the carrier gives its name and address, and the"
+        " customer's name stands beside them. A destination outside the customs union needs `customs`, or the"
+        " declaration that the shop's contract makes by default; beta's PDF then ends with the customs form.\n\n"
+        "Unknown fields in the body are ignored. No string may hold the NUL character.\n\n" + product_table()
     ),
     parameters=[
         OpenApiParameter(
@@ -129,6 +167,7 @@ buy = extend_schema(
     examples=[
         OpenApiExample("alpha", ORDER, request_only=True, summary="One parcel, to the door, with alpha"),
         OpenApiExample("pickup", PICKUP_ORDER, request_only=True, summary="Two parcels to a pickup point of beta"),
+        OpenApiExample("customs", CUSTOMS_ORDER, request_only=True, summary="With a customs declaration, to the US"),
     ],
     responses={201: OpenApiResponse(LabelSerializer, "The label.", [OpenApiExample("label", LABEL)])},
 )
@@ -168,7 +207,11 @@ open_pdf = extend_schema(
             examples=[OpenApiExample("pdf", "labels/2026/11/0RCRUGWGBZDJINQ.pdf:1vMYyq:9f86d081")],
         )
     ],
-    responses={(200, "application/pdf"): OpenApiResponse(bytes, "The PDF, a page or more for each parcel.")},
+    responses={
+        (200, "application/pdf"): OpenApiResponse(
+            bytes, "The PDF: a page or more for each parcel, then the customs form's."
+        )
+    },
 )
 
 
@@ -184,7 +227,7 @@ FAILURES: Final[dict[str, Failures]] = {
             *of_carriers(ProductNotInContract, AddressRejected, PickupPointRejected, RequestRejected),
         ),
         401: (TOKEN_MISSING, TOKEN_INVALID),
-        409: (IDEMPOTENCY_KEY_IN_PROGRESS,),
+        409: (IDEMPOTENCY_KEY_IN_PROGRESS, LABEL_CANCELLED),
         413: (BODY_TOO_LARGE,),
         415: (MEDIA_TYPE_UNSUPPORTED,),
         422: (IDEMPOTENCY_KEY_REUSED,),

@@ -9,7 +9,8 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from carriers.shipment import Package, PickupPoint, Shipment
+from carriers.customs import customs_of, items_by_parcel
+from carriers.shipment import Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
@@ -51,17 +52,47 @@ def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None
 
 def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
     """Make the shipment of a row, on the contract that it is ordered on."""
-    code = label.pickup_point_code
+    sides = label.sides_cm or [[None, None, None]] * len(label.weights_kg)
     return Shipment(
         id=label.id,
         product_code=label.product_code,
         sender=party(label.sender),
         recipient=party(label.recipient),
-        packages=tuple(Package(Decimal(weight)) for weight in label.weights_kg),
+        packages=tuple(
+            Package(Decimal(weight), *sides_cm) for weight, sides_cm in zip(label.weights_kg, sides, strict=True)
+        ),
         ship_at=timezone.now(),
         reference=label.reference,
-        pickup_point=PickupPoint(code) if code else None,
+        pickup_point_code=label.pickup_point_code,
         commercial_name=contract.commercial_name,
-        customs=contract.customs,
+        customs=declared(label.customs, contract) if label.customs else contract.customs,
         override=contract.override(label.product_code),
     )
+
+
+def declared(customs: dict[str, Any], contract: CarrierContract) -> Customs:
+    """Make the carrier's declaration of the order's own; without a postage it is the contract's."""
+    return Customs(
+        items=tuple(
+            CustomsItem(
+                description=item["description"],
+                quantity=item["quantity"],
+                unit_value_eur=Decimal(item["unitValue"]),
+                weight_kg=Decimal(item["weight"]),
+                hs_code=item["hsCode"],
+                origin_country_code=item["originCountry"],
+            )
+            for item in customs["items"]
+        ),
+        shipping_cost_eur=Decimal(customs["shippingCost"]) if customs["shippingCost"] else contract.shipping_cost_eur,
+        invoice_number=customs["invoiceNumber"],
+        eori=customs["eori"],
+        comments=customs["comments"],
+        is_duties_paid_by_sender=customs["dutiesPaidBySender"],
+    )
+
+
+def check_customs(carrier_code: str, ordered: Shipment) -> None:
+    """Raise RequestRejected where the destination needs a declaration and there is none, or its goods don't fit."""
+    if customs := customs_of(carrier_code, ordered):
+        items_by_parcel(carrier_code, ordered, customs)

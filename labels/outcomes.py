@@ -10,21 +10,33 @@ from carriers.shipment import PurchasedLabel
 from labels import storage, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
-from labels.models import LabelState, ShippingLabel
+from labels.models import STORED, LabelState, ShippingLabel
 from shops.errors.exceptions import CarrierFailedError
 
+# beta gives it once, with the label: without it the parcel is stopped at customs.
+CUSTOMS_FORM_MISSING = (
+    "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
+    " by hand: without it the parcel is stopped at customs."
+)
 logger = logging.getLogger("labels.purchase")
 
 
 def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | None = None) -> None:
-    """Put what the carrier gave into the database, before anything else can fail."""
+    """Put what the carrier gave into the database, before anything else can fail.
+
+    Raise PurchaseFailedError where the parcels were found and are being cancelled, as after a process was suspended.
+    """
     label.state = LabelState.RECEIVED
     label.tracking_numbers = list(purchased.tracking_numbers)
+    label.reservation_number = purchased.reservation_number
     label.pdf = purchased.pdf
     label.error_code = label.error_message = ""
     label.error_status = None
+    if purchased.is_customs_form_missing:
+        label.staff_notice = CUSTOMS_FORM_MISSING
+        logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
-        with_db_retry(lambda: save_state(label), deadline=deadline)
+        is_kept = with_db_retry(lambda: save_state(label), deadline=deadline)
     except DATABASE_ERRORS as error:
         # The last resort: the numbers by which a person finds the parcels again.
         logger.critical(
@@ -35,6 +47,11 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
         label.state = LabelState.UNKNOWN
         describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
         raise PurchaseFailedError(label) from error
+    if not is_kept and ShippingLabel.objects.row_of(label).exclude(cancel_requested_at=None).exists():
+        logger.warning("label came while it was cancelled", extra={"label": label.id})
+        label.state = LabelState.UNKNOWN
+        describe_failure(label, OutcomeUnknown(label.carrier_code, "it came while its parcels were cancelled"))
+        raise PurchaseFailedError(label)
 
 
 def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
@@ -71,6 +88,7 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
     """Write down that there is no label. The key is released if, and only if, nothing was made."""
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
+    label.reservation_number = error.reservation_number or label.reservation_number
     if error.made_pdfs:
         label.pdf = unmerged_pdfs.zipped(error.made_numbers, error.made_pdfs)
     if error.is_nothing_made:
@@ -89,26 +107,32 @@ def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
     label.error_status = failure.status_code
 
 
-def save_state(label: ShippingLabel) -> None:
-    """Write the state of a purchase, unless another process has found out more.
+def save_state(label: ShippingLabel) -> bool:
+    """Write the state of a purchase, unless another process has found out more; tell if it was written.
 
     A label that is generated is never changed, and a PDF that was received or a decision outweighs every failure. A
-    key that was released may belong to another purchase by now, so it is never taken back.
+    key that was released may belong to another purchase by now, so it is never taken back. Nor is a PDF kept whose
+    parcels are being cancelled.
     """
-    rows = ShippingLabel.objects.row_of(label).exclude(state=LabelState.GENERATED)
-    if label.state not in (LabelState.RECEIVED, LabelState.GENERATED):
+    rows = ShippingLabel.objects.row_of(label).exclude(state__in=STORED)
+    if label.state == LabelState.RECEIVED:
+        rows = rows.filter(cancel_requested_at=None)
+    elif label.state != LabelState.GENERATED:
         rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
     released = {"idempotency_key": None} if label.idempotency_key is None else {}
-    rows.update(
+    written = rows.update(
         **released,
         state=label.state,
         tracking_numbers=label.tracking_numbers,
+        reservation_number=label.reservation_number,
+        staff_notice=label.staff_notice,
         pdf=label.pdf,
         error_code=label.error_code,
         error_message=label.error_message,
         error_status=label.error_status,
         finished_at=label.finished_at,
     )
+    return bool(written)
 
 
 def end_lease(label: ShippingLabel) -> None:

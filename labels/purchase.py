@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel, Shipment
 from labels import metrics, outcomes
@@ -26,10 +26,10 @@ from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
-from labels.orders import contract_for, new_label, shipment, with_sender
+from labels.orders import check_customs, contract_for, new_label, shipment, with_sender
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
-from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED
+from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
 logger = logging.getLogger("labels.purchase")
@@ -80,6 +80,7 @@ def buy_new(
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
             ordered, credentials = shipment(label, contract), contract.credentials
+            check_customs(carrier_code, ordered)
             reserve(label)
             return purchase(label, ordered, credentials)
     except KeyInUseError as error:
@@ -87,7 +88,7 @@ def buy_new(
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
         raise NotBegunError(CarrierFailedError(refusal)) from error
-    except CarrierUnavailable as error:
+    except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
     except IntegrityError as error:
         if key is None:
@@ -108,6 +109,8 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     match label.state:
         case LabelState.GENERATED:
             return label
+        case LabelState.CANCELLING | LabelState.CANCELLED:
+            raise ApiError(LABEL_CANCELLED, id=label.id)
         case LabelState.RECEIVED:
             return finish_again(label)
         case LabelState.PURCHASING if label.is_leased:

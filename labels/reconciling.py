@@ -1,17 +1,22 @@
-"""Finishes or classifies purchases that were interrupted; it can run at any time, on any number of machines at once."""
+"""Finishes or classifies purchases that were interrupted, and repeats cancellations that the carrier could not do yet.
+
+It can run at any time, on any number of machines at once.
+"""
 
 import logging
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
-from carriers.shipment import PurchasedLabel
-from labels import outcomes
+from carriers.shipment import Credentials, PurchasedLabel
+from labels import cancelling, outcomes
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
@@ -20,11 +25,13 @@ from shops.contracts.models import CarrierContract
 
 # The pause before a purchase that stays unknown is taken up again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)
+CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
+NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
 logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile() -> Counter[str]:
-    """Take up every purchase that no process works on, the oldest first; return their number by state."""
+    """Take up every label that no process works on, the oldest first; return their number by state."""
     states: Counter[str] = Counter()
     for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
         label = take(label_id)
@@ -43,16 +50,18 @@ def reconcile() -> Counter[str]:
 
 
 def take(label_id: str) -> ShippingLabel | None:
-    """Lease a purchase; None if another process was faster or it is over."""
+    """Lease a label; None if another process was faster or it is over."""
     taken = ShippingLabel.objects.interrupted().filter(id=label_id).update(leased_until=lease())
     return ShippingLabel.objects.get(id=label_id) if taken else None
 
 
 def settle(label: ShippingLabel) -> None:
-    """Bring a purchase as far as possible now."""
+    """Bring a label as far as possible now."""
     if label.state == LabelState.RECEIVED:
         store(label)
-    elif client(label.carrier_code).can_be_asked:
+    elif label.state == LabelState.CANCELLING:
+        cancel_again(label)
+    elif label.reservation_number or client(label.carrier_code).can_be_asked:
         ask(label)
     else:
         hold(label)
@@ -63,6 +72,15 @@ def store(label: ShippingLabel) -> None:
         outcomes.finish(label)
     except StorageUnavailableError:
         logger.warning("label waits for the storage", extra={"label": label.id})
+
+
+def cancel_again(label: ShippingLabel) -> None:
+    """Repeat a cancellation, for an hour from its request; after that it waits for a person."""
+    hold(label)
+    if label.is_cancellation_overdue:
+        return
+    with suppress(cancelling.CancelError):
+        cancelling.perform(label)
 
 
 def hold(label: ShippingLabel) -> None:
@@ -79,7 +97,7 @@ def hold(label: ShippingLabel) -> None:
 
 
 def ask(label: ShippingLabel) -> None:
-    """Look for the parcels at the carrier by the reference that it keeps."""
+    """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
     contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         hold(label)
@@ -88,19 +106,44 @@ def ask(label: ShippingLabel) -> None:
     try:
         credentials = contract.credentials
         connection.close()
+        if label.reservation_number:
+            fetch(label, carrier, credentials)
+            return
         asked_at = timezone.now()
         found = carrier.find_by_reference(label.id, credentials)
-        if not found:
-            not_found(label, contract, asked_at)
-        elif not (numbers := all_numbers(label, found)):
+        if numbers := all_numbers(label, found):
+            cancel_found(label, carrier, credentials, numbers)
+        elif found:
             found_in_part(label, found)
         else:
-            pdf = carrier.fetch_label(numbers, credentials)
-            outcomes.keep(label, PurchasedLabel(numbers, pdf))
-            store(label)
+            not_found(label, contract, asked_at)
     except (CarrierError, UnreadableSecretError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
         hold(label)
+
+
+def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials) -> None:
+    """Finish a label whose numbers and reservation came without its PDF."""
+    pdf = carrier.fetch_label(label.reservation_number, credentials)
+    purchased = PurchasedLabel(tuple(label.tracking_numbers), pdf, reservation_number=label.reservation_number)
+    outcomes.keep(label, purchased)
+    store(label)
+
+
+def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
+    """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
+
+    What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
+    parcel by its reference before it can cancel it.
+    """
+    if not cancelling.begin_for_found(label):
+        return
+    is_over = label.is_cancellation_overdue
+    if is_over or cancelling.cancel_parcels(label, carrier, credentials, numbers):
+        outcomes.fail(label, OutcomeUnknown(label.carrier_code, NOT_CANCELLED, made_numbers=numbers))
+        hold(label)
+    else:
+        outcomes.fail(label, CarrierUnavailable(label.carrier_code, CANCELLED))
 
 
 def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:

@@ -12,10 +12,13 @@ from django.db.models import QuerySet
 from labels.erasure import anonymise, remove_pdf
 from labels.models import LabelState, ShippingLabel
 
+# The states of what was bought and is settled.
+BOUGHT = (LabelState.GENERATED, LabelState.CANCELLED)
+
 
 def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     """Release the idempotency keys of labels bought before this; return their number."""
-    bought = ShippingLabel.objects.filter(state=LabelState.GENERATED, finished_at__lt=before)
+    bought = ShippingLabel.objects.filter(state__in=BOUGHT, finished_at__lt=before)
     kept = bought.filter(idempotency_key__isnull=False)
     if is_dry_run:
         return kept.count()
@@ -50,7 +53,7 @@ def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
 
     No transaction is open meanwhile. Two runs at once remove the same PDFs, which does no harm.
     """
-    bought = ShippingLabel.objects.filter(state=LabelState.GENERATED, finished_at__lt=before)
+    bought = ShippingLabel.objects.filter(state__in=BOUGHT, finished_at__lt=before)
     kept = bought.filter(pdf_removed_at=None)
     if is_dry_run:
         return kept.count()

@@ -2,6 +2,7 @@
 
 # ruff: noqa: N815 - the public names are camelCase
 
+import math
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -11,11 +12,24 @@ from rest_framework import serializers
 from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.products import PRODUCTS, Product
+from labels.customs import CustomsSerializer, customs_faults
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
-from shops.serializer_fields import ChoiceField, Fault, NumberField, ObjectSerializer, StringField, add_fault
+from shops.serializer_fields import (
+    AmountField,
+    ChoiceField,
+    CodeField,
+    Fault,
+    NumberField,
+    ObjectSerializer,
+    StringField,
+    add_fault,
+)
 
 MAX_WEIGHT_KG = 30
+MAX_SIDE_CM = 300
+SIDES = ("length", "width", "height")
+SIDE = "in centimetres, rounded up to a whole one. Needed where the sender pays the duties."
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
 NO_SENDER = "is required, as the shop has no sender address of its own."
@@ -25,12 +39,14 @@ MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 class OrderedParcelSerializer(ObjectSerializer):
     """One physical parcel."""
 
-    weight = NumberField(help_text="Weight in kilograms, above 0 and at most 30; alpha's pickup products take 20.")
-
-    def validate_weight(self, weight: float) -> float:
-        if not 0 < weight <= MAX_WEIGHT_KG:
-            raise serializers.ValidationError(f"must be above 0 and at most {MAX_WEIGHT_KG} kilograms.")
-        return weight
+    weight = AmountField(
+        max_value=MAX_WEIGHT_KG,
+        unit="kilograms",
+        help_text="Weight in kilograms, above 0 and at most 30; alpha's pickup products take 20.",
+    )
+    length = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Length {SIDE}")
+    width = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Width {SIDE}")
+    height = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Height {SIDE}")
 
 
 class RecipientSerializer(AddressSerializer):
@@ -48,6 +64,16 @@ class RecipientSerializer(AddressSerializer):
         max_length=80,
         help_text="The customer's e-mail address. May be empty, but not where the product is a pickup point.",
     )
+    provinceCode = CodeField(
+        "[A-Za-z]{2}",
+        "the two letters of a state or province",
+        required=False,
+        max_length=2,
+        help_text="The two letters of the state or province; beta needs them for the US and Canada.",
+    )
+
+    def validate_provinceCode(self, code: str) -> str:  # noqa: N802 - DRF's name for it
+        return code.upper()
 
 
 class LabelOrderSerializer(ObjectSerializer):
@@ -80,21 +106,22 @@ class LabelOrderSerializer(ObjectSerializer):
     destinationAddress = RecipientSerializer(source="recipient", help_text="Where the parcels go.")
     # No more are read than any carrier takes: a body of 1 MiB has room for a hundred thousand.
     parcels = OrderedParcelSerializer(  # type: ignore[call-arg]  # the array's
-        source="weights_kg",
         many=True,
         min_length=1,
         max_length=MAX_PARCELS,
         error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_PARCELS} elements."),
         help_text="The parcels of the label, a page or more each: alpha takes 1 to 99, beta 1 to 4.",
     )
-
-    def validate_parcels(self, parcels: list[dict[str, float]]) -> list[str]:
-        """Keep each weight as decimal text, which is exact."""
-        return [str(parcel["weight"]) for parcel in parcels]
+    customs = CustomsSerializer(
+        required=False,
+        help_text="What is declared to customs. Left out, it is what the shop's contract declares of each parcel.",
+    )
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         try:
-            return super().to_internal_value(data)
+            values = super().to_internal_value(data)
+            parcels = values.pop("parcels")
+            return values | {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
         except serializers.ValidationError as error:
             is_missing = isinstance(data, dict) and "originAddress" not in data
             if is_missing and not self.context.get("sender_address"):
@@ -113,6 +140,18 @@ class LabelOrderSerializer(ObjectSerializer):
             carrier = CARRIERS[product.carrier]
         if carrier:
             yield from carrier_faults(carrier, data)
+        yield from customs_faults(data)
+
+
+def weights_kg(parcels: list[dict[str, float]]) -> list[str]:
+    """Keep each weight as decimal text, which is exact."""
+    return [str(parcel["weight"]) for parcel in parcels]
+
+
+def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:
+    """Round each parcel's sides up; return nothing where no parcel has any."""
+    sides = [[math.ceil(parcel[side]) if side in parcel else None for side in SIDES] for parcel in parcels]
+    return sides if any(any(of_parcel) for of_parcel in sides) else []
 
 
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:

@@ -130,4 +130,5 @@ def party(address: dict[str, str]) -> Party:
         country_code=address["countryCode"],
         phone=address["phone"],
         email=address.get("email", ""),
+        province_code=address.get("provinceCode", ""),
     )

@@ -1,5 +1,6 @@
 """Serializer fields with strict JSON types: ``1`` is no string, ``true`` no number."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -52,6 +53,21 @@ class StringField(StrictField):
         return text
 
 
+class CodeField(StringField):
+    """A string of a given form, or an empty one where the field may be left out."""
+
+    def __init__(self, pattern: str, form: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pattern = re.compile(pattern)
+        self.form = form
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if (text or self.required) and not self.pattern.fullmatch(text):
+            raise serializers.ValidationError(f"must be {self.form}.")
+        return text
+
+
 class ChoiceField(StringField):
     """One of a few strings."""
 
@@ -71,6 +87,21 @@ class NumberField(StrictField):
 
     json_type = "a number"
     python_types = (int, float)
+
+
+class AmountField(NumberField):
+    """A JSON number above 0 and at most `max_value`, of a unit."""
+
+    def __init__(self, *, max_value: int, unit: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_value = max_value
+        self.unit = unit
+
+    def to_internal_value(self, data: Any) -> int | float:
+        number: int | float = super().to_internal_value(data)
+        if not 0 < number <= self.max_value:
+            raise serializers.ValidationError(f"must be above 0 and at most {self.max_value} {self.unit}.")
+        return number
 
 
 class IntegerField(StrictField):

@@ -1,71 +1,58 @@
 """The client of alpha, the express carrier: SOAP, one call for each label, and parcels can be found again."""
 
-import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Final
-from xml.etree.ElementTree import Element
 
-from carriers import pdf
 from carriers.alpha import messages as alpha_message
-from carriers.alpha.messages import CARRIER, SHIPPING_NAMESPACE
+from carriers.alpha import points
+from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
+from carriers.alpha.messages import SHIPPING_NAMESPACE
+from carriers.alpha.parties import CARRIER
+from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
-from carriers.errors import (
-    AddressRejected,
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    ProductNotInContract,
-    RequestRejected,
-)
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
+from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.products import PARIS, PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
+CANCEL: Final = "cancelSkybill"
 FETCH: Final = "getReservedSkybillWithTypeAndModeAuth"
 LANGUAGE: Final = "fr_FR"
 HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'})
-OK: Final = 200
-
-ERRORS: Final[Mapping[int, type[CarrierError]]] = MappingProxyType(
-    {
-        1: CarrierUnavailable,
-        29: CarrierUnavailable,
-        30: CredentialsRejected,
-        31: RequestRejected,
-        32: RequestRejected,
-        33: RequestRejected,
-        34: RequestRejected,
-        35: RequestRejected,
-        36: CarrierUnavailable,
-        37: CarrierUnavailable,
-        38: AddressRejected,
-    }
-)
-# Code 33 has two meanings; only its text tells them apart.
-AMBIGUOUS_CODE: Final = 33
-_CONTRACT_WORDS: Final = re.compile(r"\b(contract|contrat|account|compte|product|produit)", re.IGNORECASE)
 
 _ACCOUNT_NUMBER: Final = re.compile(r"[0-9]{8}")
 _PASSWORD: Final = re.compile(r"[0-9]{6}")
-_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
-_ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class _Purchased:
+    numbers: tuple[str, ...]
+    pdfs: list[bytes]
+    reservation_number: str
 
 
 class Alpha(Carrier):
-    """Buys labels at alpha's shipping service; without a tracking URL parcels cannot be found again."""
+    """Buys labels at alpha's shipping service.
+
+    Without a tracking URL parcels cannot be found again or cancelled, without a points URL none goes to a relay.
+    """
 
     name = CARRIER
     purchase_operation = alpha_message.PURCHASE
+    points_operation = points.LOOK_UP
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
-    pickup_point_form = "4 digits and a capital letter"
+    pickup_point_form = "4 digits and a letter"
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
     max_goods_length = alpha_message.CONTENT_LENGTH
@@ -84,46 +71,66 @@ class Alpha(Carrier):
         return self._endpoint.tracking_url is not None
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
-        """Buy a label for all parcels in one call; raises CarrierError only."""
+        """Buy a label for all parcels in one call, after looking up the relay; raises CarrierError only."""
         _check_credentials(credentials)
         body = alpha_message.purchase(shipment, credentials)
+        deadline = Deadline(self._timeout_s)
+        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
+        if point:
+            body = alpha_message.purchase(shipment, credentials, point)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with self._call(request.operation) as deadline:
-            numbers, pdfs = self._exchange(request, deadline, read)
-            return PurchasedLabel(numbers, self._merge(pdfs, numbers, deadline))
+        with self._call(request.operation, deadline):
+            made = self._exchange(request, deadline, read)
+            pdf = self._merge(made.pdfs, made.numbers, deadline)
+            return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
-        """Ask the tracking service; it shows at most ten parcels, and may show a new one only after minutes."""
-        if self._endpoint.tracking_url is None:
-            raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
-        _check_credentials(credentials)
-        fields = (
-            ("accountNumber", credentials.account_number),
-            ("password", credentials.password),
-            ("language", LANGUAGE),
-            ("sendersRef", shipment_id),
-        )
-        request = _query(self._endpoint.tracking_url, FIND, TRACKING_NAMESPACE, fields)
+        """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
+        fields = (*_contract(credentials), ("language", LANGUAGE), ("sendersRef", shipment_id))
+        request = _request(self._tracking_url, FIND, TRACKING_NAMESPACE, fields)
         with self._call(FIND) as deadline:
             return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
 
-    def fetch_label(self, tracking_numbers: tuple[str, ...], credentials: Credentials) -> bytes:
-        """Return the PDFs of existing parcels, merged in the order given."""
-        _check_credentials(credentials)
-        read = partial(_read_fetched, redactor=Redactor(credentials))
+    def fetch_label(self, reservation_number: str, credentials: Credentials) -> bytes:
+        """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
+        fields = (("numberSearch", reservation_number), ("mode", alpha_message.LABEL_MODE), *_contract(credentials))
+        request = _request(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
         with self._call(FETCH) as deadline:
-            pdfs = [self._exchange(self._fetch(number, credentials), deadline, read) for number in tracking_numbers]
-            return self._merge(pdfs, tracking_numbers, deadline, error_class=CarrierUnavailable)
+            return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))
 
-    def _fetch(self, tracking_number: str, credentials: Credentials) -> Request:
-        fields = (
-            ("numberSearch", tracking_number),
-            ("mode", alpha_message.LABEL_MODE),
-            ("accountNumber", credentials.account_number),
-            ("password", credentials.password),
-        )
-        return _query(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
+    def cancel(self, tracking_number: str, credentials: Credentials) -> None:
+        """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
+        fields = (*_contract(credentials), ("language", LANGUAGE), ("skybillNumber", tracking_number))
+        request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
+        with self._call(CANCEL) as deadline:
+            self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
+
+    @property
+    def _tracking_url(self) -> str:
+        if self._endpoint.tracking_url is None:
+            raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
+        return self._endpoint.tracking_url
+
+    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        # Nearly all codes have capital letters. The service may tell the cases apart, so the order's own comes second.
+        *others, last = dict.fromkeys((code.upper(), code))
+        for spelling in others:
+            try:
+                return self._look_up(spelling, shipment, credentials, deadline)
+            except PickupPointRejected:
+                continue
+        return self._look_up(last, shipment, credentials, deadline)
+
+    def _look_up(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        country_code = shipment.recipient.country_code
+        body = points.look_up(code, country_code, credentials)
+        url = str(self._endpoint.points_url)
+        request = Request(points.operation_for(country_code), url, body, HEADERS, CarrierUnavailable)
+        day = shipment.ship_at.astimezone(PARIS).date()
+        redactor = Redactor(credentials, shipment)
+        read = partial(points.read_point, code=code, country_code=country_code, day=day, redactor=redactor)
+        return self._exchange(request, deadline, read)
 
 
 def _check_credentials(credentials: Credentials) -> None:
@@ -134,86 +141,50 @@ def _check_credentials(credentials: Credentials) -> None:
         raise CredentialsRejected(CARRIER, "a password has 6 digits")
 
 
-def _query(url: str, operation: str, namespace: str, fields: Iterable[tuple[str, str]]) -> Request:
+def _contract(credentials: Credentials) -> tuple[tuple[str, str], ...]:
+    _check_credentials(credentials)
+    return (("accountNumber", credentials.account_number), ("password", credentials.password))
+
+
+def _request(
+    url: str,
+    operation: str,
+    namespace: str,
+    fields: Iterable[tuple[str, str]],
+    unanswered_error: type[CarrierError] = CarrierUnavailable,
+) -> Request:
     body = soap.envelope(operation, namespace, [soap.leaf(*field) for field in fields])
-    return Request(operation, url, body, HEADERS, unanswered_error=CarrierUnavailable)
+    return Request(operation, url, body, HEADERS, unanswered_error)
 
 
-def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> tuple[tuple[str, ...], list[bytes]]:
-    result = _result(answer, alpha_message.PURCHASE, redactor)
+def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> _Purchased:
+    result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
     parcels = list(soap.children(result, "resultMultiParcelValue"))
-    numbers = tuple(filter(None, map(_number, parcels)))
-    _check_code(result, redactor, numbers)
+    numbers = tuple(filter(None, map(number_of, parcels)))
+    check_code(result, redactor, numbers=numbers, unknown=OutcomeUnknown)
+    reservation_number = reservation_of(result)
     if not len(parcels) == len(set(numbers)) == count:
-        raise UnreadableError("the answer does not name a different number for each parcel", numbers)
+        problem = "the answer does not name a different number for each parcel"
+        raise UnreadableError(problem, numbers, reservation_number)
     try:
-        return numbers, [_pdf(parcel, "pdfEtiquette") for parcel in parcels]
+        return _Purchased(numbers, [pdf_of(parcel, "pdfEtiquette") for parcel in parcels], reservation_number)
     except UnreadableError as error:
-        raise UnreadableError(str(error), numbers) from None
+        raise UnreadableError(str(error), numbers, reservation_number) from None
 
 
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
-    result = _result(answer, FIND, redactor)
-    _check_code(result, redactor)
+    result = result_of(answer, FIND, redactor)
+    check_code(result, redactor)
     # The tracking system may list a parcel several times, with one history each.
-    return tuple(dict.fromkeys(filter(None, map(_number, soap.children(result, "listParcel")))))
+    return tuple(dict.fromkeys(filter(None, map(number_of, soap.children(result, "listParcel")))))
 
 
 def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
-    result = _result(answer, FETCH, redactor)
-    _check_code(result, redactor)
-    return _pdf(result, "skybill")
+    result = result_of(answer, FETCH, redactor)
+    check_code(result, redactor)
+    return pdf_of(result, "skybill")
 
 
-def _result(answer: Answer, operation: str, redactor: Redactor) -> Element:
-    """Return the `return` element of an operation's answer; a SOAP fault means that nothing was made."""
-    body = soap.body_of(answer.body)
-    if soap.local_name(body) == "Fault":
-        # A single request may have caused it, so it does not count towards the circuit breaker.
-        code, text = soap.fault_code(body), soap.text(body, "faultstring")
-        raise CarrierUnavailable(CARRIER, carrier_code=redactor.code(code), carrier_text=redactor.text(text))
-    result = soap.child(body, "return") if soap.local_name(body) == f"{operation}Response" else None
-    if answer.status != OK or result is None:
-        raise UnreadableError("the answer is not one to this request")
-    return result
-
-
-def _check_code(result: Element, redactor: Redactor, numbers: tuple[str, ...] = ()) -> None:
-    """Raise the error that a code other than 0 stands for."""
-    code = soap.text(result, "errorCode")
-    if not _ERROR_CODE.fullmatch(code):
-        raise UnreadableError("the answer has no error code", numbers)
-    if int(code) == 0:
-        return
-    if numbers:
-        raise UnreadableError("the answer has both an error code and a parcel", numbers)
-    raise _refusal(int(code), soap.text(result, "errorMessage"), redactor)
-
-
-def _refusal(code: int, text: str, redactor: Redactor) -> CarrierError:
-    """Return the error for a code; an undocumented one is a failure, but a single request may cause it."""
-    error = ERRORS.get(code, CarrierUnavailable)
-    if code == AMBIGUOUS_CODE and _CONTRACT_WORDS.search(text):
-        error = ProductNotInContract
-    return error(
-        CARRIER,
-        carrier_code=str(code),
-        carrier_text=redactor.text(text),
-        is_carrier_failing=ERRORS.get(code) is CarrierUnavailable,
-    )
-
-
-def _number(parcel: Element) -> str:
-    number = soap.text(parcel, "skybillNumber")
-    return number if _TRACKING_NUMBER.fullmatch(number) else ""
-
-
-def _pdf(parent: Element, name: str) -> bytes:
-    encoded = "".join(soap.text(parent, name).split())
-    if not encoded:
-        raise UnreadableError("the answer has no label")
-    try:
-        content = base64.b64decode(encoded, validate=True)
-    except ValueError:
-        raise UnreadableError("the label is not base64") from None
-    return pdf.checked(content)
+def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
+    result = result_of(answer, CANCEL, redactor, OutcomeUnknown)
+    check_code(result, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)

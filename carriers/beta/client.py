@@ -2,73 +2,27 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, TypeVar
 
-from carriers import pdf
 from carriers.base import Carrier
 from carriers.beta import messages as beta_message
-from carriers.beta.messages import CARRIER
-from carriers.errors import (
-    AddressRejected,
-    CarrierError,
-    CarrierUnavailable,
-    CredentialsRejected,
-    PickupPointRejected,
-    ProductNotInContract,
-    RequestRejected,
-)
-from carriers.http import multipart
+from carriers.beta import points
+from carriers.beta.answers import Parcel, read_parcel
+from carriers.beta.customs import DESCRIPTION_LENGTH
+from carriers.beta.parties import CARRIER
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected
 from carriers.http.connections import Deadline
-from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.messages import Answer, Request
+from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, CredentialsShape, Party, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
 
 PURCHASE: Final = "generateLabel"
-ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
-OK: Final = 200
-FIRST_ERROR_STATUS: Final = 400
-FIRST_FAILURE_STATUS: Final = 500
-MAX_JSON_BYTES: Final = 256 * 1024
-MAX_WARNINGS: Final = 20
 
-_CODES_BY_ERROR: Final[Mapping[type[CarrierError], str]] = MappingProxyType(
-    {
-        CredentialsRejected: "30000 30007 30008",
-        ProductNotInContract: "30009 30700",
-        # 30109 is listed with the product and with the sender's address; it means the product from that address.
-        RequestRejected: "30014 30015 30318 30213 30109 30002 30010 30018 30220 30221 30222 30223 30300 30301"
-        " 30562 30600 " + " ".join(map(str, range(30500, 30555))),
-        AddressRejected: "30100 30102 30103 30104 30106 30107 30108"
-        " 30200 30202 30204 30206 30207 30208 30210 30211 30212",
-        PickupPointRejected: "30400 30401 30402 30403 30900 30901 30902 30903 30904",
-        CarrierUnavailable: "1 30701 40011 40012 40013 40014 40015 40016 40017 40018",
-    }
-)
-ERRORS: Final[Mapping[str, type[CarrierError]]] = MappingProxyType(
-    {code: error for error, codes in _CODES_BY_ERROR.items() for code in codes.split()}
-)
-FAILURE_PREFIX: Final = "ROUTING_"
-
-_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
 _HEADER_VALUE: Final = re.compile(r"[!-~]+")
-
-
-@dataclass(frozen=True)
-class _Parcel:
-    number: str
-    pdf: bytes
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Message:
-    code: str
-    kind: str
-    text: str
+T = TypeVar("T")
 
 
 class Beta(Carrier):
@@ -76,13 +30,15 @@ class Beta(Carrier):
 
     name = CARRIER
     purchase_operation = PURCHASE
+    points_operation = points.LOOK_UP
+    is_cancelled_locally = True
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
-    max_goods_length = beta_message.DESCRIPTION_LENGTH
+    max_goods_length = DESCRIPTION_LENGTH
     credentials_shape = CredentialsShape(
         re.compile(r"[A-Za-z0-9]{1,64}"),
         re.compile(r"[!-~]{1,200}"),
@@ -96,33 +52,81 @@ class Beta(Carrier):
         beta_message.check_sender(party)
 
     def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
-        """Buy a label, parcel by parcel within one deadline; raises CarrierError only.
+        """Buy a label, parcel by parcel within one deadline, after looking up the point; raises CarrierError only.
 
         If a parcel fails, the error's `made_numbers` are those bought before it.
         """
         _check_credentials(credentials)
-        letters = beta_message.letters(shipment)
-        redactor = Redactor(credentials, shipment)
-        url = f"{self._endpoint.url.rstrip('/')}/{PURCHASE}"
-        made: list[_Parcel] = []
-        with self._call(PURCHASE) as deadline:
-            for rank, letter in enumerate(letters, 1):
-                followers = _numbers(made)
-                body = beta_message.message(letter, credentials, rank, len(letters), followers)
-                request = Request(PURCHASE, url, _encoded(body), _headers(credentials))
-                read = partial(_read, redactor=redactor, followers=followers)
-                made.append(self._buy(request, deadline, read, followers))
-            pdfs = [parcel.pdf for parcel in made]
+        bodies = beta_message.bodies(shipment)
+        deadline = Deadline(self._timeout_s)
+        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
+        if point:
+            bodies = beta_message.bodies(shipment, point)
+        with self._call(PURCHASE, deadline):
+            made = self._bought(shipment, bodies, credentials, deadline)
+            forms = [parcel.customs_form for parcel in made]
+            pdfs = [*(parcel.label for parcel in made), *filter(None, forms)]
             merged = self._merge(pdfs, _numbers(made), deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
-        return PurchasedLabel(_numbers(made), merged, tuple(warnings))
+        is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
+        is_form_missing = is_declared and not all(forms)
+        return PurchasedLabel(_numbers(made), merged, tuple(warnings), is_customs_form_missing=is_form_missing)
 
-    def _buy(self, request: Request, deadline: Deadline, read: partial[_Parcel], made: tuple[str, ...]) -> _Parcel:
+    def _bought(
+        self,
+        shipment: Shipment,
+        bodies: Sequence[beta_message.Json],
+        credentials: Credentials,
+        deadline: Deadline,
+    ) -> list[Parcel]:
+        redactor = Redactor(credentials, shipment)
+        made: list[Parcel] = []
+        for index, body in enumerate(bodies):
+            numbers = _numbers(made)
+            links = beta_message.links(shipment, index + 1, numbers)
+            content = _encoded(beta_message.message(body, credentials, links))
+            request = Request(PURCHASE, _url(self._endpoint.url, PURCHASE), content, _headers(credentials))
+            read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
+            try:
+                made.append(self._exchange(request, deadline, read))
+            except CarrierError as error:
+                error.made_numbers = (*numbers, *error.made_numbers)
+                raise
+        return made
+
+    def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
+        """Look the point up by its code.
+
+        Abroad that takes the point's network, which an order does not name: points near the recipient show it, and
+        the point is usually among them.
+        """
+        redactor = Redactor(credentials, shipment)
+
+        def ask(operation: str, body: points.Json, read: Callable[[Answer], T]) -> T:
+            url = _url(str(self._endpoint.points_url), operation)
+            headers = {"Content-Type": "application/json"}
+            return self._exchange(Request(operation, url, _encoded(body), headers, CarrierUnavailable), deadline, read)
+
+        def look_up(network: str = "") -> PickupPoint:
+            body = points.look_up(code, shipment, credentials, network)
+            read = partial(points.read_point, code=code, shipment=shipment, redactor=redactor)
+            return ask(points.LOOK_UP, body, read)
+
+        if shipment.recipient.country_code in MAINLAND:
+            return look_up()
+        read = partial(points.read_points, shipment=shipment, redactor=redactor)
+        near = ask(points.SEARCH, points.search(shipment, credentials), read)
+        return next((point for point in near if point.code == code), None) or _elsewhere(near, look_up)
+
+
+def _elsewhere(near: Sequence[PickupPoint], look_up: Callable[[str], PickupPoint]) -> PickupPoint:
+    """Look the point up in the networks of other points."""
+    for network in filter(None, dict.fromkeys(point.network for point in near)):
         try:
-            return self._exchange(request, deadline, read)
-        except CarrierError as error:
-            error.made_numbers = (*made, *error.made_numbers)
-            raise
+            return look_up(network)
+        except PickupPointRejected:
+            continue
+    raise points.unknown_point()
 
 
 def _check_credentials(credentials: Credentials) -> None:
@@ -131,6 +135,10 @@ def _check_credentials(credentials: Credentials) -> None:
         raise CredentialsRejected(CARRIER, "an API key is of printable ASCII")
     if not credentials.api_key and not (credentials.account_number and credentials.password):
         raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
+
+
+def _url(base: str, operation: str) -> str:
+    return f"{base.rstrip('/')}/{operation}"
 
 
 def _headers(credentials: Credentials) -> Mapping[str, str]:
@@ -142,95 +150,5 @@ def _encoded(body: beta_message.Json) -> bytes:
     return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _numbers(parcels: Sequence[_Parcel]) -> tuple[str, ...]:
+def _numbers(parcels: Sequence[Parcel]) -> tuple[str, ...]:
     return tuple(parcel.number for parcel in parcels)
-
-
-def _read(answer: Answer, *, redactor: Redactor, followers: tuple[str, ...] = ()) -> _Parcel:
-    """Return the parcel of an answer; raises the error of its messages, UnreadableError if there is none."""
-    parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
-    document = _document(parts.get("jsonInfos", b""))
-    messages = _messages(document)
-    number = _number(document)
-    made = (number,) if number else ()
-    errors = [m for m in messages if m.kind == "ERROR" or answer.status >= FIRST_ERROR_STATUS]
-    if errors and not made:
-        raise _refusal(errors, answer.status, redactor)
-    if errors or answer.status != OK or not made:
-        raise UnreadableError("the answer is neither a label nor a refusal", made)
-    if not parts.get("label"):
-        raise UnreadableError("the answer has no label", made)
-    if number in followers:
-        raise UnreadableError("the answer repeats the number of another parcel", made)
-    warnings = [redactor.text(message.text) for message in messages if message.kind == "WARNING"]
-    try:
-        return _Parcel(number, pdf.checked(parts["label"]), tuple(warnings[:MAX_WARNINGS]))
-    except UnreadableError as error:
-        raise UnreadableError(str(error), made) from None
-
-
-def _document(content: bytes) -> Mapping[str, Any]:
-    if len(content) > MAX_JSON_BYTES:
-        raise UnreadableError("the JSON is too long")
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        raise UnreadableError("the answer is not readable JSON") from None
-    if not isinstance(document, dict):
-        raise UnreadableError("the JSON is not an object")
-    return document
-
-
-def _number(document: Mapping[str, Any]) -> str:
-    for name in ANSWER_BLOCKS:
-        block = document.get(name)
-        number = block.get("parcelNumber") if isinstance(block, dict) else None
-        if isinstance(number, str) and _TRACKING_NUMBER.fullmatch(number):
-            return number
-    return ""
-
-
-def _messages(document: Mapping[str, Any]) -> list[_Message]:
-    """Return the carrier's messages, in any of the forms that it is known to use."""
-    found = [
-        _Message(_string(m, "id"), _string(m, "type"), _string(m, "messageContent"))
-        for m in _objects(document, "messages")
-    ]
-    found += [_Message(_string(m, "code"), "ERROR", _string(m, "message")) for m in _objects(document, "errors")]
-    if document.get("error"):
-        found.append(_Message("", "ERROR", _string(document, "message") or _string(document, "error")))
-    if _string(document, "messageContent"):
-        kind = _string(document, "type") or "ERROR"
-        found.append(_Message(_string(document, "id"), kind, _string(document, "messageContent")))
-    if _string(document, "errorCode") not in ("", "0"):
-        found.append(_Message(_string(document, "errorCode"), "ERROR", _string(document, "errorLabel")))
-    return found
-
-
-def _objects(document: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    values = document.get(name)
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-
-
-def _string(document: Mapping[str, Any], name: str) -> str:
-    value = document.get(name)
-    return str(value) if isinstance(value, str | int) else ""
-
-
-def _refusal(errors: Sequence[_Message], status: int, redactor: Redactor) -> CarrierError:
-    """Return the error for the first documented code; without one it is a failure of the carrier."""
-    message = next((m for m in errors if _documented(m.code)), errors[0])
-    documented = _documented(message.code)
-    error = documented or CarrierUnavailable
-    # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
-    is_failing = documented is CarrierUnavailable or (documented is None and status >= FIRST_FAILURE_STATUS)
-    return error(
-        CARRIER,
-        carrier_code=redactor.code(message.code),
-        carrier_text=redactor.text(message.text),
-        is_carrier_failing=is_failing,
-    )
-
-
-def _documented(code: str) -> type[CarrierError] | None:
-    return CarrierUnavailable if code.startswith(FAILURE_PREFIX) else ERRORS.get(code)

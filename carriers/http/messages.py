@@ -32,9 +32,10 @@ class Answer:
 class UnreadableError(ValueError):
     """An answer that breaks the protocol; the text may be shown to a shop.
 
-    `made_numbers` are the parcels that the answer names all the same.
+    `made_numbers` are the parcels that the answer names all the same, `reservation_number` fetches their labels.
     """
 
-    def __init__(self, problem: str, made_numbers: tuple[str, ...] = ()) -> None:
+    def __init__(self, problem: str, made_numbers: tuple[str, ...] = (), reservation_number: str = "") -> None:
         super().__init__(problem)
         self.made_numbers = made_numbers
+        self.reservation_number = reservation_number

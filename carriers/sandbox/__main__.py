@@ -22,7 +22,9 @@ def serve(host: str, port: int, ledger: Path | None = None) -> None:
     lines = (
         f"alpha shipping  {server.alpha_url}",
         f"alpha tracking  {server.alpha_tracking_url}",
+        f"alpha points    {server.alpha_points_url}",
         f"beta            {server.beta_url}",
+        f"beta points     {server.beta_points_url}",
         f"ledger          {server.url}/ledger",
         f"help            {server.url}/",
     )

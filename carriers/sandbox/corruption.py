@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEPTH = 200_000
 REDIRECTED_PATH = "/redirected"
+NO_PDF = b"SANDBOX: this is no PDF"
 
 
 def sent(transmission: Transmission) -> Corruption:

@@ -92,9 +92,9 @@ class FaultRegistry:
         """Return the fault that an operation meets: an armed one, oldest first, or its magic reference's."""
         return self._use(lambda armed: armed.matches(operation)) or _magic(operation)
 
-    def pick_named(self, name: str) -> Injection | None:
-        """Return the armed `accept` or `unfound`."""
-        return self._use(lambda armed: armed.fault.name == name)
+    def pick_named(self, name: str, operation: str | None = None) -> Injection | None:
+        """Return the armed `accept` or `unfound`, unless it waits for another operation."""
+        return self._use(lambda armed: armed.fault.name == name and armed.operation in (None, operation))
 
     def _use(self, is_met: Callable[[ArmedFault], bool]) -> Injection | None:
         with self._lock:

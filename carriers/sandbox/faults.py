@@ -73,6 +73,8 @@ FAULTS = (
     # Answers of a proxy or another server.
     Fault("empty", True, "HTTP 200 with an empty body", corruption.empty),
     Fault("html200", False, "HTTP 200 with an HTML page", corruption.html(200)),
+    Fault("http401", False, "HTTP 401 with an HTML page", corruption.html(401)),
+    Fault("http403", False, "HTTP 403 with an HTML page", corruption.html(403)),
     Fault("html502", False, "HTTP 502 with an HTML page", corruption.html(502)),
     Fault("html503", False, "HTTP 503 with an HTML page", corruption.html(503)),
     Fault("made502", True, "HTTP 502 with an HTML page, after buying", corruption.html(502)),
@@ -90,8 +92,17 @@ FAULTS = (
     Fault("nolabel", True, "success with a number and no label"),
     Fault("notpdf", True, "success with a label that is no PDF"),
     Fault("twin", True, "the number that was given out last, for every parcel"),
+    Fault("nocn23", True, "success without the customs form", carriers=BETA),
+    Fault("badcn23", True, "success with a customs form that is no PDF", carriers=BETA),
+    # Successes that show later.
+    Fault("young", True, "bought; search and cancellation know it after the delay", carriers=ALPHA, delay_s=LATE_S),
+    Fault("collected", True, "bought and taken in charge: can't be cancelled any more", carriers=ALPHA),
     # Refusals beyond the codes.
     Fault("contract", False, "product not on the contract (alpha 33 that says so, beta 30009)", kind=Kind.REFUSAL),
+    Fault("colisacct", False, "33, Invalid accesColis account number", kind=Kind.REFUSAL, carriers=ALPHA),
+    Fault("colispwd", False, "33, Invalid accesColis password", kind=Kind.REFUSAL, carriers=ALPHA),
+    Fault("webpropwd", False, "33, Invalid identWebPro password", kind=Kind.REFUSAL, carriers=ALPHA),
+    Fault("badformat", False, "33, a badly formatted value", kind=Kind.REFUSAL, carriers=ALPHA),
     Fault("soapfault", False, "HTTP 500 with a SOAP fault", kind=Kind.REFUSAL, carriers=ALPHA),
     Fault("json500", False, "HTTP 500 with a message", kind=Kind.REFUSAL, carriers=BETA),
     Fault("flat500", False, 'HTTP 500 with {"id", "type", "messageContent"}', kind=Kind.REFUSAL, carriers=BETA),
@@ -104,22 +115,39 @@ FAULTS = (
     Fault("warning", True, "no failure: a success with a WARNING", carriers=BETA),
     Fault("mixed", True, "no failure: multipart/mixed, CRLF after the last boundary", corruption.mixed, carriers=BETA),
     # At the control endpoint only.
-    Fault("unfound", True, "searches miss parcels younger than the delay", None, Kind.CONTROL_ONLY, ALPHA, LATE_S),
+    Fault(
+        "unfound",
+        True,
+        "search and cancellation miss parcels younger than the delay",
+        None,
+        Kind.CONTROL_ONLY,
+        ALPHA,
+        LATE_S,
+    ),
     Fault("accept", True, "new connections are read only after the delay", kind=Kind.CONTROL_ONLY, delay_s=SLOW_S),
 )
 _BY_NAME = {fault.name: fault for fault in FAULTS}
 # alpha's `content1` holds a description of the goods, too, before the reference.
 _MAGIC = re.compile(r"(?:.* )?FAULT (?:([1-9]) )?([A-Z0-9]+)")
-_CODE = re.compile(r"\d{1,5}|ROUTING[A-Z0-9_]*")
+# beta's magic reference has no room for the names of its routing errors: R18 is ROUTING_18, IV106 GEO_ROUTING_IV106.
+_CODE = re.compile(r"\d{1,5}|ROUTING(_\w+)?|(?:ROUTING|R)(\d{1,3})|(?:GEO_ROUTING_)?IV(\d{3})")
 
 
 def fault_named(name: str, carrier: str | None) -> Fault | None:
     """Return a fault by its name or a carrier's error code; None when that carrier has no such fault."""
-    if _CODE.fullmatch(name.upper()):
-        code = "ROUTING_ERROR" if name.upper() == "ROUTING" else name.upper()
-        return Fault(code, is_made=False, does="the carrier's error of that code", kind=Kind.REFUSAL)
+    if match := _CODE.fullmatch(name.upper()):
+        return Fault(_code(match), is_made=False, does="the carrier's error of that code", kind=Kind.REFUSAL)
     fault = _BY_NAME.get(name.lower())
     return fault if fault and (carrier is None or carrier in fault.carriers) else None
+
+
+def _code(match: re.Match[str]) -> str:
+    """Return the carrier's own spelling of an error code."""
+    if match[2]:
+        return f"ROUTING_{match[2]}"
+    if match[3]:
+        return f"GEO_ROUTING_IV{match[3]}"
+    return "ROUTING_ERROR" if match[0] == "ROUTING" else match[0]
 
 
 def magic_in(text: str) -> tuple[int | None, str] | None:

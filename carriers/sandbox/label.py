@@ -1,28 +1,21 @@
-"""Draws a parcel's label, 10 x 15 cm or on A4, and its customs form."""
+"""Draws parcels' labels, 10 x 15 cm or on A4."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from anyascii import anyascii
 from reportlab.graphics.barcode.code128 import Code128
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.units import mm
-from reportlab.pdfbase.pdfmetrics import stringWidth
-from reportlab.pdfgen.canvas import Canvas
+
+from carriers.sandbox.corruption import NO_PDF
+from carriers.sandbox.page import BOLD, HEIGHT_MM, MARGIN_MM, NOTICE, REGULAR, WIDTH_MM, Font, Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PageFormat = Literal["10x15", "A4"]
-NOTICE = "SANDBOX - NOT VALID FOR SHIPPING"
-WIDTH_MM, HEIGHT_MM, MARGIN_MM = 100, 150, 4
-REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
-
-Font = tuple[str, float]  # name and size in points
-Point = tuple[float, float]
 TITLE: Font = (BOLD, 6)
 
 
@@ -46,19 +39,33 @@ class Label:
     count: int
     ship_date: str
     page_format: PageFormat
+    customs: str = ""  # value and contents, as alpha prints them outside the EU
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Return the texts on the label, in the order of reading."""
+        texts = (self.product_code, *self.sender, *self.recipient, self.phone, self.routing, self.pickup_point)
+        return tuple(filter(None, (*texts, self.customs, self.reference, self.order_reference, self.tracking_number)))
+
+    @property
+    def routing(self) -> str:
+        """Return the sort code, which the carrier makes from the recipient's country and postal code."""
+        return f"{self.recipient[-1]} {self.postal_code}"
 
 
-def printable(text: str) -> str:
-    """Replace letters that PDF's built-in fonts lack (they have Windows-1252) with their nearest."""
-    return "".join(char if char.encode("cp1252", "ignore") else anyascii(char) for char in text)
+def label_pdf(*labels: Label) -> bytes:
+    """Return a PDF of one page for each label, all of one size; the same labels give the same bytes."""
+    is_a4 = labels[0].page_format == "A4"
+    page = Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), labels[0].tracking_number)
+    for label in labels:
+        if is_a4:
+            _draw_a4_surroundings(page)
+        _draw(page, label)
+        page.turn()
+    return page.finished()
 
 
-def label_pdf(label: Label) -> bytes:
-    """Return a PDF of one page; the same label gives the same bytes."""
-    is_a4 = label.page_format == "A4"
-    page = _Page(A4 if is_a4 else (WIDTH_MM * mm, HEIGHT_MM * mm), label.tracking_number)
-    if is_a4:
-        _draw_a4_surroundings(page)
+def _draw(page: Page, label: Label) -> None:
     _draw_head(page, label)
     _draw_addresses(page, label)
     _draw_facts(page, label)
@@ -66,72 +73,9 @@ def label_pdf(label: Label) -> bytes:
     page.band(1, 7.5)
     page.centred(3.3, NOTICE, (BOLD, 11.5), is_white=True)
     page.box(1, HEIGHT_MM - 2)
-    return page.finished()
 
 
-def customs_form_pdf(label: Label, articles: Sequence[str]) -> bytes:
-    """Return a CN23 of one page."""
-    page = _Page(A4, f"CN23 {label.tracking_number}")
-    page.text((20, 270), "CUSTOMS DECLARATION   CN23", (BOLD, 18))
-    page.text((20, 262), f"Parcel {label.tracking_number}   {label.weight_kg:.2f} kg", (REGULAR, 11))
-    page.lines((20, 248), ["FROM", *label.sender], (REGULAR, 10), 80)
-    page.lines((110, 248), ["TO", *label.recipient], (REGULAR, 10), 80)
-    page.lines((20, 195), ["CONTENTS", *articles], (REGULAR, 10), 170)
-    page.text((20, 30), NOTICE, (BOLD, 14))
-    return page.finished()
-
-
-class _Page:
-    """A PDF page whose points are in mm from the lower left corner of the label."""
-
-    def __init__(self, size: tuple[float, float], title: str) -> None:
-        self._content = io.BytesIO()
-        self.canvas = Canvas(self._content, pagesize=size, invariant=1, pageCompression=1)
-        self.canvas.setTitle(title)
-
-    def text(self, at: Point, text: str, font: Font) -> None:
-        self.canvas.setFont(*font)
-        self.canvas.drawString(at[0] * mm, at[1] * mm, printable(text))
-
-    def fitted(self, at: Point, text: str, font: Font, width: float) -> None:
-        """Draw a text, smaller but never cut when it is too wide."""
-        name, size = font
-        needed = stringWidth(printable(text), name, size) / mm
-        self.text(at, text, (name, size * min(1, width / needed) if needed else size))
-
-    def lines(self, top: Point, lines: Sequence[str], font: Font, width: float) -> None:
-        for rank, line in enumerate(filter(None, lines)):
-            self.fitted((top[0], top[1] - rank * font[1] * 1.2 / mm), line, font, width)
-
-    def right(self, y: float, text: str, font: Font) -> None:
-        """Draw white text that ends at the right margin."""
-        self.canvas.setFont(*font)
-        self.canvas.setFillGray(1)
-        self.canvas.drawRightString((WIDTH_MM - MARGIN_MM) * mm, y * mm, printable(text))
-        self.canvas.setFillGray(0)
-
-    def centred(self, y: float, text: str, font: Font, *, is_white: bool = False) -> None:
-        self.canvas.setFont(*font)
-        self.canvas.setFillGray(1 if is_white else 0)
-        self.canvas.drawCentredString(WIDTH_MM / 2 * mm, y * mm, text)
-        self.canvas.setFillGray(0)
-
-    def box(self, y: float, height: float) -> None:
-        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm)
-
-    def band(self, y: float, height: float) -> None:
-        self.canvas.rect(1 * mm, y * mm, (WIDTH_MM - 2) * mm, height * mm, fill=1)
-
-    def line(self, start: Point, end: Point) -> None:
-        self.canvas.line(start[0] * mm, start[1] * mm, end[0] * mm, end[1] * mm)
-
-    def finished(self) -> bytes:
-        self.canvas.showPage()
-        self.canvas.save()
-        return self._content.getvalue()
-
-
-def _draw_head(page: _Page, label: Label) -> None:
+def _draw_head(page: Page, label: Label) -> None:
     page.band(130, 19)
     page.canvas.setFillGray(1)
     page.text((MARGIN_MM, 137), label.carrier.upper(), (BOLD, 26))
@@ -139,7 +83,7 @@ def _draw_head(page: _Page, label: Label) -> None:
     page.right(134, label.product_name, (REGULAR, 9))
 
 
-def _draw_addresses(page: _Page, label: Label) -> None:
+def _draw_addresses(page: Page, label: Label) -> None:
     page.text((MARGIN_MM, 126), "FROM", TITLE)
     page.lines((MARGIN_MM, 122.5), label.sender, (REGULAR, 6.5), WIDTH_MM - 2 * MARGIN_MM)
     page.line((1, 103), (WIDTH_MM - 1, 103))
@@ -151,13 +95,13 @@ def _draw_addresses(page: _Page, label: Label) -> None:
         page.text((MARGIN_MM, 62.5), f"Tel. {label.phone}", (REGULAR, 8))
 
 
-def _draw_facts(page: _Page, label: Label) -> None:
+def _draw_facts(page: Page, label: Label) -> None:
     """Draw the row of boxes (routing, weight, rank among the parcels) and the references."""
     page.box(46, 14.5)
     page.line((46, 46), (46, 60.5))
     page.line((72, 46), (72, 60.5))
     boxes = (
-        (MARGIN_MM, "ROUTING", f"{label.recipient[-1]} {label.postal_code}", 19.0, 40.0),
+        (MARGIN_MM, "ROUTING", label.routing, 19.0, 40.0),
         (48, "WEIGHT", f"{label.weight_kg:.2f} kg", 13.0, 23.0),
         (74, "PARCEL", f"{label.rank} / {label.count}", 13.0, 23.0),
     )
@@ -167,15 +111,17 @@ def _draw_facts(page: _Page, label: Label) -> None:
     page.text((MARGIN_MM, 41.5), f"Ref. {label.reference}", (BOLD, 8))
     page.text((MARGIN_MM, 37.5), f"Order {label.order_reference}", (REGULAR, 8))
     page.text((74, 37.5), label.ship_date, (REGULAR, 8))
+    if label.customs:
+        page.fitted((40, 62.5), label.customs, (BOLD, 8), WIDTH_MM - MARGIN_MM - 40)
 
 
-def _draw_barcode(page: _Page, label: Label) -> None:
+def _draw_barcode(page: Page, label: Label) -> None:
     barcode = Code128(label.tracking_number, barWidth=0.5 * mm, barHeight=20 * mm, quiet=0)
     barcode.drawOn(page.canvas, (WIDTH_MM * mm - barcode.width) / 2, 15.5 * mm)
     page.centred(11, label.tracking_number, (BOLD, 11))
 
 
-def _draw_a4_surroundings(page: _Page) -> None:
+def _draw_a4_surroundings(page: Page) -> None:
     """Draw the cutting lines and hints, and move the label's corner into the sheet."""
     page.canvas.translate(10 * mm, A4[1] - (HEIGHT_MM + 10) * mm)
     page.canvas.setDash(3, 3)
@@ -186,8 +132,8 @@ def _draw_a4_surroundings(page: _Page) -> None:
     page.lines((WIDTH_MM + 18, HEIGHT_MM - 20), hints, (REGULAR, 9), 70)
 
 
-def faulty_pdf(label: Label, fault: str) -> bytes | None:
-    """Return a label's PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
+def faulty_pdf(fault: str, *labels: Label) -> bytes | None:
+    """Return the labels' PDF; under the fault `nolabel` None, under `notpdf` other bytes."""
     if fault == "nolabel":
         return None
-    return b"SANDBOX: this is no PDF" if fault == "notpdf" else label_pdf(label)
+    return NO_PDF if fault == "notpdf" else label_pdf(*labels)

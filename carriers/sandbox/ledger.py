@@ -10,14 +10,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox.label import Label
+from carriers.sandbox.parcel import Parcel, read_parcel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Labels are most of a purchase's size; they are kept for reprints of the latest parcels only.
-LABELS_KEPT = 20_000
+    from carriers.sandbox.label import Label
+
+# Requests and labels are most of a purchase's size; they are kept of the latest parcels only.
+PARCELS_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,19 @@ class Purchase:
     parcel_count: int
     made_at_s: float
     findable_at_s: float  # until then the tracking service does not know the parcel
+    reservation_number: str = ""  # alpha's
+    is_misrouted: bool = False  # ordered to a pickup point under another address than the point's
 
     def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
         facts = asdict(self)
         made_at = datetime.fromtimestamp(facts.pop("made_at_s"), UTC)
         del facts["findable_at_s"]
-        return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "is_cancelled": is_cancelled}
+        facts["misrouted"] = facts.pop("is_misrouted")
+        return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
 
 
-def _purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+    label = parcel.label
     return Purchase(
         carrier=label.carrier,
         tracking_number=label.tracking_number,
@@ -54,6 +60,8 @@ def _purchase_of(label: Label, account: str, made_at_s: float, findable_at_s: fl
         parcel_count=label.count,
         made_at_s=made_at_s,
         findable_at_s=findable_at_s,
+        reservation_number=parcel.reservation_number,
+        is_misrouted=bool(parcel.misrouted_by),
     )
 
 
@@ -73,23 +81,34 @@ class Ledger:
         self._purchases: list[Purchase] = []
         self._by_reference: dict[str, list[Purchase]] = defaultdict(list)
         self._by_number: dict[tuple[str, str], Purchase] = {}
-        self._labels: OrderedDict[tuple[str, str], Label] = OrderedDict()
+        self._by_reservation: dict[str, list[Purchase]] = defaultdict(list)
+        self._parcels: OrderedDict[tuple[str, str], Parcel] = OrderedDict()
         self._cancelled: set[tuple[str, str]] = set()
+        self._collected: set[tuple[str, str]] = set()
 
-    def record(self, labels: Sequence[Label], account: str, findable_after_s: float = 0) -> None:
+    def record(self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0) -> None:
         """Enter the parcels of one call, all or none."""
         now = time.time()
-        purchases = [_purchase_of(label, account, now, now + findable_after_s) for label in labels]
-        parcels = list(zip(purchases, labels, strict=True))
+        made = [(_purchase_of(parcel, account, now, now + findable_after_s), parcel) for parcel in parcels]
         with self._lock:
-            self._write([{"event": "made", **asdict(p), "label": asdict(label)} for p, label in parcels])
-            for purchase, label in parcels:
-                self._enter(purchase, label)
+            self._write([{"event": "made", **asdict(purchase), "parcel": asdict(parcel)} for purchase, parcel in made])
+            for purchase, parcel in made:
+                self._enter(purchase, parcel)
 
     def cancel(self, carrier: str, number: str) -> None:
+        self._mark("cancelled", carrier, number)
+
+    def collect(self, carrier: str, number: str) -> None:
+        """Enter that the carrier has taken a parcel in charge."""
+        self._mark("collected", carrier, number)
+
+    def _mark(self, event: str, carrier: str, number: str) -> None:
         with self._lock:
-            self._write([{"event": "cancelled", "carrier": carrier, "tracking_number": number}])
-            self._cancelled.add((carrier, number))
+            self._write([{"event": event, "carrier": carrier, "tracking_number": number}])
+            self._marks(event).add((carrier, number))
+
+    def _marks(self, event: str) -> set[tuple[str, str]]:
+        return self._cancelled if event == "cancelled" else self._collected
 
     def clear(self) -> None:
         """Start an empty ledger; the file keeps the earlier entries."""
@@ -122,27 +141,40 @@ class Ledger:
         with self._lock:
             return self._by_number.get((carrier, number))
 
-    def label(self, carrier: str, number: str) -> Label | None:
+    def parcel(self, carrier: str, number: str) -> Parcel | None:
         with self._lock:
-            return self._labels.get((carrier, number))
+            return self._parcels.get((carrier, number))
+
+    def label(self, carrier: str, number: str) -> Label | None:
+        parcel = self.parcel(carrier, number)
+        return parcel.label if parcel else None
+
+    def reserved(self, reservation_number: str) -> list[Purchase]:
+        """Return the parcels of alpha's reservation."""
+        with self._lock:
+            return list(self._by_reservation.get(reservation_number, []))
 
     def is_cancelled(self, carrier: str, number: str) -> bool:
         return (carrier, number) in self._cancelled
+
+    def is_collected(self, carrier: str, number: str) -> bool:
+        return (carrier, number) in self._collected
 
     def close(self) -> None:
         with self._lock:
             if self._file is not None:
                 self._file.close()
 
-    def _enter(self, purchase: Purchase, label: Label) -> None:
+    def _enter(self, purchase: Purchase, parcel: Parcel) -> None:
         key = (purchase.carrier, purchase.tracking_number)
         self._purchases.append(purchase)
         self._by_reference[purchase.reference].append(purchase)
         self._by_number[key] = purchase
-        self._labels[key] = label
+        self._by_reservation[purchase.reservation_number].append(purchase)
+        self._parcels[key] = parcel
         self._highest[purchase.carrier] = max(purchase.tracking_number, self._highest.get(purchase.carrier, ""))
-        if len(self._labels) > LABELS_KEPT:
-            self._labels.popitem(last=False)
+        if len(self._parcels) > PARCELS_KEPT:
+            self._parcels.popitem(last=False)
 
     def _write(self, events: list[dict[str, Any]]) -> None:
         if self._file is not None:
@@ -163,9 +195,9 @@ class Ledger:
     def _replay(self, event: dict[str, Any]) -> None:
         match event.pop("event"):
             case "made":
-                label = Label(**event.pop("label"))
-                self._enter(Purchase(**event), label)
-            case "cancelled":
-                self._cancelled.add((event["carrier"], event["tracking_number"]))
+                parcel = read_parcel(event.pop("parcel"))
+                self._enter(Purchase(**event), parcel)
+            case "cancelled" | "collected" as mark:
+                self._marks(mark).add((event["carrier"], event["tracking_number"]))
             case "reset":
                 self._forget()

@@ -7,8 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
 from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
+from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
+from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
+from carriers.sandbox.beta.points import LOOK_UP, SEARCH
+from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
 from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
 from carriers.sandbox.corruption import REDIRECTED_PATH
@@ -20,7 +25,8 @@ if TYPE_CHECKING:
     from carriers.sandbox.http import Request, Response
     from carriers.sandbox.state import State
 
-ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH = "/alpha/shipping", "/alpha/tracking", "/beta/2.0"
+ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
+BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
 
 
 def _answer_redirected(_: State, __: Request) -> Response:
@@ -31,6 +37,12 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     "/": answer_page,
     ALPHA_SHIPPING_PATH: answer_shipping,
     ALPHA_TRACKING_PATH: answer_tracking,
+    ALPHA_POINTS_PATH: answer_alpha_points,
+    **{
+        f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
+        for operation in (SEARCH, LOOK_UP)
+    },
+    f"{BETA_PATH}/{DEPOSIT_SLIP}": answer_deposit_slip,
     **{
         f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)
         for version, block in BLOCKS.items()

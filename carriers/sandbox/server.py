@@ -12,14 +12,25 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from carriers.sandbox.faults import BOTH
 from carriers.sandbox.http import Request, Response, text_response
 from carriers.sandbox.ledger import Ledger
-from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, known, route
+from carriers.sandbox.routes import (
+    ALPHA_POINTS_PATH,
+    ALPHA_SHIPPING_PATH,
+    ALPHA_TRACKING_PATH,
+    BETA_PATH,
+    BETA_POINTS_PATH,
+    known,
+    route,
+)
 from carriers.sandbox.state import State
 from carriers.sandbox.transmission import Transmitter
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from carriers.sandbox.parcel import Parcel
 
 logger = logging.getLogger("carriers.sandbox")
 
@@ -57,12 +68,25 @@ class SandboxServer:
         return self.url + ALPHA_TRACKING_PATH
 
     @property
+    def alpha_points_url(self) -> str:
+        return self.url + ALPHA_POINTS_PATH
+
+    @property
     def beta_url(self) -> str:
         return self.url + BETA_PATH
 
     @property
+    def beta_points_url(self) -> str:
+        return self.url + BETA_POINTS_PATH
+
+    @property
     def control_url(self) -> str:
         return f"{self.url}/control"
+
+    def parcel(self, tracking_number: str) -> Parcel:
+        """Return a sold parcel: its request, its label, its customs form."""
+        parcels = (self.state.ledger.parcel(carrier, tracking_number) for carrier in BOTH)
+        return next(parcel for parcel in parcels if parcel)
 
     def start(self) -> None:
         """Serve in the background."""

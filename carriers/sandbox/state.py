@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from carriers.sandbox.fault_registry import Injection, Operation
-    from carriers.sandbox.label import Label
     from carriers.sandbox.ledger import Ledger
+    from carriers.sandbox.parcel import Parcel
 
     Handler = Callable[[Injection], Response]
 
@@ -34,6 +35,7 @@ class State:
         self.closing = threading.Event()
         self._interrupted = threading.Event()
         self._requests: Counter[str] = Counter()
+        self._reservations = 0
         self._lock = threading.Lock()
         self._ranges = {carrier: NumberRange(carrier, ledger.highest_number(carrier)) for carrier in BOTH}
 
@@ -86,10 +88,19 @@ class State:
         response = do(injection) if fault.is_made else _NOTHING
         return replace(fault.corrupt(response), delay_s=injection.delay_s) if fault.corrupt else response
 
-    def sell(self, labels: Sequence[Label], account: str, injection: Injection) -> None:
+    def sell(self, parcels: Sequence[Parcel], account: str, injection: Injection) -> None:
         """Enter one call's parcels in the ledger."""
-        is_late = injection.name == "late"
-        self.ledger.record(labels, account, findable_after_s=injection.delay_s if is_late else 0)
+        is_late = injection.name in ("late", "young")
+        self.ledger.record(parcels, account, findable_after_s=injection.delay_s if is_late else 0)
+        if injection.name == "collected":
+            for parcel in parcels:
+                self.ledger.collect(parcel.label.carrier, parcel.number)
+
+    def reservation(self) -> str:
+        """Hand out alpha's reservation number: 18 digits, a new one each time."""
+        with self._lock:
+            self._reservations += 1
+            return f"{time.time_ns() // 1_000_000:013d}{self._reservations % 100_000:05d}"
 
     def numbers(self, carrier: str, count: int, injection: Injection) -> list[str]:
         """Hand out tracking numbers, each a new one except under the fault `twin`."""

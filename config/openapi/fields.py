@@ -15,8 +15,9 @@ from rest_framework import serializers
 
 from carriers import CARRIERS
 from labels import serializers as labels
+from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
 from labels.ids import LABEL_ID_LENGTH
-from labels.openapi import LABEL, ORDER, SENDER
+from labels.openapi import CUSTOMS, CUSTOMS_ORDER, LABEL, ORDER, SENDER
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
 from parcels.openapi import PARCEL
@@ -52,11 +53,17 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
     parcels.DeliveryWindowSerializer: Component(
         "DeliveryWindow", "When a parcel is expected.", PARCEL["estimatedDeliveryDateWindow"]
     ),
-    labels.LabelOrderSerializer: Component("LabelOrder", "An order for a label.", ORDER | {"pickupPointCode": "1234A"}),
-    labels.RecipientSerializer: Component(
-        "RecipientAddress", "The postal address that parcels go to.", ORDER["destinationAddress"]
+    labels.LabelOrderSerializer: Component(
+        "LabelOrder", "An order for a label.", ORDER | {"pickupPointCode": "1234A", "customs": CUSTOMS}
     ),
-    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", ORDER["parcels"][0]),
+    labels.RecipientSerializer: Component(
+        "RecipientAddress",
+        "The postal address that parcels go to.",
+        ORDER["destinationAddress"] | {"provinceCode": "NY"},
+    ),
+    labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", CUSTOMS_ORDER["parcels"][0]),
+    CustomsSerializer: Component("Customs", "A customs declaration, of all parcels of an order.", CUSTOMS),
+    CustomsItemSerializer: Component("CustomsItem", "Goods of one kind.", CUSTOMS["items"][0]),
     addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER),
     labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
 }
@@ -71,10 +78,10 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Label", "labelUrl"): {"format": "uri", "maxLength": None},
     ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_PARCELS * labels.MAX_WEIGHT_KG},
     ("Label", "createdAt"): {"format": "date-time", "pattern": "Z$", "maxLength": None},
-    ("OrderedParcel", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_WEIGHT_KG},
     ("LabelOrder", "reference"): {"maxLength": max(carrier.max_reference_length for carrier in CARRIERS.values())},
     ("LabelOrder", "pickupPointCode"): {"pattern": f"^({PICKUP_POINT_CODES})?$", "maxLength": None},
     ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": labels.MAX_PARCELS},
+    ("Customs", "items"): {"minItems": 1, "maxItems": MAX_ITEMS},
     ("RecipientAddress", "email"): {"pattern": "^$|@"},
 }
 
@@ -88,6 +95,8 @@ def schema_of(field: serializers.Field[Any, Any, Any, Any]) -> Json:
             return {"type": "string", "enum": sorted(addresses.COUNTRY_CODES)}
         case serializer_fields.StringField():
             return {"type": "string"} | dict(string_bounds(field))
+        case serializer_fields.AmountField():
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value}
         case serializer_fields.IntegerField():
             return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
     return PLAIN[type(field)]
@@ -100,6 +109,8 @@ def string_bounds(field: serializer_fields.StringField) -> Iterator[tuple[str, A
             yield "pattern", f"^{field.pattern.pattern}$"
         case parcels.UrlField():
             yield "format", "uri"
+        case serializer_fields.CodeField():
+            yield "pattern", f"^({field.pattern.pattern})$" if field.required else f"^({field.pattern.pattern})?$"
         case addresses.TextField():
             yield "minLength", 1
             yield "pattern", r"\S"

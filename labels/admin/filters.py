@@ -9,21 +9,23 @@ from django.http import HttpRequest
 from labels.models import LabelState, ShippingLabel
 from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
 
-NEEDED, MADE = "needed", "made"
+NEEDED, MADE, NOTICE = "needed", "made", "notice"
 
 
 class DecisionFilter(DropdownFilter):
-    """Labels that wait for a person, and those that a person decided."""
+    """Labels that wait for a person, those that a person decided, and those with a notice for staff."""
 
     title = "decision"
     parameter_name = "decision"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(NEEDED, "Needs a decision"), (MADE, "Decided by staff")]
+        return [(NEEDED, "Needs a decision"), (MADE, "Decided by staff"), (NOTICE, "Needs attention")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         if self.value() == NEEDED:
             return queryset.needing_decision()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
+        if self.value() == NOTICE:
+            return queryset.with_notice()  # type: ignore[attr-defined, no-any-return]  # as above
         return queryset.filter(decided_at__isnull=False) if self.value() == MADE else queryset
 
 

@@ -11,7 +11,6 @@ from django.core.validators import RegexValidator
 from carriers import pdf
 from carriers.http.messages import UnreadableError
 from labels.models import ShippingLabel
-from shops.contracts.clients import client
 
 if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
     from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
@@ -68,13 +67,12 @@ class AdoptForm(forms.Form):
                 initial=known[0] if known else "",
                 widget=TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
-        carrier = client(label.carrier_code)
         self.fields["pdf"] = PdfField(
-            required=not carrier.can_be_asked,
+            required=not label.reservation_number,
             label="PDF of the label",
-            help_text=f"Leave it out, and {carrier.name} is asked for it."
-            if carrier.can_be_asked
-            else f"From {carrier.name}'s own portal: one file, or one a parcel, in the parcels' order.",
+            help_text=f"Leave it out, and {label.carrier_code} is asked for it, by the reservation's number."
+            if label.reservation_number
+            else f"From {label.carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.",
         )
 
     @property
@@ -85,6 +83,8 @@ class AdoptForm(forms.Form):
         numbers = [self.cleaned_data[name] for name in self.number_names if name in self.cleaned_data]
         if len(set(numbers)) < len(numbers):
             raise ValidationError("Each parcel has a tracking number of its own.")
+        for number in set(numbers).intersection(self.label.cancelled_numbers):
+            raise ValidationError(f"{number} is cancelled at the carrier.")
         others = ShippingLabel.objects.with_tracking_number(*numbers).exclude(id=self.label.id)
         for other in others.only("id", "tracking_numbers")[:1]:
             taken = next(number for number in numbers if number in other.tracking_numbers)

@@ -1,5 +1,6 @@
 """The staff's pages of labels, and their decisions."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
@@ -19,7 +20,7 @@ from labels.admin.filters import NEEDED, CreatedFilter, DecisionFilter, StateFil
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.states import state_label, state_meaning
-from labels.models import LabelState, ShippingLabel
+from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
@@ -92,7 +93,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             "has_pdf": label.has_pdf,
             "has_unmerged_pdfs": unmerged_pdfs.are_kept(label),
             "is_open": decisions.open_rows(label).exists(),
-            "is_over": label.state in {LabelState.RECEIVED, LabelState.GENERATED, LabelState.FAILED},
+            "is_over": label.state in {*OVER, LabelState.RECEIVED, LabelState.CANCELLING},
+            "is_cancellation_open": label.state == LabelState.CANCELLING and decisions.cancellations(label).exists(),
             "may_decide": self.may_decide(request),
             "can_be_asked": client(label.carrier_code).can_be_asked,
         }
@@ -107,6 +109,9 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             path("<path:object_id>/pdf/", site.admin_view(self.pdf_view, cacheable=True), name=f"{name}_pdf"),
             path("<path:object_id>/adopt/", site.admin_view(self.adopt_view), name=f"{name}_adopt"),
             path("<path:object_id>/not-made/", site.admin_view(self.not_made_view), name=f"{name}_not_made"),
+            path("<path:object_id>/cancel/", site.admin_view(self.cancel_view), name=f"{name}_cancel"),
+            path("<path:object_id>/cancelled/", site.admin_view(self.cancelled_view), name=f"{name}_cancelled"),
+            path("<path:object_id>/notice/", site.admin_view(self.notice_view), name=f"{name}_notice"),
         ]
         return own + super().get_urls()
 
@@ -176,6 +181,48 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             messages.error(request, str(error))
         else:
             messages.success(request, "Marked as not made. The shop can order again, with the same key too.")
+        return self.back_to(label)
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for confirmation first: the shop can't retrieve the label afterwards."""
+        label = self.label_to_decide(request, object_id)
+        if request.method != "POST":
+            is_local = client(label.carrier_code).is_cancelled_locally
+            context = {"title": "Cancel the label", "is_cancelled_locally": is_local}
+            return self.page(request, "labels/cancel.html", label, context)
+        try:
+            cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+            return self.back_to(label)
+        if cancelled.state == LabelState.CANCELLED:
+            messages.success(request, "Cancelled. The shop cannot retrieve the label any more.")
+        else:
+            messages.warning(request, f"{label.carrier_code} could not cancel it yet. It is tried again for an hour.")
+        return self.back_to(label)
+
+    def cancelled_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take a decision about a label whose carrier could not cancel it."""
+        label = self.label_to_decide(request, object_id)
+        is_cancelled = request.POST.get("outcome") == "cancelled"
+        if request.method != "POST" or not (is_cancelled or request.POST.get("outcome") == "kept"):
+            return self.back_to(label)
+        try:
+            decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=cast("User", request.user))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(
+                request, "Marked as cancelled." if is_cancelled else "Kept. The shop can retrieve the label again."
+            )
+        return self.back_to(label)
+
+    def notice_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take away a notice that staff have dealt with."""
+        label = self.label_to_decide(request, object_id)
+        if request.method == "POST":
+            with suppress(decisions.NotOpenError):  # a colleague was faster
+                decisions.dismiss_notice(label=label, decided_by=cast("User", request.user))
         return self.back_to(label)
 
     def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:

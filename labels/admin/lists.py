@@ -33,4 +33,4 @@ def found_by(text: str) -> QuerySet[Any, Any]:
 class LabelList(CappedList):
     """Reads no more columns than the list shows: addresses stay in the database."""
 
-    not_listed = ("pdf", "sender", "recipient", "weights_kg", "error_message", "body_digest")
+    not_listed = ("pdf", "sender", "recipient", "weights_kg", "customs", "error_message", "body_digest")

@@ -13,6 +13,8 @@ COLOURS = {
     LabelState.FAILED: "danger",
     LabelState.INCOMPLETE: "warning",
     LabelState.UNKNOWN: "warning",
+    LabelState.CANCELLING: "warning",
+    LabelState.CANCELLED: "danger",
 }
 MEANINGS = {
     LabelState.PURCHASING: "The carrier is being asked for it now.",
@@ -22,6 +24,9 @@ MEANINGS = {
     LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
     LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
     "and its key buys nothing until this is decided.",
+    LabelState.CANCELLING: "To be cancelled: the carrier could not yet. reconcile_labels tries again for an hour. The "
+    "shop cannot retrieve it.",
+    LabelState.CANCELLED: "Bought, then cancelled. The shop cannot retrieve it, and its key buys nothing.",
 }
 INTERRUPTED = "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
 

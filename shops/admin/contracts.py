@@ -24,7 +24,11 @@ class ContractForm(ContractModelForm):
     """Labels for fields whose names do not read well."""
 
     class Meta:
-        labels = {"customs_value_eur": "Customs value (EUR)", "customs_hs_code": "Customs HS code"}
+        labels = {
+            "customs_value_eur": "Customs value (EUR)",
+            "customs_hs_code": "Customs HS code",
+            "customs_shipping_cost_eur": "Customs postage (EUR)",
+        }
 
 
 @admin.register(CarrierContract)
@@ -52,6 +56,7 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
         "customs_description",
         "customs_value_eur",
         "customs_hs_code",
+        "customs_shipping_cost_eur",
         "updated_at",
     )
 

@@ -1,11 +1,13 @@
 """Shops' contracts with carriers."""
 
+from decimal import Decimal
+
 from django.db import models
 from django.db.models import Q
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
-from carriers.shipment import Credentials, CustomsArticle, ProductOverride
+from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
 from shops.db.fields import KeyField
 from shops.db.querysets import ForShop
@@ -42,6 +44,7 @@ class CarrierContract(models.Model):
     customs_description = models.CharField(max_length=64, blank=True)
     customs_value_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     customs_hs_code = models.CharField(max_length=10, blank=True)
+    customs_shipping_cost_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = CarrierContractQuerySet.as_manager()
@@ -67,12 +70,17 @@ class CarrierContract(models.Model):
         self.encrypted_credentials = encryption.encrypt(secret, row_id=self.id)
 
     @property
-    def customs(self) -> tuple[CustomsArticle, ...]:
-        """The article that the contract declares; none without its description and its value."""
+    def customs(self) -> Customs | None:
+        """The article that the contract declares of each parcel; none without its description and its value."""
         if not self.customs_description or self.customs_value_eur is None:
-            return ()
-        description, value_eur = self.customs_description, self.customs_value_eur
-        return (CustomsArticle(description=description, value_eur=value_eur, hs_code=self.customs_hs_code),)
+            return None
+        item = CustomsItem(self.customs_description, 1, self.customs_value_eur, hs_code=self.customs_hs_code)
+        return Customs((item,), is_for_each_parcel=True, shipping_cost_eur=self.shipping_cost_eur)
+
+    @property
+    def shipping_cost_eur(self) -> Decimal:
+        """The postage that is declared, for an order without its own."""
+        return self.customs_shipping_cost_eur or Customs.shipping_cost_eur
 
     def has_product(self, product_code: str) -> bool:
         return product_code in self.products and PRODUCTS[product_code].carrier == self.carrier_code

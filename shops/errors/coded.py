@@ -52,29 +52,31 @@ declare_for_carriers(
     ProductNotInContract,
     HTTPStatus.BAD_REQUEST,
     message="{failure}. Have it activated, or order another product.",
-    cause="The shop has no contract with {carrier}, or its contract does not have the product activated.",
+    cause="The shop has no contract with {carrier}, or its contract does not have the product activated, as we or"
+    " {carrier} know it.",
     remedy="Have the product activated on the contract, or order another product." + _PARCELS_MADE,
 )
 declare_for_carriers(
     AddressRejected,
     HTTPStatus.BAD_REQUEST,
-    cause="An address is one that {carrier} can't print or does not deliver to; the message names the field, or quotes"
-    " the carrier.",
+    cause="An address is one that {carrier} can't print or does not deliver to: a text is too long, or postal code,"
+    " town and country don't fit together. The message names the field of the order, or quotes the carrier.",
     remedy="Correct the address and order again." + _PARCELS_MADE,
 )
 declare_for_carriers(
     PickupPointRejected,
     HTTPStatus.BAD_REQUEST,
-    cause="The pickup point is unknown to {carrier}, closed, or not for this product.",
+    cause="The pickup point is unknown to {carrier}, closed, full, not for this product, or does not take a parcel of"
+    " this weight.",
     remedy="Let the customer choose another pickup point and order again." + _PARCELS_MADE,
 )
 declare_for_carriers(
     RequestRejected,
     HTTPStatus.BAD_REQUEST,
     cause="{carrier} refuses the order for another reason, such as its weight, a phone number, the destination or"
-    " customs; the message names the field, or quotes the carrier.",
-    remedy="Correct what the message names and order again. For customs, or `content1`, tell us: what is declared is"
-    " set in the shop's contract." + _PARCELS_MADE,
+    " customs; the message names the field of the order, or quotes the carrier.",
+    remedy="Correct the field that the message names and order again. A destination that needs customs takes the"
+    " order's own `customs`; without one we declare what is set in the shop's contract." + _PARCELS_MADE,
 )
 declare_for_carriers(
     CredentialsRejected,
@@ -126,6 +128,14 @@ IDEMPOTENCY_KEY_REUSED: Final = CODES.declare(
     cause="This Idempotency-Key was used before with another body.",
     remedy="Use a new key for a new order; send an unchanged body to repeat the earlier one. That one was bought, or"
     " may have been, in whole or in part: with changes and a new key it would be bought again.",
+)
+LABEL_CANCELLED: Final = CODES.declare(
+    "LABEL_CANCELLED",
+    HTTPStatus.CONFLICT,
+    message="The label {id} of this Idempotency-Key was cancelled. Order another with a new key.",
+    cause="The label that was bought with this Idempotency-Key was cancelled.",
+    remedy="Use a new key to order another label.",
+    id="0RCRUGWGBZDJINQ",
 )
 LABEL_STORAGE_UNAVAILABLE: Final = CODES.declare(
     "LABEL_STORAGE_UNAVAILABLE",

@@ -84,7 +84,8 @@ LABEL_NOT_FOUND: Final = PLAIN_ERRORS.declare(
     "label_not_found",
     HTTPStatus.NOT_FOUND,
     message="There is no label with this id.",
-    cause="No label of the shop has this id. Another shop's label is no different from none.",
+    cause="No label of the shop has this id, or the label was cancelled. Another shop's label is no different from"
+    " none.",
     remedy="Use the id from the answer to the order.",
 )
 PDF_NOT_FOUND: Final = PLAIN_ERRORS.declare(

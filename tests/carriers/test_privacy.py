@@ -15,7 +15,7 @@ from carriers.errors import CarrierError
 from carriers.redaction import MAX_TEXT_LENGTH, Redactor
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials, CustomsArticle, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, Party, PickupPoint, PurchasedLabel, Shipment
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm
 from tests.carriers.support import shipments
@@ -63,7 +63,7 @@ ECHOED = (*SECRETS, *PERSONAL)
 
 def canary(carrier: str, count: int = 1) -> Shipment:
     shipment = order(PRODUCT[carrier], count, recipient=vars(PARTY), sender=vars(PARTY), commercial_name="Plumeau")
-    return replace(shipment, reference="Plumeau", customs=())
+    return replace(shipment, reference="Plumeau")
 
 
 def leaked(text: str, values: tuple[str, ...] = CANARIES) -> list[str]:
@@ -141,7 +141,7 @@ def test_a_carrier_that_is_not_there_shows_nothing(carrier: str, closed_port: in
     buy(shipments.client(carrier, f"http://127.0.0.1:{closed_port}"), canary(carrier), CREDENTIALS[carrier])
 
 
-@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"])
+@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill"])
 @pytest.mark.parametrize("fault", ["close", "garbled", "30", "33", "soapfault"])
 def test_no_query_shows_a_secret(
     sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, operation: str, fault: str
@@ -150,8 +150,9 @@ def test_no_query_shows_a_secret(
     with caplog.at_level(logging.DEBUG):
         label = alpha.create_label(canary("alpha"), CREDENTIALS["alpha"])
         queries: dict[str, Callable[[Credentials], object]] = {
+            "cancelSkybill": partial(alpha.cancel, label.tracking_numbers[0]),
             "trackWithSenderRef": partial(alpha.find_by_reference, canary("alpha").id),
-            "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.tracking_numbers),
+            "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.reservation_number),
         }
         arm(sandbox, fault, operation=operation)
         with pytest.raises(CarrierError) as caught:
@@ -169,9 +170,8 @@ def test_no_query_shows_a_secret(
         PurchasedLabel(("XS1",), b"%PDF-1.4 Plumeau"),
         canary("alpha"),
         canary("beta", 3),
-        PickupPoint("1234A", "Tabac Plumeau"),
-        replace(canary("alpha"), pickup_point=PickupPoint("1234A", "Tabac Plumeau")),
-        replace(canary("beta"), customs=(CustomsArticle("Birds", order("beta").packages[0].weight_kg, "960390"),)),
+        PickupPoint("1234A", "Tabac Plumeau", "77 allée Perchoir", zip_code="75011", city="Plumeville"),
+        replace(canary("alpha"), pickup_point_code="1234A"),
     ],
     ids=lambda thing: type(thing).__name__,
 )

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,8 +13,8 @@ from carriers.alpha import messages as alpha_message
 from carriers.beta import messages as beta_message
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
-from carriers.shipment import Package, PickupPoint, ProductOverride, Shipment
-from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, SATURDAY_IN_PARIS, shipment
+from carriers.shipment import Package, ProductOverride, Shipment
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, MONDAY, SATURDAY_IN_PARIS, shipment
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
 FRIDAY_IN_PARIS = datetime(2026, 3, 6, 22, 30, tzinfo=UTC)
@@ -49,8 +49,8 @@ def alpha_parcels(product_code: str, **order: Any) -> list[tuple[str | None, str
 
 
 def beta_letter(product_code: str, country: str, **order: Any) -> dict[str, Any]:
-    letters = beta_message.letters(shipment(product_code, recipient={"country_code": country}, **order))
-    letter: dict[str, Any] = json.loads(json.dumps(letters[0]))
+    bodies = beta_message.bodies(shipment(product_code, recipient={"country_code": country}, **order))
+    letter: dict[str, Any] = json.loads(json.dumps(bodies[0]["letter"]))
     return letter
 
 
@@ -65,7 +65,7 @@ def beta_code(product_code: str, country: str) -> str | None:
 def build(order: Shipment) -> None:
     """Build the messages that would be sent."""
     if PRODUCTS[order.product_code].carrier == "beta":
-        beta_message.letters(order)
+        beta_message.bodies(order)
     else:
         alpha_message.purchase(order, CREDENTIALS["alpha"])
 
@@ -88,7 +88,7 @@ def test_beta_serves_the_destinations_of_its_page(
         ("BE", "3.001", FRIDAY_IN_PARIS, ("49", "338")),
         ("BE", "3", SATURDAY_IN_PARIS, ("49", "337")),
         ("RE", "3", FRIDAY_IN_PARIS, ("4P", "368")),
-        ("RE", "20", SATURDAY_IN_PARIS, ("4P", "369")),
+        ("RE", "20", SATURDAY_IN_PARIS, ("4P", "368")),
     ],
 )
 def test_a_relay_abroad_goes_by_destination_weight_and_day(
@@ -103,14 +103,21 @@ def test_each_parcel_has_the_service_of_its_own_weight() -> None:
     assert alpha_parcels(RELAY_ABROAD, packages=packages) == [("49", "337"), ("49", "338")]
 
 
-def test_same_day_delivery_has_a_service_of_its_own_on_saturday() -> None:
+def test_same_day_delivery_has_one_service_every_day() -> None:
     assert alpha_parcels("alpha_jour_j", ship_at=FRIDAY_IN_PARIS) == [("4I", "973")]
-    assert alpha_parcels("alpha_jour_j", ship_at=SATURDAY_IN_PARIS) == [("4I", "974")]
+    assert alpha_parcels("alpha_jour_j", ship_at=SATURDAY_IN_PARIS) == [("4I", "973")]
 
 
 def test_saturday_delivery_of_the_next_day_products_is_not_the_default() -> None:
     assert alpha_parcels("alpha-13", ship_at=FRIDAY_IN_PARIS) == [("01", "0")]
     assert alpha_parcels("alpha-13", override=ProductOverride("01", "6")) == [("01", "6")]
+
+
+def test_saturday_delivery_at_a_relay_is_asked_for_by_the_contract_and_only_on_the_days_before() -> None:
+    order = {"recipient": {"country_code": "RE"}, "override": ProductOverride("4P", "369")}
+    days = [MONDAY + timedelta(days=day) for day in range(7)]
+    services = [alpha_parcels(RELAY_ABROAD, ship_at=day, **order)[0][1] for day in days]
+    assert services == ["368", "368", "368", "369", "369", "368", "368"]
 
 
 @pytest.mark.parametrize(
@@ -140,18 +147,17 @@ def test_a_contract_replaces_code_and_service() -> None:
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-@pytest.mark.parametrize("point", [None, "", "1234", "1234a", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
-def test_a_malformed_pickup_point_is_never_sent(code: str, point: str | None) -> None:
-    pickup_point = None if point is None else PickupPoint(point)
-    order = shipment(code, pickup_point=pickup_point)
+@pytest.mark.parametrize("point", ["", "1234", "12345", "ABCDE", "1234567", "\uff11\uff12\uff13\uff14A"])
+def test_a_malformed_pickup_point_is_never_sent(code: str, point: str) -> None:
+    order = shipment(code, pickup_point_code=point)
     with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: ") as caught:
         build(order)
     assert caught.value.code == f"{PRODUCTS[code].carrier.upper()}_PICKUP_POINT_REJECTED"
 
 
 def test_a_pickup_point_is_not_sent_for_home_delivery() -> None:
-    assert "pickupLocationId" not in beta_letter("beta", "FR", pickup_point=PickupPoint("001234"))["parcel"]
-    order = shipment("alpha-13", pickup_point=PickupPoint("1234A"))
+    assert "pickupLocationId" not in beta_letter("beta", "FR", pickup_point_code="001234")["parcel"]
+    order = shipment("alpha-13", pickup_point_code="1234A")
     assert b"1234A" not in alpha_message.purchase(order, CREDENTIALS["alpha"])
 
 
@@ -199,6 +205,7 @@ def test_customs_are_declared_from_the_articles() -> None:
     letter = beta_letter("beta_domicile_signature_monde", "US", customs=CUSTOMS)
     assert letter["customsDeclarations"] == {
         "includeCustomsDeclarations": True,
+        "numberOfCopies": 4,
         "contents": {
             "article": [
                 {
@@ -214,15 +221,15 @@ def test_customs_are_declared_from_the_articles() -> None:
             "category": {"value": 3},
         },
     }
-    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1250, 3)
-    assert "totalAmount" not in beta_letter("beta_domicile_signature_monde", "US")["service"]
+    assert (letter["service"]["totalAmount"], letter["service"]["returnTypeChoice"]) == (1, 3)
+    assert "totalAmount" not in beta_letter("beta_domicile_signature_europe", "DE")["service"]
     message = alpha_message.purchase(shipment("alpha_express_world", customs=CUSTOMS), CREDENTIALS["alpha"])
-    assert b"<customsValue>1250</customsValue>" in message
+    assert b"<customsValue>12.5</customsValue>" in message
     assert b"<content1>Bougies</content1>" in message
 
 
 def test_a_relays_reference_is_printed_whole_and_the_goods_in_the_space_left() -> None:
-    goods = (replace(CUSTOMS[0], description="Bougies " * 5),)
+    goods = replace(CUSTOMS, items=(replace(CUSTOMS.items[0], description="Bougies " * 5),))
     relay = shipment(
         "alpha_relais_europe_outre_mer", recipient={"country_code": "RE"}, customs=goods, reference="R" * 35
     )

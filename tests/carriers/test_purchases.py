@@ -15,14 +15,16 @@ import zxingcpp
 from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.errors import RequestRejected
-from carriers.products import OVERSEAS, PARIS, PRODUCTS
+from carriers.products import OVERSEAS, PRODUCTS
+from carriers.sandbox.pickup_points import folded, point_of
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Credentials, Package, PickupPoint
+from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
-from tests.carriers.support.sandbox import bought, creates, order, received
+from tests.carriers.support.points import alpha_point
+from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received
 from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, DESTINATIONS, client, shipment
 from tests.carriers.test_product_rules import BETA_DESTINATIONS, HOME, PICKUP, SIGNED
 
 Clients = Mapping[str, Carrier]
@@ -48,9 +50,8 @@ WIRE_CODES = {
     "beta_domicile_sans_signature_outre_mer": ("COM", None),
     "beta_domicile_signature_monde": ("DOS", None),
 }
-# For heavier parcels, and if the tests run on a Saturday.
-OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "alpha_jour_j": {"974"}}
-SATURDAY = 5
+# For heavier parcels.
+OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}}
 
 
 def answers(carrier: str, count: int) -> list[bytes]:
@@ -58,6 +59,13 @@ def answers(carrier: str, count: int) -> list[bytes]:
         return [http(answer_file(f"alpha_{count}_parcels.xml"))]
     files = (f"beta_parcel_{rank}.multipart" for rank in range(1, count + 1))
     return [http(answer_file(file), content_type=MULTIPART) for file in files]
+
+
+def point_answers(code: str) -> list[bytes]:
+    """Return the answer of the point service that a product's look-up gets, for the code in `support`."""
+    if PRODUCTS[code].carrier == "beta":
+        return [b""]
+    return [http(alpha_point(abroad=DESTINATIONS.get(code, "")))]
 
 
 def page_widths(pdf: bytes) -> list[int]:
@@ -106,7 +114,9 @@ def test_a_label_is_bought_with_the_products_codes_and_is_one_pdf_in_parcel_orde
 ) -> None:
     carrier = PRODUCTS[code].carrier
     server = serve(always(*answers(carrier, count)))
-    label = client(carrier, server.url).create_label(shipment(code, count), CREDENTIALS[carrier])
+    points = serve(always(*point_answers(code)))
+    buyer = client(carrier, server.url, points_url=points.url)
+    label = buyer.create_label(shipment(code, count), CREDENTIALS[carrier])
     first_number = {"alpha": "XS000000001FR", "beta": "6A12345678901"}[carrier]
     assert len(set(label.tracking_numbers)) == count
     assert label.tracking_numbers[0] == first_number
@@ -229,15 +239,15 @@ def test_beta_takes_every_destination_of_its_page(
     assert creates(sandbox, "beta") == len(codes)
 
 
-@pytest.mark.parametrize("country", sorted(OVERSEAS.countries))
+@pytest.mark.parametrize("country", sorted(OVERSEAS.countries & POINT_CODES["alpha"].keys()))
 def test_alphas_relays_overseas_are_bought_under_a_code_of_their_own(
     sandbox: SandboxServer, clients: Clients, country: str
 ) -> None:
     recipient = {"country_code": country}
     shipment = order("alpha_relais_europe_outre_mer", recipient=recipient)
     clients["alpha"].create_label(shipment, CREDENTIALS["alpha"])
-    is_saturday = shipment.ship_at.astimezone(PARIS).weekday() == SATURDAY
-    assert ledger(sandbox)[0]["product_code"] == ("4P 369" if is_saturday else "4P 368")
+    (row,) = ledger(sandbox)
+    assert (row["product_code"], row["misrouted"]) == ("4P 368", False)
 
 
 @pytest.mark.parametrize(("weight_kg", "service"), [("3", "337"), ("3.001", "338"), ("20", "338")])
@@ -249,8 +259,14 @@ def test_alphas_relays_in_europe_have_a_service_by_weight(
     assert ledger(sandbox)[0]["product_code"] == f"49 {service}"
 
 
-@pytest.mark.parametrize("country", ["FR", "MC", "AD", "BE", "CH", "GB", "PL", "PT"])
-@pytest.mark.parametrize("code", ["alpha_rapide_eco", "alpha_relais_europe_outre_mer", "alpha_express_world"])
+@pytest.mark.parametrize(
+    ("code", "country"),
+    [
+        *(("alpha_rapide_eco", country) for country in ("FR", "MC", "AD", "BE", "CH", "GB", "PL", "PT")),
+        *(("alpha_express_world", country) for country in ("FR", "MC", "AD", "BE", "CH", "GB", "PL", "PT")),
+        *(("alpha_relais_europe_outre_mer", country) for country in ("FR", "MC", "BE", "PL", "PT")),
+    ],
+)
 def test_alpha_is_sent_destinations_that_its_page_does_not_limit(
     sandbox: SandboxServer, clients: Clients, code: str, country: str
 ) -> None:
@@ -308,14 +324,14 @@ def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Cl
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
-def test_the_pickup_points_name_is_printed_where_it_is_known(
-    sandbox: SandboxServer, clients: Clients, code: str
-) -> None:
+def test_the_pickup_points_name_and_code_are_printed(sandbox: SandboxServer, clients: Clients, code: str) -> None:
     carrier = PRODUCTS[code].carrier
-    point = {"alpha": PickupPoint("1234A", "Tabac du Pont"), "beta": PickupPoint("001234", "Tabac du Pont")}[carrier]
-    label = clients[carrier].create_label(order(code, pickup_point=point), CREDENTIALS[carrier])
+    ordered = order(code)
+    label = clients[carrier].create_label(ordered, CREDENTIALS[carrier])
     (page,) = text_of(label.pdf)
-    assert "Tabac du Pont" in page
+    point = point_of(carrier, ordered.pickup_point_code)
+    assert point is not None
+    assert folded(point.name) in folded(page)
     assert point.code in page
 
 

@@ -1,4 +1,4 @@
-"""Recovery from an unknown outcome: alpha's parcels are found by the shipment's id, and their labels fetched."""
+"""Recovery from an unknown outcome: alpha finds parcels by the shipment's id, labels by the reservation."""
 
 import time
 from collections.abc import Mapping
@@ -9,10 +9,17 @@ import pytest
 
 from carriers import CARRIERS
 from carriers.base import Carrier, Limits
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, RequestRejected
+from carriers.errors import (
+    CancellationRefused,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    RequestRejected,
+)
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.conftest import Serve
-from tests.carriers.sandbox.control import arm
+from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.sandbox import bought, order, received, sandbox_clients
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client
@@ -21,8 +28,9 @@ from tests.support.waiting import until
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
-SEARCH, REPRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
+PURCHASE, SEARCH, REPRINT = "shippingMultiParcelV4", "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
 NOT_FOUND_FOR_S = 2.0
+RESERVATION = "10000000000000042"
 
 
 def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve: Serve) -> None:
@@ -32,7 +40,7 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
     assert alpha.can_be_asked
     numbers = alpha.find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
     assert numbers == ("XS000000001FR", "XS000000002FR")
-    assert page_widths(alpha.fetch_label(numbers, ALPHA)) == [281, 281]
+    assert page_widths(alpha.fetch_label(RESERVATION, ALPHA)) == [281]
     search = ET.fromstring(body_of(tracking.requests[0]))[0][0]
     assert search.tag == "{http://cxf.tracking.soap.chronopost.fr/}trackWithSenderRef"
     assert [(child.tag, child.text) for child in search] == [
@@ -41,10 +49,10 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
         ("language", "fr_FR"),
         ("sendersRef", "01JQ5ZK3M9X7ABC"),
     ]
-    fetch = ET.fromstring(body_of(shipping.requests[1]))[0][0]
+    fetch = ET.fromstring(body_of(shipping.requests[0]))[0][0]
     assert fetch.tag == "{http://cxf.shipping.soap.chronopost.fr/}getReservedSkybillWithTypeAndModeAuth"
     assert [(child.tag, child.text) for child in fetch] == [
-        ("numberSearch", "XS000000002FR"),
+        ("numberSearch", RESERVATION),
         ("mode", "THE"),
         ("accountNumber", "19869502"),
         ("password", "255562"),
@@ -54,7 +62,7 @@ def test_an_unknown_parcel_is_found_by_its_reference_and_its_label_fetched(serve
 def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: int, code: str = "alpha-13") -> str:
     """Buy parcels whose answer is lost; return the shipment's id."""
     shipment = order(code, count)
-    arm(sandbox, fault, carrier="alpha", count=1, delay_s=NOT_FOUND_FOR_S)
+    arm(sandbox, fault, operation=PURCHASE, count=1, delay_s=NOT_FOUND_FOR_S)
     with pytest.raises(OutcomeUnknown):
         client.create_label(shipment, ALPHA)
     assert len(bought(sandbox, "alpha")) == count
@@ -64,19 +72,46 @@ def bought_unseen(sandbox: SandboxServer, client: Carrier, fault: str, count: in
 @pytest.mark.parametrize("code", ["alpha-13", "relais"])
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("fault", ["closemade", "garbled", "nolabel"])
-def test_a_label_without_an_answer_is_recovered(
+def test_parcels_without_an_answer_are_found_and_cancelled_one_by_one(
     sandbox: SandboxServer, clients: Clients, fault: str, count: int, code: str
 ) -> None:
     shipment_id = bought_unseen(sandbox, clients["alpha"], fault, count, code)
 
     numbers = clients["alpha"].find_by_reference(shipment_id, ALPHA)
-    pdf = clients["alpha"].fetch_label(numbers, ALPHA)
-
     assert numbers == bought(sandbox, "alpha")
-    pages = text_of(pdf)
+    for number in numbers:
+        with pytest.raises(RequestRejected):
+            clients["alpha"].fetch_label(number, ALPHA)  # only a reservation's number finds the PDF
+        clients["alpha"].cancel(number, ALPHA)
+
+    assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == ()
+    assert all(row["cancelled"] for row in ledger(sandbox))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_reservations_number_fetches_all_its_labels_in_one_pdf(
+    sandbox: SandboxServer, clients: Clients, count: int
+) -> None:
+    label = clients["alpha"].create_label(order("alpha-13", count), ALPHA)
+    assert label.reservation_number == ledger(sandbox)[0]["reservation_number"]
+
+    pages = text_of(clients["alpha"].fetch_label(label.reservation_number, ALPHA))
+
     assert len(pages) == count
+    numbers = label.tracking_numbers
     assert all(number in page.replace(" ", "") for number, page in zip(numbers, pages, strict=True))
-    assert received(sandbox) == {"/alpha/shipping": 1 + count, "/alpha/tracking": 1}
+    assert received(sandbox) == {"/alpha/shipping": 2}
+
+
+@pytest.mark.parametrize("fault", ["nolabel", "notpdf", "base64"])
+def test_a_yes_without_a_pdf_tells_the_reservations_number(
+    sandbox: SandboxServer, clients: Clients, fault: str
+) -> None:
+    arm(sandbox, fault, carrier="alpha", count=1)
+    with pytest.raises(OutcomeUnknown) as caught:
+        clients["alpha"].create_label(order("alpha-13"), ALPHA)
+    assert caught.value.made_numbers == bought(sandbox, "alpha")
+    assert len(text_of(clients["alpha"].fetch_label(caught.value.reservation_number, ALPHA))) == 1
 
 
 def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, clients: Clients) -> None:
@@ -107,7 +142,9 @@ def test_another_contract_finds_and_fetches_nothing(sandbox: SandboxServer, clie
     other = replace(ALPHA, account_number="19869503")
     assert clients["alpha"].find_by_reference(shipment_id, other) == ()
     with pytest.raises(RequestRejected):
-        clients["alpha"].fetch_label(bought(sandbox, "alpha"), other)
+        clients["alpha"].fetch_label(ledger(sandbox)[0]["reservation_number"], other)
+    with pytest.raises(CancellationRefused):
+        clients["alpha"].cancel(bought(sandbox, "alpha")[0], other)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +167,7 @@ def test_a_query_that_fails_has_made_nothing(sandbox: SandboxServer, fault: str,
     with pytest.raises(CarrierError) as search:
         alpha.find_by_reference(order("alpha-13").id, ALPHA)
     with pytest.raises(CarrierError) as reprint:
-        alpha.fetch_label(label.tracking_numbers, ALPHA)
+        alpha.fetch_label(label.reservation_number, ALPHA)
     assert type(search.value) is type(reprint.value) is error
     assert received(sandbox) == {"/alpha/shipping": 2, "/alpha/tracking": 1}
 
@@ -140,7 +177,7 @@ def test_a_fetched_label_is_a_pdf_or_none(sandbox: SandboxServer, clients: Clien
     label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
     arm(sandbox, fault, operation=REPRINT)
     with pytest.raises(CarrierUnavailable):
-        clients["alpha"].fetch_label(label.tracking_numbers, ALPHA)
+        clients["alpha"].fetch_label(label.reservation_number, ALPHA)
 
 
 def test_a_carrier_without_a_tracking_service_cannot_be_asked(serve: Serve) -> None:
@@ -151,7 +188,7 @@ def test_a_carrier_without_a_tracking_service_cannot_be_asked(serve: Serve) -> N
         with pytest.raises(CarrierUnavailable):
             buyer.find_by_reference("01JQ5ZK3M9X7ABC", CREDENTIALS[carrier])
     with pytest.raises(CarrierUnavailable):
-        client("beta", server.url).fetch_label(("6A12345678901",), CREDENTIALS["beta"])
+        client("beta", server.url).fetch_label("6A12345678901", CREDENTIALS["beta"])
     with pytest.raises(CarrierUnavailable):
-        client("alpha", server.url).fetch_label((), ALPHA)
+        client("alpha", server.url).cancel("XS000000001FR", ALPHA)
     assert server.connections == 0

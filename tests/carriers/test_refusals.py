@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from carriers.alpha import client as alpha
+from carriers.alpha import refusals as alpha
 from carriers.beta import client as beta
 from carriers.errors import (
     AddressRejected,
+    CancellationRefused,
     CarrierError,
     CarrierUnavailable,
     CredentialsRejected,
@@ -37,6 +38,9 @@ ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
     (32, "incorrect length", RequestRejected),
     (34, "not a number", RequestRejected),
     (33, "invalid data", RequestRejected),
+    (33, "Invalid accesColis account number", CredentialsRejected),
+    (33, "Invalid accesColis password", CredentialsRejected),
+    (33, "Invalid identWebPro password", CredentialsRejected),
     (33, "This contract may not make labels for this product", ProductNotInContract),
     (33, "Le compte ne permet pas ce produit", ProductNotInContract),
     (33, "productCode not allowed", ProductNotInContract),
@@ -45,8 +49,8 @@ ALPHA_ROWS: list[tuple[int, str, type[CarrierError]]] = [
     (36, "file", CarrierUnavailable),
     (37, "number allocation", CarrierUnavailable),
     (38, "Routing not found", AddressRejected),
-    (777, "undocumented", CarrierUnavailable),
-    (-1, "undocumented", CarrierUnavailable),
+    (777, "undocumented", OutcomeUnknown),
+    (-1, "undocumented", OutcomeUnknown),
 ]
 BETA_ROWS: list[tuple[str, type[CarrierError]]] = [
     *((code, CredentialsRejected) for code in ("30000", "30007", "30008")),
@@ -70,6 +74,7 @@ API_CODES = {
     AddressRejected: "ADDRESS_REJECTED",
     PickupPointRejected: "PICKUP_POINT_REJECTED",
     RequestRejected: "REQUEST_REJECTED",
+    CancellationRefused: "CANCELLATION_REFUSED",
     CredentialsRejected: "CREDENTIALS_REJECTED",
     CarrierUnavailable: "UNAVAILABLE",
     OutcomeUnknown: "OUTCOME_UNKNOWN",
@@ -104,9 +109,9 @@ def test_every_code_of_alpha_has_its_class(serve: Serve, code: int, text: str, e
     assert type(failure) is error
     assert failure.code == f"ALPHA_{API_CODES[error]}"
     assert (failure.carrier_code, failure.http_status) == (str(code), 200)
-    assert failure.is_nothing_made
+    assert failure.is_nothing_made == (error is not OutcomeUnknown)
     assert failure.carrier_text.startswith(text.partition(" ")[0])
-    assert failure.is_carrier_failing == (code in {1, 29, 36, 37})
+    assert failure.is_carrier_failing == (code in {1, 36, 37})
 
 
 @pytest.mark.parametrize(("code", "error"), BETA_ROWS)
@@ -120,16 +125,17 @@ def test_every_code_of_beta_has_its_class(serve: Serve, code: str, error: type[C
 
 
 def test_the_tables_hold_the_codes_of_the_pages_and_no_others() -> None:
-    assert set(alpha.ERRORS) == {code for code, _, _ in ALPHA_ROWS} - {777, -1}
+    assert set(alpha.REFUSALS) == {str(code) for code, _, _ in ALPHA_ROWS} - {"777", "-1"}
     undocumented = {"", "39999", "UNHEARD_OF"}
     assert set(beta.ERRORS) == {
         code for code, _ in BETA_ROWS if code not in undocumented and not code.startswith("ROUTING_")
     }
 
 
-def test_a_soap_fault_means_that_nothing_was_made(serve: Serve) -> None:
+def test_a_soap_fault_leaves_the_outcome_unknown(serve: Serve) -> None:
     failure = refusal(serve, "alpha", http(answer_file("alpha_fault.xml"), 500))
-    assert type(failure) is CarrierUnavailable
+    assert type(failure) is OutcomeUnknown
+    assert not failure.is_carrier_failing  # one order may have caused it
     assert (failure.carrier_code, failure.http_status) == ("Server", 500)
     assert "Fault occurred while processing." in str(failure)
 
@@ -200,7 +206,9 @@ def test_malformed_credentials_are_never_sent(serve: Serve, carrier: str, creden
         with pytest.raises(CredentialsRejected):
             buyer.find_by_reference("01JQ5ZK3M9X7ABC", credentials)
         with pytest.raises(CredentialsRejected):
-            buyer.fetch_label(("XS000000001FR",), credentials)
+            buyer.fetch_label("10000000000000042", credentials)
+        with pytest.raises(CredentialsRejected):
+            buyer.cancel("XS000000001FR", credentials)
     assert server.connections == 0
 
 
@@ -213,7 +221,7 @@ def test_the_tree_is_the_one_that_its_docstring_draws() -> None:
     assert not CarrierUnavailable("beta", made_numbers=("6A1",)).is_nothing_made
 
 
-@pytest.mark.parametrize("code", ["alpha-13", "alpha-18", "alpha_jour_j", "shop2shop", "alpha_2shopdirect"])
+@pytest.mark.parametrize("code", ["alpha-13", "alpha-18", "alpha_jour_j"])
 def test_alpha_refuses_destinations_of_its_products(sandbox: SandboxServer, clients: Clients, code: str) -> None:
     recipient = {"country_code": "US"}
     with pytest.raises(RequestRejected) as caught:
@@ -223,14 +231,14 @@ def test_alpha_refuses_destinations_of_its_products(sandbox: SandboxServer, clie
 
 
 @pytest.mark.parametrize("code", ["alpha_express_world", "beta_domicile_signature_monde"])
-def test_goods_without_a_description_are_refused_by_the_carrier(
+def test_an_order_without_its_customs_declaration_is_never_sent(
     sandbox: SandboxServer, clients: Clients, code: str
 ) -> None:
     carrier = PRODUCTS[code].carrier
     with pytest.raises(RequestRejected) as caught:
-        clients[carrier].create_label(order(code, customs=()), CREDENTIALS[carrier])
-    assert caught.value.carrier_code == {"alpha": "31", "beta": "30500"}[carrier]
-    assert ledger(sandbox) == []
+        clients[carrier].create_label(order(code, customs=None), CREDENTIALS[carrier])
+    assert caught.value.field == "customs"
+    assert received(sandbox) == {}
 
 
 @pytest.mark.parametrize(
@@ -239,7 +247,11 @@ def test_goods_without_a_description_are_refused_by_the_carrier(
         *(("alpha", str(code), error) for code, text, error in ALPHA_ROWS if text != "undocumented" and code != 33),
         ("alpha", "33", RequestRejected),
         ("alpha", "contract", ProductNotInContract),
-        ("alpha", "777", CarrierUnavailable),
+        ("alpha", "colisacct", CredentialsRejected),
+        ("alpha", "colispwd", CredentialsRejected),
+        ("alpha", "webpropwd", CredentialsRejected),
+        ("alpha", "badformat", RequestRejected),
+        ("alpha", "777", OutcomeUnknown),
         *(("beta", code, error) for code, error in BETA_ROWS if code.isdigit()),
         ("beta", "ROUTING", CarrierUnavailable),
         ("beta", "contract", ProductNotInContract),
@@ -251,7 +263,7 @@ def test_every_code_of_the_sandbox_has_its_class_and_nothing_is_bought(
     with pytest.raises(CarrierError) as caught:
         clients[carrier].create_label(faulty(carrier, code), CREDENTIALS[carrier])
     assert type(caught.value) is error
-    assert caught.value.is_nothing_made
+    assert caught.value.is_nothing_made == (error is not OutcomeUnknown)
     assert caught.value.carrier_text
     assert ledger(sandbox) == []
     assert creates(sandbox, carrier) == 1
@@ -262,7 +274,11 @@ def test_every_code_of_the_sandbox_has_its_class_and_nothing_is_bought(
     [
         ("alpha", Credentials("19869502", "000000"), CredentialsRejected),
         ("alpha", Credentials("19000030", "255562"), CredentialsRejected),
+        ("alpha", Credentials("19000029", "255562"), CarrierUnavailable),
         ("alpha", Credentials("19000033", "255562"), ProductNotInContract),
+        ("alpha", Credentials("19000133", "255562"), CredentialsRejected),
+        ("alpha", Credentials("19000233", "255562"), CredentialsRejected),
+        ("alpha", Credentials("19000333", "255562"), CredentialsRejected),
         ("beta", Credentials("30000", "secret"), CredentialsRejected),
         ("beta", Credentials("30007", "secret"), CredentialsRejected),
         ("beta", Credentials("30008", "secret"), CredentialsRejected),
@@ -276,7 +292,7 @@ def test_a_contract_that_is_refused_buys_nothing(
     sandbox: SandboxServer, clients: Clients, carrier: str, credentials: Credentials, error: type[CarrierError]
 ) -> None:
     with pytest.raises(error):
-        clients[carrier].create_label(order({"alpha": "relais", "beta": "beta"}[carrier]), credentials)
+        clients[carrier].create_label(order(PRODUCT[carrier]), credentials)
     assert ledger(sandbox) == []
 
 

@@ -27,7 +27,7 @@ def alpha_fields(structure: str = "recipientValue", **order: Any) -> dict[str, s
 
 def beta_letter(product_code: str = "beta", **order: Any) -> dict[str, Any]:
     """Return the letter that beta is sent for the first parcel."""
-    letter: dict[str, Any] = json.loads(json.dumps(beta_message.letters(shipment(product_code, **order))[0]))
+    letter: dict[str, Any] = json.loads(json.dumps(beta_message.bodies(shipment(product_code, **order))[0]["letter"]))
     return letter
 
 

@@ -13,7 +13,13 @@ import pytest
 import requests
 from django.core.management import CommandError, call_command
 
-from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
+from carriers.sandbox.routes import (
+    ALPHA_POINTS_PATH,
+    ALPHA_SHIPPING_PATH,
+    ALPHA_TRACKING_PATH,
+    BETA_PATH,
+    BETA_POINTS_PATH,
+)
 from tests.config.test_settings import ROOT
 
 TIMEOUT_S = 60
@@ -36,10 +42,18 @@ def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
 def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
     with command("--port", "0") as process:
         assert process.stderr is not None
-        urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in range(5)]
-        paths = (ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH, "/ledger", "/")
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 5
-        assert requests.get(urls[3], timeout=TIMEOUT_S).json() == []
+        paths = (
+            ALPHA_SHIPPING_PATH,
+            ALPHA_TRACKING_PATH,
+            ALPHA_POINTS_PATH,
+            BETA_PATH,
+            BETA_POINTS_PATH,
+            "/ledger",
+            "/",
+        )
+        urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 7
+        assert requests.get(urls[5], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")

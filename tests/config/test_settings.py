@@ -67,6 +67,8 @@ BAD: dict[str, Sequence[str | None]] = {
         *"hunter2 ftp://host/ //host/ http://[x http://h:port/ http://h:99999/ http://h/#f".split(),
     ],
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
+    "ALPHA_POINTS_URL": ["hunter2", "ftp://host/"],
+    "BETA_POINTS_URL": ["hunter2", "ftp://host/"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
     "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
     "LABELS_DIR": [""],
@@ -140,6 +142,33 @@ def test_the_settings_required_in_production_suffice() -> None:
     assert loaded["RATE_LIMIT"] == (100, 60)
     assert loaded["TRUSTED_PROXIES"] == 0
     assert loaded["DATABASES"]["default"]["NAME"] == "tracking"
+
+
+def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = load()
+    assert loaded["CARRIER_ENDPOINTS"] == {
+        "alpha": {
+            "url": loaded["DEFAULT_ALPHA_URL"],
+            "tracking_url": "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS",
+            "points_url": "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS",
+        },
+        "beta": {
+            "url": loaded["DEFAULT_BETA_URL"],
+            "points_url": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
+        },
+    }
+    assert loaded["RECONCILE_WAIT_S"] == 3600
+    for name in ("ALPHA_URL", "BETA_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/a")
+    assert load()["CARRIER_ENDPOINTS"] == {
+        "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
+        "beta": {"url": "http://127.0.0.1:9/a", "points_url": None},
+    }
+    for name in ("ALPHA_POINTS_URL", "BETA_POINTS_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/p")
+    endpoints = load()["CARRIER_ENDPOINTS"]
+    assert [endpoints[name]["points_url"] for name in ("alpha", "beta")] == ["http://127.0.0.1:9/p"] * 2
+    assert endpoints["alpha"]["tracking_url"] is None
 
 
 def test_a_replica_is_a_second_database_for_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,7 @@
-"""Compares the carriers' ledger with the labels' table: each key bought once and recorded, or not bought."""
+"""Compares the carriers' ledger with the labels' table: each key bought once and recorded, or not bought.
+
+A parcel that was cancelled counts as not bought, and a label that is generated must have none.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -44,9 +47,12 @@ class Audit:
     def __init__(self, env: Environment) -> None:
         from labels.models import ShippingLabel
 
+        made = env.ledger()
+        self.references = {parcel["reference"] for parcel in made}
         self.ledger: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for parcel in env.ledger():
-            self.ledger[parcel["reference"]].append(parcel)
+        for parcel in made:
+            if not parcel["cancelled"]:
+                self.ledger[parcel["reference"]].append(parcel)
         self.rows: dict[str, list[Any]] = defaultdict(list)
         for row in ShippingLabel.objects.all():
             self.rows[row.order_id].append(row)
@@ -77,7 +83,7 @@ class Audit:
 
     def unrecorded(self) -> AuditResult:
         """Find what the carriers made and no row records."""
-        references = set(self.ledger) - {row.id for rows in self.rows.values() for row in rows}
+        references = self.references - {row.id for rows in self.rows.values() for row in rows}
         faults = [f"{reference}: in the ledger, without a row" for reference in sorted(references)]
         return AuditResult(unknown_to_us=len(faults), faults=faults)
 

@@ -159,7 +159,9 @@ def sandbox_settings(port: int) -> dict[str, str]:
     return {
         "ALPHA_URL": f"{url}/alpha/shipping",
         "ALPHA_TRACKING_URL": f"{url}/alpha/tracking",
+        "ALPHA_POINTS_URL": f"{url}/alpha/points",
         "BETA_URL": f"{url}/beta/2.0",
+        "BETA_POINTS_URL": f"{url}/beta/points",
     }
 
 

@@ -43,11 +43,13 @@ POINTS = {
     "finish-after": "finished, not answered",
 }
 # Points of a reconciliation, each with the point at which its purchase was killed: answered (alpha) or kept (both).
+# What alpha answered and nobody kept has no PDF: it is found, cancelled, and bought again by the client's retry.
 RECONCILE_POINTS = {
     "take-after": ("call-answered", "lease taken"),
     "find-after": ("call-answered", "carrier asked"),
-    "fetch-after": ("call-answered", "PDF fetched again"),
-    "keep-after": ("call-answered", "kept"),
+    "begin-after": ("call-answered", "to be cancelled"),
+    "cancel-after": ("call-answered", "cancelled, not recorded"),
+    "record-after": ("call-answered", "cancelled"),
     "store-half": ("keep-after", "half of the PDF written"),
     "store-after": ("keep-after", "uploaded"),
     "finish-after": ("keep-after", "finished"),

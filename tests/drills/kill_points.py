@@ -22,7 +22,7 @@ from carriers.http.connections import Deadline, _BoundedConnection
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from config.wsgi import application as service
-from labels import outcomes, purchase, reconciling, storage
+from labels import cancelling, outcomes, purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel
 
 RECONCILE_PATH = "/drill/reconcile"
@@ -150,7 +150,9 @@ wrap(outcomes, "keep", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")
 wrap(Alpha, "find_by_reference", after="find-after")
-wrap(Alpha, "fetch_label", after="fetch-after")
+wrap(cancelling, "begin_for_found", after="begin-after")
+wrap(Alpha, "cancel", after="cancel-after")
+wrap(cancelling, "record", after="record-after")
 storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
 
 

@@ -56,6 +56,9 @@ class Sandbox:
         """The parcels that were bought, with this label's id if one is given."""
         return self.server.state.ledger.find(reference=reference)
 
+    def is_cancelled(self, parcel: Purchase) -> bool:
+        return self.server.state.ledger.is_cancelled(parcel.carrier, parcel.tracking_number)
+
     def printed(self, parcel: Purchase) -> Label:
         """Return the facts on a parcel's label."""
         label = self.server.state.ledger.label(parcel.carrier, parcel.tracking_number)
@@ -74,8 +77,12 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
     """The carriers, with new clients: their circuit breakers are closed."""
     sandbox_server.state.reset()
     settings.CARRIER_ENDPOINTS = {
-        "alpha": {"url": sandbox_server.alpha_url, "tracking_url": sandbox_server.alpha_tracking_url},
-        "beta": {"url": sandbox_server.beta_url},
+        "alpha": {
+            "url": sandbox_server.alpha_url,
+            "tracking_url": sandbox_server.alpha_tracking_url,
+            "points_url": sandbox_server.alpha_points_url,
+        },
+        "beta": {"url": sandbox_server.beta_url, "points_url": sandbox_server.beta_points_url},
     }
     clients.client.cache_clear()
     yield Sandbox(sandbox_server)

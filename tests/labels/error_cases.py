@@ -7,11 +7,12 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
+from labels import cancelling
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox
-from tests.labels.orders import PRODUCT, Json, order, post, weighing
+from tests.labels.orders import LINKED, PRODUCT, Json, order, post, weighing
 from tests.support.api import Caller
 
 BETA = PRODUCT["beta"]
@@ -91,6 +92,11 @@ def first_still_running(world: World) -> None:
     ShippingLabel.objects.update(state=LabelState.PURCHASING)
 
 
+def first_cancelled(world: World) -> None:
+    first_with_the_key(world)
+    cancelling.cancel(ShippingLabel.objects.get())
+
+
 def magic(product_code: str, name: str, **changes: Any) -> Json:
     return order(product_code, reference=f"FAULT {name}", **changes)
 
@@ -142,6 +148,9 @@ CASES: dict[str, Case] = {
     # Pickup points.
     "beta 30401": Case(magic(POINT, "30401"), nothing, 400, "BETA_PICKUP_POINT_REJECTED", FAILED),
     "beta 30902": Case(magic(POINT, "30902"), nothing, 400, "BETA_PICKUP_POINT_REJECTED", FAILED),
+    "alpha, an unknown relay": Case(
+        order(RELAY, pickupPointCode="9999Z"), nothing, 400, "ALPHA_PICKUP_POINT_REJECTED", FAILED
+    ),
     # Any other refusal.
     "alpha 31": Case(magic(A, "31"), nothing, 400, "ALPHA_REQUEST_REJECTED", FAILED),
     "alpha 33": Case(magic(A, "33"), nothing, 400, "ALPHA_REQUEST_REJECTED", FAILED),
@@ -154,6 +163,7 @@ CASES: dict[str, Case] = {
         FAILED,
     ),
     "beta 30002": Case(magic(BETA, "30002"), nothing, 400, "BETA_REQUEST_REJECTED", FAILED),
+    "beta 40011": Case(magic(BETA, "40011"), nothing, 400, "BETA_REQUEST_REJECTED", FAILED),
     "beta 30500": Case(magic(BETA, "30500"), nothing, 400, "BETA_REQUEST_REJECTED", FAILED),
     "beta, no mobile for a pickup point": Case(
         order(POINT, destination={"phone": "01 42 68 53 00"}), nothing, 400, "BETA_REQUEST_REJECTED", FAILED
@@ -173,11 +183,11 @@ CASES: dict[str, Case] = {
     },
     **{
         f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_UNAVAILABLE", FAILED)
-        for name in ("1", "29", "36", "37", "777", "SOAPFAULT")
+        for name in ("1", "29", "36", "37")
     },
     **{
         f"beta {name}": Case(magic(BETA, name), nothing, 502, "BETA_UNAVAILABLE", FAILED)
-        for name in ("1", "30701", "40011", "39999", "ROUTING", "JSON500", "ERRORBARE")
+        for name in ("1", "30701", "40014", "JSON500")
     },
     # Unknown.
     **{
@@ -194,9 +204,19 @@ CASES: dict[str, Case] = {
         )
         for name in ("doctype", "base64")
     },
+    **{
+        f"alpha {name}": Case(magic(A, name), nothing, 502, "ALPHA_OUTCOME_UNKNOWN", UNKNOWN, keeps_key=True)
+        for name in ("777", "SOAPFAULT")
+    },
+    **{
+        f"beta {name}": Case(magic(BETA, name), nothing, 502, "BETA_OUTCOME_UNKNOWN", UNKNOWN, keeps_key=True)
+        for name in ("39999", "ROUTING", "ERRORBARE")
+    },
+    # Cancelled.
+    "cancelled": Case(order(A), first_cancelled, 409, "LABEL_CANCELLED", LabelState.CANCELLED, 1, keeps_key=True),
     # Several parcels.
     "beta, the second of three is refused": Case(
-        magic(BETA, "2 30204", parcels=weighing(1, 1, 1)),
+        magic(LINKED, "2 30204", parcels=weighing(1, 1, 1)),
         nothing,
         400,
         "BETA_ADDRESS_REJECTED",
@@ -205,7 +225,7 @@ CASES: dict[str, Case] = {
         keeps_key=True,
     ),
     "beta fails at the last of three": Case(
-        magic(BETA, "3 40015", parcels=weighing(1, 1, 1)),
+        magic(LINKED, "3 40015", parcels=weighing(1, 1, 1)),
         nothing,
         502,
         "BETA_UNAVAILABLE",
@@ -214,7 +234,13 @@ CASES: dict[str, Case] = {
         keeps_key=True,
     ),
     "beta is silent at the second of two": Case(
-        magic(BETA, "2 CLOSE", parcels=weighing(1, 1)), nothing, 502, "BETA_OUTCOME_UNKNOWN", UNKNOWN, 1, keeps_key=True
+        magic(LINKED, "2 CLOSE", parcels=weighing(1, 1)),
+        nothing,
+        502,
+        "BETA_OUTCOME_UNKNOWN",
+        UNKNOWN,
+        1,
+        keeps_key=True,
     ),
     # Keys.
     "key invalid": Case(order(A), nothing, 400, "IDEMPOTENCY_KEY_INVALID", None, key="\t"),

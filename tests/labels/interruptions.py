@@ -14,9 +14,9 @@ from tests.support.api import Caller, client
 from tests.support.paths import SHIPMENTS
 
 BETA = PRODUCT["beta"]
-SEARCH, PRINT = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth"
+SEARCH, PRINT, CANCEL = "trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill"
 KEY = "k"
-WAIT_S = 900
+WAIT_S = 3600
 
 
 def interrupt(buyer: Caller, sandbox: Sandbox, fault: str, body: Any = None, **facts: Any) -> ShippingLabel:
@@ -34,6 +34,7 @@ def as_if_killed() -> None:
         state=LabelState.PURCHASING,
         leased_until=lease(),
         tracking_numbers=[],
+        reservation_number="",
         error_code="",
         error_message="",
         error_status=None,
@@ -46,7 +47,9 @@ def pass_time(seconds: float = 120) -> None:
     for label in ShippingLabel.objects.all():
         label.created_at -= timedelta(seconds=seconds)
         label.leased_until -= timedelta(seconds=seconds)
-        label.save(update_fields=["created_at", "leased_until"])
+        if label.cancel_requested_at:
+            label.cancel_requested_at -= timedelta(seconds=seconds)
+        label.save(update_fields=["created_at", "leased_until", "cancel_requested_at"])
     CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
 
 

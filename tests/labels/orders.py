@@ -5,16 +5,36 @@ import re
 from typing import Any
 
 from carriers.products import PRODUCTS
-from tests.carriers.support.shipments import DESTINATIONS, POINTS
+from tests.carriers.support.shipments import DESTINATIONS
 from tests.support.api import Caller, Response
 from tests.support.paths import SHIPMENTS
 
 Json = dict[str, Any]
 
 PRODUCT = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_france"}
+# beta links several parcels overseas only: faults of one parcel are asked for by its rank there.
+LINKED = "beta_domicile_sans_signature_outre_mer"
 PASSWORD = {"alpha": "255562", "beta": "s3cret-Pass"}
 ACCOUNT = {"alpha": "19869502", "beta": "804735"}
-ZIPS = {"FR": "75011", "DE": "10115", "US": "10001", "BE": "1000", "ES": "28001", "RE": "97400", "GP": "97100"}
+ZIPS = {
+    "FR": "75011",
+    "DE": "10115",
+    "US": "10001",
+    "BE": "1000",
+    "ES": "28001",
+    "RE": "97400",
+    "GP": "97100",
+    "CH": "8001",
+}
+# To the US beta needs more than a contract declares.
+FURTHER_DESTINATIONS = {"beta_domicile_signature_monde": "CH"}
+# Open ones of the sandbox's directory.
+PICKUP_POINTS = {
+    ("alpha", "FR"): "1234A",
+    ("alpha", "BE"): "7101B",
+    ("beta", "FR"): "001234",
+    ("beta", "ES"): "840101",
+}
 SENDER: Json = {
     "firstName": "Zoé",
     "lastName": "Lefèvre",
@@ -50,7 +70,7 @@ TO_HIDE = re.compile(
 def order(product_code: str = "alpha-13", **changes: Any) -> Json:
     """An order that the product's carrier takes; `origin` and `destination` change fields of the addresses."""
     product = PRODUCTS[product_code]
-    country_code = DESTINATIONS.get(product_code, "FR")
+    country_code = (DESTINATIONS | FURTHER_DESTINATIONS).get(product_code, "FR")
     place = {"countryCode": country_code, "zip": ZIPS[country_code]}
     body: Json = {
         "orderId": "5400000001",
@@ -62,7 +82,7 @@ def order(product_code: str = "alpha-13", **changes: Any) -> Json:
         "parcels": [{"weight": 1.25}],
     }
     if product.needs_pickup_point:
-        body["pickupPointCode"] = POINTS[product.carrier]
+        body["pickupPointCode"] = PICKUP_POINTS[product.carrier, country_code]
     return body | changes
 
 

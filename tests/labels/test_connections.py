@@ -33,14 +33,14 @@ def held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Held:
 
     for carrier_code in PRODUCT:
         client = clients.client(carrier_code)
-        for name in ("create_label", "find_by_reference", "fetch_label"):
+        for name in ("create_label", "find_by_reference", "fetch_label", "cancel"):
             monkeypatch.setattr(client, name, noting(getattr(client, name)))
     return noted
 
 
-def bought_unseen(buyer: Caller, sandbox: Sandbox) -> ShippingLabel:
-    """A label that alpha has made without an answer, and whose lease has ended."""
-    sandbox.arm("closemade", count=1)
+def bought_unseen(buyer: Caller, sandbox: Sandbox, fault: str = "closemade") -> ShippingLabel:
+    """A label that alpha has made without its PDF, and whose lease has ended."""
+    sandbox.arm(fault, count=1)
     assert post(buyer, order()).status_code == 502
     ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     return row()
@@ -54,12 +54,12 @@ def test_a_purchase_holds_none(product_code: str, buyer: Caller, held: Held) -> 
 
 def test_a_reconciliation_holds_none(buyer: Caller, sandbox: Sandbox, held: Held) -> None:
     bought_unseen(buyer, sandbox)
-    assert reconcile() == {LabelState.GENERATED: 1}
+    assert reconcile() == {LabelState.FAILED: 1}
     assert held == [False] * 3
 
 
 def test_an_adoption_holds_none(buyer: Caller, sandbox: Sandbox, held: Held, django_user_model: Any) -> None:
-    label = bought_unseen(buyer, sandbox)
+    label = bought_unseen(buyer, sandbox, "nolabel")
     numbers = [parcel.tracking_number for parcel in sandbox.made()]
     ada = django_user_model.objects.create_user("ada")
     assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None, decided_by=ada).state == "label_generated"

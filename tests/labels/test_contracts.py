@@ -95,15 +95,16 @@ def test_the_contracts_codes_reach_the_carrier(
 
 
 @pytest.mark.parametrize("product_code", ["beta", "beta_domicile_signature_monde", "alpha_express_world"])
-def test_customs_come_from_the_contract_and_without_them_the_carrier_refuses(
+def test_customs_come_from_the_contract_and_without_them_nothing_is_asked_or_written(
     product_code: str, buyer: Caller, sandbox: Sandbox
 ) -> None:
-    body = order(product_code, destination={"countryCode": "US", "zip": "10001"})
+    body = order(product_code, destination={"countryCode": "CH", "zip": "8001"})
     assert post(buyer, body).status_code == 201
     CarrierContract.objects.update(customs_description="", customs_value_eur=None, customs_hs_code="")
     carrier_code = body["carrierCode"].upper()
-    assert_coded(post(buyer, body, key="k"), 400, f"{carrier_code}_REQUEST_REJECTED")
-    assert len(sandbox.made()) == 1
+    said = assert_coded(post(buyer, body, key="k"), 400, f"{carrier_code}_REQUEST_REJECTED")
+    assert said.startswith("customs: is required for CH")
+    assert (len(sandbox.made()), sandbox.calls(), ShippingLabel.objects.count()) == (1, 1, 1)
 
 
 def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from django.db.models import Model
 from carriers.products import PRODUCTS
 from labels.models import LabelState
 from tests.labels.conftest import Sandbox, row
-from tests.labels.orders import PRODUCT, RECIPIENT, SENDER, order, post, weighing
+from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, SENDER, order, post, weighing
 from tests.labels.urls import pages
 from tests.support.api import Caller, client
 
@@ -101,28 +101,31 @@ def test_the_url_of_a_new_label_downloads_its_pdf(buyer: Caller) -> None:
 
 @pytest.mark.parametrize("product_code", PRODUCTS)
 def test_every_product_can_be_bought(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
-    body = post(buyer, order(product_code)).json()
+    ordered = order(product_code)
+    body = post(buyer, ordered).json()
     assert (body.get("status"), body.get("productCode")) == ("label_generated", product_code), body
     (parcel,) = sandbox.made(body["id"])
     assert (parcel.carrier, parcel.tracking_number) == (PRODUCTS[product_code].carrier, body["trackingNumber"])
     label = sandbox.printed(parcel)
-    point = {"alpha": "1234A", "beta": "001234"}[parcel.carrier]
-    assert label.pickup_point == (point if PRODUCTS[product_code].needs_pickup_point else "")
+    assert label.pickup_point == ordered.get("pickupPointCode", "")
 
 
-@pytest.mark.parametrize(("carrier_code", "count"), [("alpha", 3), ("beta", 4)])
+@pytest.mark.parametrize(("product_code", "count"), [("alpha-13", 3), (PRODUCT["beta"], 4), (LINKED, 4)])
 def test_several_parcels_are_one_label_with_the_first_ones_number(
-    carrier_code: str, count: int, buyer: Caller, sandbox: Sandbox
+    product_code: str, count: int, buyer: Caller, sandbox: Sandbox
 ) -> None:
     weights = [0.5 + number for number in range(count)]
-    body = post(buyer, order(PRODUCT[carrier_code], parcels=weighing(*weights))).json()
+    body = post(buyer, order(product_code, parcels=weighing(*weights))).json()
     made = sandbox.made(body["id"])
-    assert [(parcel.parcel_rank, parcel.weight_kg) for parcel in made] == list(enumerate(weights, 1))
+    assert [parcel.weight_kg for parcel in made] == weights
+    assert [parcel.parcel_rank for parcel in made] == (
+        [1] * 4 if product_code == PRODUCT["beta"] else [*range(1, count + 1)]
+    )
     assert body["trackingNumber"] == made[0].tracking_number
     assert body["weight"] == sum(weights)
     assert row().tracking_numbers == [parcel.tracking_number for parcel in made]
     pdf = client().get(body["labelUrl"]).content
-    assert pages(pdf) == count
+    assert pages(pdf) == count * (5 if product_code == LINKED else 1)  # each with its customs form of four pages
 
 
 def test_alpha_takes_99_parcels(buyer: Caller, sandbox: Sandbox) -> None:
@@ -165,7 +168,7 @@ def bytes_of(body: Any) -> bytes:
 def test_unknown_fields_are_ignored(buyer: Caller) -> None:
     body = order(shopId="other", id="X", weight=99, status="failed", unknown={"a": ["\0", None]})
     body["destinationAddress"] |= {"company": 5, "name": None}
-    body["parcels"][0] |= {"height": "10"}
+    body["parcels"][0] |= {"depth": "10"}
     answer = post(buyer, body).json()
     assert (answer["shopId"], answer["weight"], answer["status"]) == ("own", 1.25, "label_generated")
     assert answer["id"] != "X"

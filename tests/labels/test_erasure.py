@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import storage
-from labels.models import LabelState, ShippingLabel
+from labels.models import OVER, LabelState, ShippingLabel
 from parcels import erasure
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
@@ -29,7 +29,7 @@ from tests.support.paths import SHIPMENTS
 from tests.support.processes import run_command
 
 EMAIL = "Canary.Person@example.com"
-NOT_OVER = [state for state in LabelState if state not in (LabelState.GENERATED, LabelState.FAILED)]
+NOT_OVER = [state for state in LabelState if state not in OVER]
 NOTHING = ["0 parcels", "0 labels", "0 PDFs"]
 # The person, wherever a shop or a carrier may write of them.
 PERSON = {
@@ -66,7 +66,9 @@ def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
 
 def label_of_the_person(shop: Shop, **fields: Any) -> ShippingLabel:
     person = {name: PERSON.get(name, "") for name in RECIPIENT} | {"countryCode": "FR", "email": EMAIL}
-    notes = {"reference": "for canary", "error_message": "canary?", "pickup_point_code": "CANAR"}
+    item = {"description": "canary", "quantity": 1, "unitValue": "9.5", "weight": "0.1"}
+    customs = {"items": [item], **dict.fromkeys(("invoiceNumber", "eori", "comments"), "canary")}
+    notes = {"reference": "for canary", "error_message": "canary?", "pickup_point_code": "CANAR", "customs": customs}
     return LabelFactory(shop=shop, **{"recipient": person, **notes} | fields)
 
 
@@ -114,6 +116,7 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
     retrieved = own.get(f"{SHIPMENTS}/{label.id}").json()
     assert (retrieved["trackingNumber"], retrieved["weight"]) == ("N1", 1.25)
     assert ShippingLabel.objects.get(id=failed.id).recipient["countryCode"] == "FR"
+    assert ShippingLabel.objects.filter(id=label.id, customs__items__0__unitValue="9.5").exists()
     assert run("own", EMAIL) == NOTHING
     assert other.look_up(parcel["trackingId"]).status_code == 404
 
@@ -185,6 +188,14 @@ def test_a_label_for_the_customers_order_is_theirs_without_an_address_too(own: C
         assert {*label.recipient.values(), *label.sender.values()} == {"", "FR"}
     foreign.refresh_from_db()
     assert (foreign.recipient, foreign.addresses_removed_at) == (RECIPIENT, None)
+
+
+def test_a_cancelled_label_is_erased_with_its_pdf(own: Caller) -> None:
+    label = label_of_the_person(own.shop)
+    ShippingLabel.objects.update(state=LabelState.CANCELLED)
+    assert run("own", EMAIL) == ["0 parcels", "1 labels", "1 PDFs"]
+    assert traces() == []
+    assert not storage.is_stored(label.pdf_key)
 
 
 @pytest.mark.parametrize("state", NOT_OVER)

@@ -10,16 +10,13 @@ from config.ops.logs import JsonFormatter
 from labels.models import LabelState, ShippingLabel
 from shops.errors.coded import CODES
 from tests.labels.conftest import Sandbox, assert_coded
-from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, POINT, UNKNOWN, A, Case, World, magic
-from tests.labels.orders import order, personal_in, post, weighing
+from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, UNKNOWN, A, Case, World, magic
+from tests.labels.orders import LINKED, order, personal_in, post, weighing
 from tests.support.api import Caller
-
-# alpha's pickup point codes are checked before it is asked, and it has no refusal of its own for them.
-REACHABLE = CODES.keys() - {"ALPHA_PICKUP_POINT_REJECTED"}
 
 
 def test_every_code_has_a_case() -> None:
-    assert {case.code for case in CASES.values()} == REACHABLE
+    assert {case.code for case in CASES.values()} == CODES.keys()
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -84,7 +81,7 @@ def test_a_refusal_tells_the_carriers_own_words(buyer: Caller) -> None:
 
 @pytest.mark.parametrize("number", ["30009", "30204", "30401", "30500", "30000", "40015"])
 def test_no_remedy_advises_to_order_parcels_again_that_were_made(number: str, buyer: Caller, sandbox: Sandbox) -> None:
-    body = magic(POINT, f"2 {number}", parcels=weighing(1, 1))
+    body = magic(LINKED, f"2 {number}", parcels=weighing(1, 1))
     first = post(buyer, body, key=KEY)
     assert "Some of its parcels were made before: do not order them again" in first.json()["message"]
     told = CODES[first.json()["code"]]

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from labels.models import LabelState, ShippingLabel
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
-from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller, client
 from tests.support.paths import SHIPMENTS
 
@@ -20,7 +20,6 @@ DEADLINE_S = 60
     ("product_code", "fault"),
     [
         ("alpha-13", "33"),
-        ("alpha-13", "soapfault"),
         (BETA, "30204"),
         (BETA, "json500"),
         (BETA, "flat500"),
@@ -68,7 +67,7 @@ def test_a_purchase_that_nobody_works_on_any_more_is_an_unknown_outcome(buyer: C
 def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_bought_again(
     buyer: Caller, sandbox: Sandbox
 ) -> None:
-    body = order(BETA, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
+    body = order(LINKED, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
     first = post(buyer, body, key="k")
     said = assert_coded(first, 400, "BETA_ADDRESS_REJECTED")
     (made,) = sandbox.made()
@@ -81,7 +80,7 @@ def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_
 
 
 def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, sandbox: Sandbox) -> None:
-    body = order(BETA, parcels=weighing(1, 2))
+    body = order(LINKED, parcels=weighing(1, 2))
     sandbox.arm("closemade", rank=2)
     for _ in range(2):
         assert_coded(post(buyer, body, key="k"), 502, "BETA_OUTCOME_UNKNOWN")

@@ -146,16 +146,18 @@ def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.
     monkeypatch.setattr("config.ops.metrics.connection.close", lambda: None)  # the test's own
     labels(
         own.shop, ("purchasing", 100), ("purchasing", -100), ("received", 2000), ("unknown", -300), ("unknown", 10),
-        ("incomplete", 10), ("failed", 10), ("label_generated", 10),
+        ("incomplete", 10), ("failed", 10), ("label_generated", 10), ("cancelled", 10),
     )  # fmt: skip
     found = samples()
     assert 2000 <= found.pop("labels_interrupted_oldest_seconds") < 2060
     assert found == {
         "labels_to_decide incomplete": 1,
         "labels_to_decide unknown": 2,
+        "labels_to_decide cancelling": 0,
         "labels_interrupted purchasing": 1,
         "labels_interrupted received": 1,
         "labels_interrupted unknown": 1,
+        "labels_interrupted cancelling": 0,
     }
 
 

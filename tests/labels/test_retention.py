@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels import retention, storage
-from labels.models import LabelState, ShippingLabel
+from labels.models import OVER, LabelState, ShippingLabel
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
@@ -27,7 +27,7 @@ from tests.support.paths import SHIPMENTS
 from tests.support.processes import start_command
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
-NOT_OVER = [state for state in LabelState if state not in (GENERATED, FAILED)]
+NOT_OVER = [state for state in LabelState if state not in OVER]
 NOTHING = [
     *("0 parcels (kept for ever)", "0 idempotency keys", "0 labels' addresses (kept for ever)"),
     *("0 access tokens (kept for ever)", "0 sessions", "0 labels' PDFs (kept for ever)"),

@@ -50,6 +50,15 @@ def test_where_all_is_well_nothing_is_told(kept: str, buyer: Caller, sandbox: Sa
     assert check() == ([], "")
 
 
+@pytest.mark.parametrize("state", [LabelState.CANCELLING, LabelState.CANCELLED])
+def test_a_cancelled_labels_pdf_is_no_difference(state: LabelState, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop)
+    change(label, state=state)
+    assert check() == ([], "")
+    change(label, pdf_removed_at=timezone.now())
+    assert check()[0] == [f"not removed: {label.pdf_key}"]
+
+
 def test_each_kind_of_difference_is_told(kept: str, own: Caller) -> None:
     well = LabelFactory(shop=own.shop)
     lost, unknown, late, restored = (LabelFactory(shop=own.shop) for _ in range(4))

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from carriers.products import PRODUCTS
-from carriers.shipment import ProductOverride
+from carriers.shipment import Customs, CustomsItem, ProductOverride
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
@@ -36,7 +36,7 @@ def test_every_option_is_kept(shop: Shop) -> None:
     out, err = call(
         *(*ALPHA, "--product", "alpha-13", "--product", "alpha-18=16:6", "--product", "relais=86"),
         *("--commercial-name", " Les Bougies ", "--customs-description", "Bougies"),
-        *("--customs-value", "12.5", "--customs-hs-code", "340600"),
+        *("--customs-value", "12.5", "--customs-hs-code", "34060000", "--customs-shipping-cost", "7.9"),
         stdin=PASSWORD["alpha"],
     )
     made = CarrierContract.objects.get()
@@ -49,9 +49,11 @@ def test_every_option_is_kept(shop: Shop) -> None:
     assert (made.commercial_name, made.customs_description, made.customs_hs_code) == (
         "Les Bougies",
         "Bougies",
-        "340600",
+        "34060000",
     )
-    assert made.customs_value_eur == Decimal("12.50")
+    assert (made.customs_value_eur, made.customs_shipping_cost_eur) == (Decimal("12.50"), Decimal("7.90"))
+    item = CustomsItem("Bougies", 1, Decimal("12.50"), hs_code="34060000")
+    assert made.customs == Customs((item,), is_for_each_parcel=True, shipping_cost_eur=Decimal("7.90"))
     assert (made.credentials.password, made.credentials.api_key) == (PASSWORD["alpha"], "")
 
 
@@ -73,7 +75,7 @@ def test_all_products_are_those_of_the_carrier(carrier_code: str, shop: Shop) ->
 
 
 def test_run_again_it_replaces_all_and_keeps_the_id(shop: Shop) -> None:
-    customs = ("--customs-description", "Bougies", "--customs-value", "1", "--customs-hs-code", "3406")
+    customs = ("--customs-description", "Bougies", "--customs-value", "1", "--customs-hs-code", "340600")
     first, _ = call(*BETA, "--api-key-stdin", ALL, "--commercial-name", "Name", *customs, stdin="k-1")
     second, _ = call(*BETA, "--password-stdin", "--product", "beta", stdin="another")
     assert first == second
@@ -83,6 +85,7 @@ def test_run_again_it_replaces_all_and_keeps_the_id(shop: Shop) -> None:
         *("", "", None),
         "",
     )
+    assert (made.customs_shipping_cost_eur, made.customs) == (None, None)
     assert (made.credentials.password, made.credentials.api_key) == ("another", "")
 
 
@@ -94,6 +97,13 @@ def test_a_shop_has_a_contract_with_each_carrier_and_each_shop_its_own(shop: Sho
         call(CONFIGURE, "another", *ALPHA[2:], ALL, stdin="255562")[0],
     }
     assert len(ids) == 3
+
+
+def test_without_a_postage_the_least_that_beta_takes_is_declared(shop: Shop) -> None:
+    call(*ALPHA, ALL, *CUSTOMS, stdin="255562")
+    customs = CarrierContract.objects.get().customs
+    assert customs is not None
+    assert customs.shipping_cost_eur == Decimal("0.01")
 
 
 CUSTOMS = ["--customs-description", "Bougies", "--customs-value", "12.50", "--customs-hs-code", "340600"]
@@ -152,7 +162,20 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     },
     **{
         f"customs code {code!r}": ([*ALPHA, ALL, *customs(hs_code=code)], "255562")
-        for code in ("340", "12345678901", "3406.00", "34O600", "\u0663\u0664\u0660\u0666", " ")
+        for code in "3406 34060 3406000 340600000 340 12345678901 3406.00 34O600".split()
+    },
+    **{
+        f"customs code {code!r}": ([*ALPHA, ALL, *customs(hs_code=code)], "255562")
+        for code in ("\u0663\u0664\u0660\u0666\u0660\u0660", " ")
+    },
+    **{
+        f"customs postage {value!r}": ([*ALPHA, ALL, *customs(shipping_cost=value)], "255562")
+        for value in ("0", "-1", "0.001", "7,9", "x", "NaN", "1e9")
+    },
+    "customs postage alone": ([*ALPHA, ALL, "--customs-shipping-cost", "7.90"], "255562"),
+    **{
+        f"no customs {name}": ([*ALPHA, ALL, *customs(**{name: ""}, shipping_cost="7.90")], "255562")
+        for name in ("description", "value", "hs_code")
     },
     "long customs description": ([*ALPHA, ALL, *customs(description="x" * 65)], "255562"),
     "customs description longer than alpha prints": ([*ALPHA, ALL, *customs(description="x" * 46)], "255562"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from carriers.sandbox.alpha import soap, tables
+from carriers.sandbox.alpha import point_tables, soap, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,9 +50,10 @@ def _refusal(namespace: str, operation: str, name: str) -> Response:
     """Return an operation's refusal for a fault's name or an error code."""
     if name == "soapfault":
         return soap.fault("SANDBOX: internal error", "soap:Server")
-    if name == "contract":
-        return refused(namespace, operation, 33, tables.CONTRACT_REFUSAL)
+    if name in tables.REFUSALS_33:
+        return refused(namespace, operation, 33, tables.REFUSALS_33[name])
     if not name.isdigit():
         return refused(namespace, operation, 33, f"invalid data: SANDBOX has no such fault for alpha ({name})")
-    message = tables.MESSAGES.get(int(name), "SANDBOX: undocumented error")
+    messages = point_tables.MESSAGES if namespace == tables.POINTS else tables.MESSAGES
+    message = messages.get(int(name), "SANDBOX: undocumented error")
     return refused(namespace, operation, int(name), message)

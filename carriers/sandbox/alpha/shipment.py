@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.alpha import tables
 from carriers.sandbox.alpha.soap import SoapError, fields_of, leaf_text
@@ -20,9 +20,13 @@ class Shipment:
 
     structures: dict[str, list[Fields]]
     top: Fields
+    is_in_schema_order: bool  # inside every structure
 
     def one(self, name: str) -> Fields:
         return self.structures[name][0]
+
+    def as_sent(self) -> dict[str, Any]:
+        return {**self.structures, **self.top}
 
     @property
     def refs(self) -> list[Fields]:
@@ -48,4 +52,10 @@ def read_shipment(message: Message) -> Shipment:
             structures[name].append(fields_of(element, [field.name for field in tables.STRUCTURES[name]]))
         else:
             top[name] = leaf_text(element)
-    return Shipment(structures, top)
+    is_ordered = all(_is_ordered(name, block) for name, blocks in structures.items() for block in blocks)
+    return Shipment(structures, top, is_ordered)
+
+
+def _is_ordered(structure: str, block: Fields) -> bool:
+    schema = [field.name for field in tables.STRUCTURES[structure]]
+    return list(block) == sorted(block, key=schema.index)

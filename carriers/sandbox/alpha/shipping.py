@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import service, soap, tables
+from carriers.sandbox.alpha.relay import misrouted_by
 from carriers.sandbox.alpha.shipment import Fields, Shipment, read_shipment
 from carriers.sandbox.alpha.validation import validate_credentials, validate_shipment
+from carriers.sandbox.countries import EU_TERRITORY
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.label import Label, PageFormat, faulty_pdf
+from carriers.sandbox.parcel import Parcel, without_secrets
 
 if TYPE_CHECKING:
     from carriers.sandbox.http import Request, Response
@@ -36,15 +40,29 @@ def _buy(state: State, message: soap.Message) -> Response:
 def _make(state: State, shipment: Shipment, injection: Injection) -> Response:
     """Enter the parcels in the ledger, then answer with their labels."""
     numbers = state.numbers("alpha", len(shipment.skybills), injection)
-    labels = [_label(shipment, index, number) for index, number in enumerate(numbers)]
-    state.sell(labels, shipment.one("headerValue")["accountNumber"], injection)
-    results: list[tuple[str, soap.Tree]] = [("resultMultiParcelValue", _result(label, injection)) for label in labels]
-    return service.succeeded(tables.SHIPPING, BUY, [("reservationNumber", numbers[0]), *results])
+    reservation = state.reservation()
+    parcels = [_parcel(shipment, index, number, reservation) for index, number in enumerate(numbers)]
+    state.sell(parcels, shipment.one("headerValue")["accountNumber"], injection)
+    has_labels = shipment.one("skybillParamsValue")["withReservation"] == "2"
+    results: list[tuple[str, soap.Tree]] = [
+        ("resultMultiParcelValue", _result(parcel.label, injection, has_label=has_labels)) for parcel in parcels
+    ]
+    return service.succeeded(tables.SHIPPING, BUY, [("reservationNumber", reservation), *results])
 
 
-def _result(label: Label, injection: Injection) -> list[tuple[str, soap.Tree]]:
+def _parcel(shipment: Shipment, index: int, number: str, reservation: str) -> Parcel:
+    return Parcel(
+        label=_label(shipment, index, number),
+        request=without_secrets(shipment.as_sent()),
+        reservation_number=reservation,
+        misrouted_by=misrouted_by(shipment, index),
+        is_in_schema_order=shipment.is_in_schema_order,
+    )
+
+
+def _result(label: Label, injection: Injection, *, has_label: bool) -> list[tuple[str, soap.Tree]]:
     number = ("skybillNumber", label.tracking_number)
-    pdf = faulty_pdf(label, injection.name)
+    pdf = faulty_pdf(injection.name, label) if has_label else None
     if pdf is None:
         return [number]
     text = base64.b64encode(pdf).decode()
@@ -74,7 +92,15 @@ def _label(shipment: Shipment, index: int, number: str) -> Label:
         count=len(shipment.skybills),
         ship_date=skybill["shipDate"][:10],
         page_format=FORMATS[shipment.one("skybillParamsValue")["mode"]],
+        customs=_customs(recipient, skybill),
     )
+
+
+def _customs(recipient: Fields, skybill: Fields) -> str:
+    """Return the goods and their value in euros, as printed outside the EU."""
+    if recipient["recipientCountry"] in EU_TERRITORY:
+        return ""
+    return f"{float(skybill.get('customsValue') or 0):.2f} EUR {skybill['content1']}"
 
 
 def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
@@ -84,19 +110,22 @@ def _lines(block: Fields, prefix: str) -> tuple[str, ...]:
 
 
 def _reprint(state: State, message: soap.Message) -> Response:
+    """Print all labels of a reservation again; a parcel's number is no reservation's."""
     number, mode, account, password = message.texts("numberSearch", "mode", "accountNumber", "password")
     validate_credentials(account, password)
     if mode not in FORMATS:
         raise soap.RefusalError(33, "invalid data: mode")
-    purchase, label = state.ledger.purchase("alpha", number), state.ledger.label("alpha", number)
-    if purchase is None or label is None or purchase.account != account:
-        raise soap.RefusalError(33, "invalid data: numberSearch, no parcel of yours")
+    purchases = [row for row in state.ledger.reserved(number) if row.account == account]
+    labels = [state.ledger.label("alpha", row.tracking_number) for row in purchases]
+    printed = [replace(label, page_format=FORMATS[mode]) for label in labels if label]
+    if not number or not printed:
+        raise soap.RefusalError(33, "invalid data: numberSearch, no reservation of yours")
 
     def reprint(injection: Injection) -> Response:
-        pdf = faulty_pdf(label, injection.name)
+        pdf = faulty_pdf(injection.name, *printed)
         if pdf is None:
             return service.succeeded(tables.SHIPPING, REPRINT, [])
-        printed: list[tuple[str, soap.Tree]] = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
-        return service.succeeded(tables.SHIPPING, REPRINT, printed)
+        content: list[tuple[str, soap.Tree]] = [("skybill", base64.b64encode(pdf).decode()), ("type", mode)]
+        return service.succeeded(tables.SHIPPING, REPRINT, content)
 
-    return service.perform(state, tables.SHIPPING, Operation("alpha", REPRINT, purchase.reference), reprint)
+    return service.perform(state, tables.SHIPPING, Operation("alpha", REPRINT, purchases[0].reference), reprint)

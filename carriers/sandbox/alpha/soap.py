@@ -71,13 +71,17 @@ def leaf_text(element: ET.Element) -> str:
     return element.text or ""
 
 
-def fields_of(element: ET.Element, allowed: Iterable[str]) -> dict[str, str]:
+def fields_of(element: ET.Element, allowed: Container[str]) -> dict[str, str]:
     """Return a structure's leaves by name; SoapError for a repeated or unknown one."""
+    return leaves([(_local(child), child) for child in element], allowed, element.tag)
+
+
+def leaves(children: Iterable[tuple[str, ET.Element]], allowed: Container[str], parent: str) -> dict[str, str]:
+    """Return leaves by name, in the request's order; SoapError for a repeated or unknown one."""
     fields: dict[str, str] = {}
-    for child in element:
-        name = _local(child)
+    for name, child in children:
         if name not in allowed or name in fields:
-            raise SoapError(f"Unmarshalling Error: unexpected or repeated element {name} in {element.tag}")
+            raise SoapError(f"Unmarshalling Error: unexpected or repeated element {name} in {parent}")
         fields[name] = leaf_text(child)
     return fields
 

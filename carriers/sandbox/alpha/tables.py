@@ -8,6 +8,7 @@ from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
+POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
 CHILDREN = (
     "headerValue", "shipperValue", "customerValue", "recipientValue", "refValue", "skybillValue",
     "skybillParamsValue", "password", "modeRetour", "numberOfParcel", "version", "multiParcel",
@@ -17,11 +18,27 @@ MOST_PARCELS = 100
 HEAVIEST_KG, HEAVIEST_RELAY_KG = 30, 20
 
 MESSAGES = {
-    1: "System error", 29: "System error", 30: "invalid contract number", 31: "empty value",
+    1: "System error", 29: "System error while checking password", 30: "invalid contract number", 31: "empty value",
     32: "incorrect length", 33: "invalid data", 34: "not a number", 35: "Code Service GeoPost not found",
     36: "file allocation", 37: "number allocation", 38: "Routing not found",
 }  # fmt: skip
 CONTRACT_REFUSAL = "invalid data: this contract may not make labels for this product"
+REFUSALS_33 = {  # code 33 by fault; the first three mean wrong credentials
+    "colisacct": "Invalid accesColis account number",
+    "colispwd": "Invalid accesColis password",
+    "webpropwd": "Invalid identWebPro password",
+    "contract": CONTRACT_REFUSAL,
+    "badformat": "invalid data: shipDate",
+}
+# The account numbers that are refused, by their ends.
+REFUSED_ACCOUNTS = {
+    "000029": (29, "System error while checking password"),
+    "000030": (30, "invalid contract number"),
+    "000033": (33, CONTRACT_REFUSAL),
+    "000133": (33, REFUSALS_33["colisacct"]),
+    "000233": (33, REFUSALS_33["colispwd"]),
+    "000333": (33, REFUSALS_33["webpropwd"]),
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +57,7 @@ PHONE = Form(r"\+?[0-9 ]+")
 INTEGER = Form(r"\d+", 34)
 DECIMAL = Form(r"\d+(\.\d+)?", 34)
 SHIP_DATE = Form(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-RELAY = Form(r"\d{4}[A-Za-z]")
+RELAY = Form(r"[0-9A-Za-z]{5}")
 SERVICE = Form(r"\d{1,3}", 34)
 EMPTY = Form("")
 
@@ -63,73 +80,80 @@ def _one_of(*values: str) -> Form:
     return Form("|".join(values))
 
 
-def _place(prefix: str) -> tuple[Field, ...]:
-    """Return the rows that sender, payer and recipient share."""
+def _party(prefix: str, *, pre_alert: Form = INTEGER, is_payer: bool = True) -> tuple[Field, ...]:
+    """Return the rows that sender, payer and recipient share, in the schema's order."""
     return (
-        _required(f"{prefix}Name", TEXT, 100),
-        Field(f"{prefix}Name2", TEXT, 100),
         _required(f"{prefix}Adress1", TEXT, 38),
         Field(f"{prefix}Adress2", TEXT, 38),
-        _required(f"{prefix}ZipCode", POSTAL_CODE, 9),
         _required(f"{prefix}City", TEXT, 50),
+        Field(f"{prefix}Civility", _one_of("E", "L", "M"), is_required=is_payer),
+        Field(f"{prefix}ContactName", TEXT, 100),
         _required(f"{prefix}Country", COUNTRY),
         Field(f"{prefix}CountryName", TEXT),
-        Field(f"{prefix}ContactName", TEXT, 100),
         Field(f"{prefix}Email", EMAIL, 80),
-        Field(f"{prefix}Phone", PHONE, 17),
         Field(f"{prefix}MobilePhone", PHONE, 17),
+        _required(f"{prefix}Name", TEXT, 100),
+        Field(f"{prefix}Name2", TEXT, 100),
+        Field(f"{prefix}Phone", PHONE, 17),
+        _required(f"{prefix}PreAlert", pre_alert),
+        _required(f"{prefix}ZipCode", POSTAL_CODE, 9),
         Field(f"{prefix}Type", _one_of("1", "2")),
     )
 
 
-def _money(prefix: str) -> tuple[Field, ...]:
-    return Field(f"{prefix}Value", INTEGER), Field(f"{prefix}Currency", _one_of("EUR"))
+def _money(prefix: str, value: Form = INTEGER) -> tuple[Field, ...]:
+    return Field(f"{prefix}Currency", _one_of("EUR")), Field(f"{prefix}Value", value)
 
 
-def _payer(prefix: str) -> tuple[Field, ...]:
-    civility = _required(f"{prefix}Civility", _one_of("E", "L", "M"))
-    return (civility, *_place(prefix), _required(f"{prefix}PreAlert", INTEGER))
-
-
+# In the schema's order, in which a request is recorded as sent or not.
 STRUCTURES: dict[str, tuple[Field, ...]] = {
     "headerValue": (
         _required("accountNumber", INTEGER),
         _required("idEmit", _one_of("CHRFR")),
         Field("identWebPro", EMPTY),
-        Field("subAccount", EMPTY),
+        Field("subAccount", INTEGER),
     ),
-    "shipperValue": _payer("shipper"),
-    "customerValue": (*_payer("customer"), Field("printAsSender", _one_of("Y", "N"))),
-    "recipientValue": (*_place("recipient"), _required("recipientPreAlert", _one_of("0", "22"))),
+    "shipperValue": _party("shipper"),
+    "customerValue": (*_party("customer"), Field("printAsSender", _one_of("Y", "N"))),
+    "recipientValue": _party("recipient", pre_alert=_one_of("0", "22"), is_payer=False),
     "refValue": (
-        Field("shipperRef", TEXT, 35),
-        Field("recipientRef", TEXT, 35),
-        Field("idRelais", RELAY),
         Field("customerSkybillNumber", TEXT, 15),
+        Field("PCardTransactionNumber", TEXT),
+        Field("recipientRef", TEXT, 35),
+        Field("shipperRef", TEXT, 35),
+        Field("idRelais", RELAY),
     ),
     "skybillValue": (
-        _required("productCode", Form(r"[0-9A-Z]{2}")),
-        _required("service", SERVICE),
+        Field("bulkNumber", INTEGER),
+        *_money("cod"),
+        *(Field(f"content{rank}", TEXT, 45) for rank in range(1, 6)),
+        *_money("customs", DECIMAL),  # euros; the others are cents
         _required("evtCode", _one_of("DC")),
+        *_money("insured"),
+        Field("latitude", TEXT),
+        Field("longitude", TEXT),
+        Field("masterSkybillNumber", TEXT),
         _required("objectType", _one_of("MAR")),
+        *_money("port"),
+        _required("productCode", Form(r"[0-9A-Z]{2}")),
+        Field("qualite", TEXT),
+        _required("service", SERVICE),
         _required("shipDate", SHIP_DATE),
         _required("shipHour", INTEGER),
+        Field("skybillRank", INTEGER),
+        Field("source", TEXT),
         _required("weight", DECIMAL),
         _required("weightUnit", _one_of("KGM")),
         _required("height", DECIMAL),
         _required("length", DECIMAL),
         _required("width", DECIMAL),
-        Field("bulkNumber", INTEGER),
-        Field("skybillRank", INTEGER),
-        *_money("cod"),
-        *_money("customs"),
-        *_money("insured"),
-        Field("content1", TEXT, 45),
+        Field("as", TEXT),
+        Field("subAccount", INTEGER),
     ),
     "skybillParamsValue": (
         _required("duplicata", _one_of("N")),
         _required("mode", _one_of("PDF", "SPD", "THE")),
-        _required("withReservation", _one_of("2")),
+        _required("withReservation", _one_of("1", "2")),
     ),
 }
 TOP_LEVEL = (
@@ -161,10 +185,12 @@ def _services(*numbers: int) -> dict[int, tuple[float, float]]:
 
 _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
 # The published table does not define its areas: France counts as Europe, and as the world.
+SATURDAY_RELAY_SERVICE = 369  # delivery on Saturday, for parcels of these days
+SATURDAY_RELAY_WEEKDAYS = (3, 4)  # Thursday and Friday
 PRODUCTS = {
     "01": Product("Next day, 1 p.m.", FRANCE, _services(0, 6)),
     "16": Product("Next day, 6 p.m.", FRANCE, _services(0, 6)),
-    "4I": Product("Same day", FRANCE, _services(973, 974)),
+    "4I": Product("Same day", FRANCE, _services(0, 973)),
     "44": Product("Fast and economic, Europe", EUROPE, _services(0)),
     "17": Product("Express, worldwide", COUNTRIES, _services(0)),
     "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),

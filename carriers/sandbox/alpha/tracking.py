@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 MOST_FOUND = 10
 SEARCH, CANCEL, TRACK = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2"
-NOT_ON_THIS_CONTRACT = 2
+UNKNOWN, COLLECTED = 2, 3
+# One text for both causes.
+UNKNOWN_TEXT = "the parcel is not this contract's, or not registered yet"
 
 
 def answer_tracking(state: State, request: Request) -> Response:
@@ -31,10 +33,7 @@ def _search(state: State, message: soap.Message) -> Response:
     _require(language=language, sendersRef=reference)
 
     def search(_: Injection) -> Response:
-        unfound = state.faults.pick_named("unfound")
-        found = state.ledger.find_visible(
-            carrier="alpha", reference=reference, account=account, age_s=unfound.delay_s if unfound else 0
-        )
+        found = _visible(state, SEARCH, reference, account)
         return _succeeded(SEARCH, [("listParcel", _parcel(purchase)) for purchase in found[:MOST_FOUND]])
 
     return _perform(state, SEARCH, reference, search)
@@ -48,13 +47,27 @@ def _cancel(state: State, message: soap.Message) -> Response:
     reference = purchase.reference if purchase else ""
 
     def cancel(_: Injection) -> Response:
-        visible = state.ledger.find_visible(carrier="alpha", reference=reference, account=account)
-        if purchase not in visible:
-            return service.refused(tables.TRACKING, CANCEL, NOT_ON_THIS_CONTRACT, "parcel not found")
+        if purchase not in _visible(state, CANCEL, reference, account):
+            return _not_cancelled(UNKNOWN, UNKNOWN_TEXT)
+        if state.ledger.is_collected("alpha", number):
+            return _not_cancelled(COLLECTED, "the parcel is taken in charge")
         state.ledger.cancel("alpha", number)
-        return _succeeded(CANCEL, [])
+        # A success has no message here.
+        return soap.response(tables.TRACKING, CANCEL, [("errorCode", "0"), ("statusCode", "0")])
 
     return _perform(state, CANCEL, reference, cancel)
+
+
+def _not_cancelled(code: int, message: str) -> Response:
+    content: soap.Tree = [("errorCode", str(code)), ("errorMessage", message), ("statusCode", "0")]
+    return soap.response(tables.TRACKING, CANCEL, content)
+
+
+def _visible(state: State, operation: str, reference: str, account: str) -> list[Purchase]:
+    """Return the parcels that the service knows by now; the fault `unfound` makes it slower."""
+    unfound = state.faults.pick_named("unfound", operation)
+    age_s = unfound.delay_s if unfound else 0
+    return state.ledger.find_visible(carrier="alpha", reference=reference, account=account, age_s=age_s)
 
 
 def _track(state: State, message: soap.Message) -> Response:

@@ -42,10 +42,10 @@ def validate_credentials(account: str, password: str) -> None:
         _validate_fields({name: value}, [tables.Field(name, tables.INTEGER, is_required=True)])
         if len(value) != length:
             raise RefusalError(32, f"incorrect length: {name}")
-    if password == "000000" or account.endswith("000030"):  # noqa: S105 a documented magic value
+    if password == "000000":  # noqa: S105 a documented magic value
         raise RefusalError(30, tables.MESSAGES[30])
-    if account.endswith("000033"):
-        raise RefusalError(33, tables.CONTRACT_REFUSAL)
+    if account[-6:] in tables.REFUSED_ACCOUNTS:
+        raise RefusalError(*tables.REFUSED_ACCOUNTS[account[-6:]])
 
 
 def _validate_fields(block: Fields, rows: Sequence[tables.Field]) -> None:
@@ -89,14 +89,20 @@ def _validate_rank(skybill: Fields, rank: int, count: int) -> None:
 def _validate_money(skybills: list[Fields]) -> None:
     for skybill in skybills:
         for name in ("cod", "customs", "insured"):
-            if int(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
+            if float(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
                 raise RefusalError(31, f"empty value: {name}Currency")
 
 
 def _validate_address(shipment: Shipment, prefix: str) -> None:
     for block in shipment.structures[f"{prefix}Value"]:
-        if not is_postal_code_of(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
+        if not _is_postal_code(block[f"{prefix}Country"], block[f"{prefix}ZipCode"]):
             raise RefusalError(38, f"Routing not found: {prefix}Country and {prefix}ZipCode do not fit")
+
+
+def _is_postal_code(country: str, zip_code: str) -> bool:
+    if country == "IE":  # an Eircode, or 1 (Dublin) or 2 as in the specification of 2018
+        return re.fullmatch(r"[12]|[A-Z]\d[\dW] ?[A-Z\d]{4}", zip_code.upper(), re.ASCII) is not None
+    return is_postal_code_of(country, zip_code)
 
 
 def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
@@ -111,6 +117,7 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
         raise RefusalError(35, tables.MESSAGES[35])
     _validate_relay(ref, product)
     _validate_day(skybill)
+    _validate_saturday(skybill)
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
         raise RefusalError(31, "empty value: content1")
     has_phone = recipient.get("recipientPhone") or recipient.get("recipientMobilePhone")
@@ -148,6 +155,13 @@ def _validate_day(skybill: Fields) -> None:
         raise _invalid("shipDate, in the past")
     if int(skybill["shipHour"]) > 23:  # noqa: PLR2004 the last hour of a day
         raise _invalid("shipHour")
+
+
+def _validate_saturday(skybill: Fields) -> None:
+    if int(skybill["service"]) != tables.SATURDAY_RELAY_SERVICE:
+        return
+    if datetime.fromisoformat(skybill["shipDate"]).weekday() not in tables.SATURDAY_RELAY_WEEKDAYS:
+        raise RefusalError(35, f"{tables.MESSAGES[35]}: Saturday delivery is for Thursdays and Fridays")
 
 
 def _invalid(detail: str) -> RefusalError:

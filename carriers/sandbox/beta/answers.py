@@ -6,7 +6,7 @@ import json
 import uuid
 from typing import Any
 
-from carriers.sandbox.beta.tables import meaning_of
+from carriers.sandbox.beta.errors import meaning_of
 from carriers.sandbox.http import Response, json_response
 
 SHAPE_CODE = "30204"  # the error with which faults show the shapes of errors

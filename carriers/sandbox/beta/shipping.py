@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import answers, tables
+from carriers.sandbox.beta.customs import customs_form
 from carriers.sandbox.beta.json_request import Json, MalformedError, read_request
 from carriers.sandbox.beta.links import Link, read_link, validate_followers
-from carriers.sandbox.beta.validation import account_of, destination_of, validate_request
+from carriers.sandbox.beta.pickup import misrouted_by
+from carriers.sandbox.beta.validation import account_of, validate_request
+from carriers.sandbox.corruption import NO_PDF
+from carriers.sandbox.customs_form import customs_form_pdf
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.http import Response, json_response
-from carriers.sandbox.label import Label, PageFormat, customs_form_pdf, faulty_pdf
+from carriers.sandbox.label import Label, PageFormat, faulty_pdf
+from carriers.sandbox.parcel import Parcel, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from carriers.sandbox.state import State
 
 BUY, CHECK = "generateLabel", "checkGenerateLabel"
+FORBIDDEN = ("30000", "30007")  # a wrong key or a closed account, which a check answers with HTTP 403
+NOT_PRINTED = {"BE": ("line1", "line3"), "CH": ("line0", "line1", "line3")}
 BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
 
 
@@ -28,12 +35,17 @@ BLOCKS = {"2.0": "labelV2Response", "3.1": "labelV31Response"}
 class Order:
     """A valid request for one parcel."""
 
-    letter: Json
+    body: Json
     account: str
     link: Link
     page_format: PageFormat
     warnings: Sequence[tuple[str, str]]
     block: str  # the name of the answer's block, which differs by version
+
+    @property
+    def letter(self) -> Json:
+        letter: Json = self.body["letter"]
+        return letter
 
 
 def answer_beta(state: State, request: Request, *, operation: str, block: str) -> Response:
@@ -42,7 +54,8 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     try:
         body = read_request(request)
     except MalformedError as error:
-        return json_response({"error": "Bad Request", "message": str(error)}, 400)
+        status = 422 if operation == CHECK else 400
+        return json_response({"error": "Bad Request", "message": str(error)}, status)
     api_key = request.headers.get("apikey", "")
     violations = validate_request(body, api_key)
     link = read_link(body, violations)
@@ -50,9 +63,11 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     if not violations.errors and link.followers:
         validate_followers(link, state.ledger, account, violations)
     if violations.errors:
-        return answers.refused([answers.message(code, "ERROR", text) for code, text in violations.errors])
+        is_forbidden = operation == CHECK and violations.errors[0][0] in FORBIDDEN
+        messages = [answers.message(code, "ERROR", text) for code, text in violations.errors]
+        return answers.refused(messages, 403 if is_forbidden else 400)
     page_format = tables.FORMATS[body["outputFormat"]["outputPrintingType"]]
-    order = Order(body["letter"], account, link, page_format, violations.warnings, block)
+    order = Order(body, account, link, page_format, violations.warnings, block)
     return _perform(state, order, operation)
 
 
@@ -77,11 +92,20 @@ def _checked(order: Order) -> Response:
 
 def _make(state: State, order: Order, injection: Injection) -> Response:
     """Enter the parcel in the ledger, then answer with its label."""
-    label = _label(order, state.numbers("beta", 1, injection)[0])
-    state.sell([label], order.account, injection)
+    parcel = _parcel(order, state.numbers("beta", 1, injection)[0])
+    state.sell([parcel], order.account, injection)
     if injection.name == "warning":
         order = replace(order, warnings=[*order.warnings, (answers.SHAPE_CODE, "SANDBOX: line2 is cut")])
-    return answers.multipart(_infos(order, label), _documents(order, label, injection.name))
+    return answers.multipart(_infos(order, parcel.label), _documents(parcel, injection.name))
+
+
+def _parcel(order: Order, number: str) -> Parcel:
+    return Parcel(
+        label=_label(order, number),
+        request=without_secrets(order.body),
+        customs_form=customs_form(order.body),
+        misrouted_by=misrouted_by(order.letter),
+    )
 
 
 def _infos(order: Order, label: Label) -> answers.Message:
@@ -94,22 +118,13 @@ def _infos(order: Order, label: Label) -> answers.Message:
     return {"messages": _messages(order), order.block: made}
 
 
-def _documents(order: Order, label: Label, fault: str) -> list[tuple[str, bytes]]:
-    pdf = faulty_pdf(label, fault)
-    if pdf is None:
-        return []
-    destination = destination_of(order.letter)
-    if destination is None or not destination.is_customs:
-        return [("label", pdf)]
-    return [("label", pdf), ("cn23", customs_form_pdf(label, _articles(order.letter)))]
-
-
-def _articles(letter: Json) -> list[str]:
-    return [
-        f"{article['quantity']} x {article['description']}, {article['weight']} kg, "
-        f"{article['value']} {article['currency']}, HS {article['hsCode']}, {article['originCountry']}"
-        for article in letter["customsDeclarations"]["contents"]["article"]
-    ]
+def _documents(parcel: Parcel, fault: str) -> list[tuple[str, bytes]]:
+    pdf = faulty_pdf(fault, parcel.label)
+    documents = [] if pdf is None else [("label", pdf)]
+    if parcel.customs_form is None or fault == "nocn23":
+        return documents
+    form = NO_PDF if fault == "badcn23" else customs_form_pdf(parcel.label, parcel.customs_form)
+    return [*documents, ("cn23", form)]
 
 
 def _label(order: Order, number: str) -> Label:
@@ -122,7 +137,7 @@ def _label(order: Order, number: str) -> Label:
         product_code=service["productCode"],
         sender=_lines(order.letter["sender"]["address"]),
         recipient=_lines(address),
-        phone=address.get("mobileNumber") or address.get("phoneNumber", ""),
+        phone=_phone(address),
         postal_code=address["zipCode"],
         pickup_point=order.letter["parcel"].get("pickupLocationId", ""),
         order_reference=service.get("orderNumber", ""),
@@ -135,8 +150,15 @@ def _label(order: Order, number: str) -> Label:
     )
 
 
+def _phone(address: Json) -> str:
+    """Return the number that is used: to BE and US no landline's own field."""
+    landline = "" if address["countryCode"] in ("BE", "US") else address.get("phoneNumber", "")
+    return address.get("mobileNumber") or landline
+
+
 def _lines(address: Json) -> tuple[str, ...]:
     person = f"{address.get('firstName', '')} {address.get('lastName', '')}".strip()
-    lines = (address.get(name, "") for name in ("line0", "line1", "line2", "line3"))
+    unprinted = NOT_PRINTED.get(address["countryCode"], ())
+    lines = (address.get(name, "") for name in ("line0", "line1", "line2", "line3") if name not in unprinted)
     town = f"{address['zipCode']} {address['city']}"
     return (address.get("companyName", ""), person, *lines, town, address["countryCode"])

@@ -8,6 +8,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.customs import validate_customs
+from carriers.sandbox.beta.pickup import validate_pickup
+from carriers.sandbox.beta.request_fields import validate_fields
 from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
 
@@ -38,8 +41,10 @@ def validate_request(body: Json, api_key: str) -> Violations:
     _validate_addressee(violations, letter["addressee"])
     _validate_product(violations, letter)
     _validate_weight(violations, letter["parcel"])
-    _validate_pickup(violations, letter)
-    _validate_abroad(violations, letter)
+    validate_pickup(violations, letter)
+    _validate_return_choice(violations, letter)
+    validate_fields(body, violations)
+    validate_customs(violations, body)
     return violations
 
 
@@ -49,8 +54,11 @@ def account_of(body: Json, api_key: str) -> str:
     return contract or f"api key ...{api_key[-4:]}"
 
 
-def destination_of(letter: Json) -> tables.Destination | None:
-    return tables.DESTINATIONS.get(letter["addressee"]["address"].get("countryCode", ""))
+def _destination(letter: Json) -> tables.Destination | None:
+    """Return the codes from the sender's place to the addressee's; None where nothing is known or served."""
+    is_overseas = letter["sender"]["address"].get("countryCode") in OVERSEAS
+    table = tables.FROM_OVERSEAS if is_overseas else tables.DESTINATIONS
+    return table.get(letter["addressee"]["address"].get("countryCode", ""))
 
 
 def _validate_credentials(violations: Violations, body: Json, api_key: str) -> None:
@@ -110,7 +118,7 @@ def _validate_sender(violations: Violations, sender: Json) -> None:
     violations.require(address.get("line2"), 30100, "line2")
     violations.require(address.get("city"), 30104)
     _validate_zip(violations, address, {"country": 30102, "unknown": 30103, "zip": 30106, "wrong": 30107, "fit": 30108})
-    violations.require(address.get("countryCode") in {None, *FRANCE}, 30109, "not served from this country")
+    violations.require(address.get("countryCode") in {None, *FRANCE, *OVERSEAS}, 30109, "not served from this country")
     _validate_contact(violations, address)
 
 
@@ -134,8 +142,14 @@ def _validate_zip(violations: Violations, address: Json, codes: dict[str, int]) 
     violations.require(postal_code, codes["zip"], "zipCode")
     if country == "FR" and postal_code and not re.fullmatch(r"\d{5}", postal_code, re.ASCII):
         violations.error(codes["wrong"], "zipCode")
-    elif country and postal_code and not is_postal_code_of(country, postal_code):
+    elif country and postal_code and not _is_postal_code(country, postal_code):
         violations.error(codes["fit"], "zipCode and countryCode")
+
+
+def _is_postal_code(country: str, postal_code: str) -> bool:
+    """Tell whether it fits, in beta's own form: LU without `L-`, US only what stands before the dash."""
+    form = {"LU": r"\d{4}", "US": r"\d{5}"}.get(country)
+    return re.fullmatch(form, postal_code, re.ASCII) is not None if form else is_postal_code_of(country, postal_code)
 
 
 def _validate_contact(violations: Violations, address: Json) -> None:
@@ -151,13 +165,19 @@ def _validate_contact(violations: Violations, address: Json) -> None:
 
 
 def _validate_product(violations: Violations, letter: Json) -> None:
-    code, destination = letter["service"].get("productCode", ""), destination_of(letter)
+    code, destination = letter["service"].get("productCode", ""), _destination(letter)
     violations.require(code, 30014)
     violations.require(not code or code in tables.PRODUCTS, 30015)
-    if destination is None or code not in tables.PRODUCTS:
+    if code not in tables.PRODUCTS or letter["addressee"]["address"].get("countryCode") not in COUNTRIES:
         return
-    served = destination.home | destination.home_signed | destination.pickup
-    violations.require(code in served, 30213)
+    violations.require(destination and code in destination.served, 30213)
+
+
+def _validate_return_choice(violations: Violations, letter: Json) -> None:
+    choice = letter["service"].get("returnTypeChoice")
+    is_international = letter["addressee"]["address"].get("countryCode", "") in COUNTRIES - FRANCE - OVERSEAS
+    violations.require(choice is not None or not is_international, 30550, "returnTypeChoice")
+    violations.require(choice in (None, *tables.RETURN_CHOICES), 30550, "returnTypeChoice")
 
 
 def _validate_weight(violations: Violations, parcel: Json) -> None:
@@ -167,53 +187,3 @@ def _validate_weight(violations: Violations, parcel: Json) -> None:
         return
     is_in_range = tables.LIGHTEST_KG <= weight <= tables.HEAVIEST_KG
     violations.require(is_in_range and weight == round(weight, 2), 30301)
-
-
-def _validate_pickup(violations: Violations, letter: Json) -> None:
-    service, point = letter["service"], letter["parcel"].get("pickupLocationId", "")
-    if service.get("productCode") not in tables.PICKUP_CODES:
-        violations.require(not point, 30402, "pickupLocationId is for pickup products only")
-        return
-    violations.require(point, 30400)
-    violations.require(not point or re.fullmatch(r"\d{6}", point, re.ASCII), 30401)
-    violations.require(service.get("commercialName"), 30018)
-    violations.require(letter["addressee"]["address"].get("mobileNumber"), 30220)
-
-
-def _validate_abroad(violations: Violations, letter: Json) -> None:
-    service, declarations = letter["service"], letter["customsDeclarations"]
-    country = letter["addressee"]["address"].get("countryCode", "")
-    choice = service.get("returnTypeChoice")
-    is_international = country in COUNTRIES - FRANCE - OVERSEAS
-    violations.require(choice is not None or not is_international, 30550, "returnTypeChoice")
-    violations.require(choice in (None, *tables.RETURN_CHOICES), 30550, "returnTypeChoice")
-    destination = destination_of(letter)
-    if destination is not None and destination.is_customs:
-        violations.require(declarations.get("includeCustomsDeclarations"), 30500, "it is needed here")
-    if declarations.get("includeCustomsDeclarations"):
-        _validate_customs(violations, letter)
-    else:
-        violations.require("totalAmount" not in service, 30501, "totalAmount is for customs only")
-
-
-def _validate_customs(violations: Violations, letter: Json) -> None:
-    contents = letter["customsDeclarations"]["contents"]
-    articles = contents.get("article", [])
-    violations.require(letter["service"].get("totalAmount", 0) > 0, 30501, "totalAmount")
-    violations.require(articles, 30502, "article")
-    violations.require(contents["category"].get("value") in tables.CATEGORIES, 30503, "category")
-    for article in articles:
-        _validate_article(violations, article)
-    weight = sum(article.get("weight", 0) for article in articles)
-    violations.require(weight <= letter["parcel"].get("weight", 0), 30515, "heavier than the parcel")
-
-
-def _validate_article(violations: Violations, article: Json) -> None:
-    violations.cut(article, {"description": tables.LONGEST_DESCRIPTION}, 30510)
-    violations.require(article.get("description"), 30510, "description")
-    violations.require(article.get("quantity", 0) > 0, 30511, "quantity")
-    violations.require(article.get("weight", 0) > 0, 30512, "weight")
-    violations.require(article.get("value", 0) > 0, 30513, "value")
-    violations.require(re.fullmatch(r"\d[\d.]{3,12}", article.get("hsCode", ""), re.ASCII), 30514, "hsCode")
-    violations.require(article.get("originCountry") in COUNTRIES, 30516, "originCountry")
-    violations.require(re.fullmatch(r"[A-Z]{3}", article.get("currency", "")), 30517, "currency")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from carriers.sandbox.beta.tables import meaning_of
+from carriers.sandbox.beta.errors import meaning_of
 
 
 @dataclass

@@ -117,7 +117,7 @@ def seed_contracts() -> None:
         contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
         contract.commercial_name = "Atelier Nord"
         contract.customs_description, contract.customs_hs_code = "Cosmetics", "330499"
-        contract.customs_value_eur = Decimal("24.90")
+        contract.customs_value_eur, contract.customs_shipping_cost_eur = Decimal("24.90"), Decimal("7.90")
         contract.set_secret(password=password)
         contract.save()
 
@@ -144,7 +144,9 @@ def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
         "HTTPS": "0",
         "ALPHA_URL": sandbox.alpha_url,
         "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
+        "ALPHA_POINTS_URL": sandbox.alpha_points_url,
         "BETA_URL": sandbox.beta_url,
+        "BETA_POINTS_URL": sandbox.beta_points_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
     }
     command = [sys.executable, "manage.py", "serve", "--host", HOST, "--port", str(port), "--workers", "1"]

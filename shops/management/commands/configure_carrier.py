@@ -16,7 +16,14 @@ from shops.contracts.models import CarrierContract
 from shops.management import base
 
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3}))?)?")
+HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 MAX_SECRET_LENGTH = 200
+NO_CUSTOMS = {
+    "customs_description": "",
+    "customs_value_eur": None,
+    "customs_hs_code": "",
+    "customs_shipping_cost_eur": None,
+}
 
 
 class Command(base.Command):
@@ -39,7 +46,8 @@ class Command(base.Command):
         customs = parser.add_argument_group("customs", "What is declared of parcels that leave the EU.")
         customs.add_argument("--customs-description", default="", metavar="TEXT", help="the goods")
         customs.add_argument("--customs-value", metavar="EUR", help="what a parcel's goods are worth")
-        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="their tariff number, 4 to 10 digits")
+        customs.add_argument("--customs-hs-code", default="", metavar="HS", help="tariff number: 6, 8 or 10 digits")
+        customs.add_argument("--customs-shipping-cost", metavar="EUR", help="a label's postage; without it 0.01 EUR")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
@@ -98,20 +106,31 @@ def read_text(options: dict[str, Any], name: str, limit: int) -> str:
 def read_customs(options: dict[str, Any]) -> dict[str, Any]:
     """Return the article declared to customs, complete or empty; raise CommandError."""
     description = read_text(options, "customs_description", CARRIERS[options["carrier"]].max_goods_length)
-    value, hs_code = options["customs_value"], options["customs_hs_code"]
-    if not any((description, value, hs_code)):
-        return {"customs_description": "", "customs_value_eur": None, "customs_hs_code": ""}
-    if not all((description, value, hs_code)):
+    hs_code, shipping_cost = options["customs_hs_code"], options["customs_shipping_cost"]
+    required = (description, options["customs_value"], hs_code)
+    if not any((*required, shipping_cost)):
+        return dict(NO_CUSTOMS)
+    if not all(required):
         raise CommandError("--customs-description, --customs-value and --customs-hs-code: need each other")
+    if not HS_CODE.fullmatch(hs_code):
+        raise CommandError("--customs-hs-code: needs 6, 8 or 10 digits")
+    return {
+        "customs_description": description,
+        "customs_value_eur": read_euros(options, "customs_value"),
+        "customs_hs_code": hs_code,
+        "customs_shipping_cost_eur": shipping_cost and read_euros(options, "customs_shipping_cost"),
+    }
+
+
+def read_euros(options: dict[str, Any], name: str) -> Decimal:
+    """Return an amount above 0; raise CommandError."""
     try:
-        euros = Decimal(value)
+        euros = Decimal(options[name])
     except InvalidOperation:
         euros = Decimal(0)
     if not (euros.is_finite() and 0 < euros < 10**8 and euros == round(euros, 2)):
-        raise CommandError("--customs-value: needs euros above 0, with at most two decimals")
-    if not re.fullmatch(r"[0-9]{4,10}", hs_code):
-        raise CommandError("--customs-hs-code: needs 4 to 10 digits")
-    return {"customs_description": description, "customs_value_eur": euros, "customs_hs_code": hs_code}
+        raise CommandError(f"--{name.replace('_', '-')}: needs euros above 0, with at most two decimals")
+    return euros
 
 
 def read_secret(options: dict[str, Any]) -> tuple[str, str]:

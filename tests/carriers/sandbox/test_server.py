@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BETA_PATH = "/beta/2.0/generateLabel"
-URL_PATHS = ["/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/"]
+URL_PATHS = ["/alpha/shipping", "/alpha/tracking", "/alpha/points", "/beta/2.0", "/beta/points", "/ledger", "/"]
 
 
 def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: SandboxServer) -> None:
@@ -35,7 +35,18 @@ def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: Sandb
 
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert sandbox.url in response.text
-    for words in ("/alpha/shipping", "/alpha/tracking", "/beta/2.0", "/ledger", "/control/faults", "000030", "30008"):
+    for words in (
+        *URL_PATHS,
+        "ALPHA_POINTS_URL",
+        "BETA_POINTS_URL",
+        "/points",
+        "/control/collect",
+        "000133",
+        "F0601",
+        "/control/faults",
+        "000030",
+        "30008",
+    ):
         assert words in response.text
     assert all(f"| {fault.name} |" in response.text for fault in FAULTS)
 
@@ -118,10 +129,10 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum
     command = [sys.executable, "-m", "carriers.sandbox", "--port", "0", "--ledger", str(tmp_path / "ledger.jsonl")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        lines = [process.stderr.readline() for _ in range(5)]
+        lines = [process.stderr.readline() for _ in URL_PATHS]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]
         assert [urlsplit(url).path for url in urls] == URL_PATHS
-        assert get(urls[3]) == []
+        assert get(urls[5]) == []
         process.send_signal(signum)
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out, err) == (0, "", "")

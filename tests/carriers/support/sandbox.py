@@ -8,10 +8,12 @@ import requests
 
 from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint, Limits
+from carriers.products import PRODUCTS
+from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Shipment
 from tests.carriers.sandbox.control import TIMEOUT_S, ledger, post
-from tests.carriers.support.shipments import CUSTOMS, DESTINATIONS, LENIENT, PRODUCT, shipment
+from tests.carriers.support.shipments import DESTINATIONS, LENIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {
     "AD": "AD500", "AT": "1010", "AU": "2000", "BE": "1000", "BG": "1000", "BL": "97133", "CH": "8001", "CY": "1010",
@@ -22,14 +24,23 @@ POSTAL_CODES: Final = {
     "PT": "1000-001", "RE": "97400", "RO": "010011", "SE": "111 22", "SI": "1000", "SK": "811 01", "TF": "98413",
     "US": "10001", "WF": "98600", "YT": "97600",
 }  # fmt: skip
+# An open point in the sandbox's directory for each country that has one.
+POINT_CODES: Final = {
+    carrier: {
+        point.country: point.code
+        for point in reversed(POINTS)
+        if point.carrier == carrier and point.is_open and CARRIERS[carrier].pickup_point_code.fullmatch(point.code)
+    }
+    for carrier in CARRIERS
+}
 CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLabel"}
 
 
 def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Carrier]:
     """Return a client of the sandbox for each carrier."""
     endpoints = {
-        "alpha": Endpoint(sandbox.alpha_url, sandbox.alpha_tracking_url),
-        "beta": Endpoint(sandbox.beta_url),
+        "alpha": Endpoint(sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url),
+        "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url),
     }
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
 
@@ -39,7 +50,10 @@ def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
     recipient = changes.pop("recipient", {})
     country_code = recipient.get("country_code", DESTINATIONS.get(product_code, "FR"))
     recipient = {"zip_code": POSTAL_CODES.get(country_code, "")} | recipient
-    values = {"ship_at": datetime.now(UTC) + timedelta(hours=1), "customs": CUSTOMS} | changes
+    product = PRODUCTS[product_code]
+    values = {"ship_at": datetime.now(UTC) + timedelta(hours=1)} | changes
+    if product.needs_pickup_point and country_code in POINT_CODES[product.carrier]:
+        values = {"pickup_point_code": POINT_CODES[product.carrier][country_code]} | values
     return shipment(product_code, count, recipient=recipient, **values)
 
 

@@ -10,7 +10,7 @@ from carriers import CARRIERS
 from carriers.base import Carrier, Endpoint, Limits
 from carriers.http.transport import Transport
 from carriers.products import PRODUCTS
-from carriers.shipment import Credentials, CustomsArticle, Package, Party, PickupPoint, Shipment
+from carriers.shipment import Credentials, Customs, CustomsItem, Package, Party, Shipment
 
 MONDAY = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SATURDAY_IN_PARIS = datetime(2026, 3, 6, 23, 30, tzinfo=UTC)  # still Friday in London
@@ -44,7 +44,9 @@ RECIPIENT = Party(
     phone="+33612345678",
     email="soren@mail.example",
 )
-CUSTOMS = (CustomsArticle("Bougies", Decimal("12.50"), "340600"),)
+CUSTOMS = Customs(
+    (CustomsItem("Bougies", 1, Decimal("12.50"), hs_code="340600"),), is_for_each_parcel=True, eori="FR33890120700017"
+)
 # A destination that each product serves, where it is not France.
 DESTINATIONS = {
     "alpha_rapide_eco": "DE",
@@ -64,6 +66,8 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
     """Return a shipment that fits the product; `recipient` and `sender` may be dicts of changes."""
     product = PRODUCTS[product_code]
     recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
+    if recipient["country_code"] == "US":
+        recipient = {"province_code": "NY"} | recipient
     sender = changes.pop("sender", {})
     values: dict[str, Any] = {
         "id": "01JQ5ZK3M9X7ABC",
@@ -73,7 +77,8 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
         "packages": tuple(Package(Decimal("1.25") + rank) for rank in range(count)),
         "ship_at": MONDAY,
         "reference": "CMD 4711",
-        "pickup_point": PickupPoint(POINTS[product.carrier]) if product.needs_pickup_point else None,
+        "pickup_point_code": POINTS[product.carrier] if product.needs_pickup_point else "",
+        "customs": CUSTOMS,
     }
     return Shipment(**values | changes)
 
@@ -84,6 +89,7 @@ def client(
     limits: Limits = LENIENT,
     transport: Transport | None = None,
     tracking_url: str | None = None,
+    points_url: str | None = None,
 ) -> Carrier:
     """Return a client of a server under test."""
-    return CARRIERS[carrier](Endpoint(url, tracking_url), limits, transport)
+    return CARRIERS[carrier](Endpoint(url, tracking_url, points_url), limits, transport)

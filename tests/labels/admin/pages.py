@@ -13,7 +13,7 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, Tex
 
 from labels.models import ShippingLabel
 from tests.labels.conftest import Sandbox, row
-from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller, Response, client
 
 LABELS = "/admin/labels/shippinglabel/"
@@ -60,7 +60,8 @@ def upload(data: bytes) -> SimpleUploadedFile:
 
 
 def buy(caller: Caller, carrier_code: str, parcels: int = 1, **fields: Any) -> Response:
-    return post(caller, order(PRODUCT[carrier_code], parcels=weighing(*[1.5] * parcels), **fields), key="key-1")
+    product_code = LINKED if carrier_code == "beta" and parcels > 1 else PRODUCT[carrier_code]
+    return post(caller, order(product_code, parcels=weighing(*[1.5] * parcels), **fields), key="key-1")
 
 
 def bought_unknown(

@@ -33,12 +33,13 @@ from tests.support.api import Caller
 from tests.support.paths import SHIPMENTS
 
 MIB = 1024 * 1024
+NO_PDF = "FAULT NOLABEL"  # numbers and a reservation came
 
 
 def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
     sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
-    label = bought_unknown(buyer, "alpha", parcels=2)
+    label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
     numbers = numbers_of(sandbox, label)
     assert len(numbers) == 2
     typed = {"number_1": f" {numbers[0][:4]} {numbers[0][4:].lower()}", "number_2": numbers[1]}
@@ -54,20 +55,37 @@ def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
     body = buyer.get(f"{SHIPMENTS}/{label.id}").json()
     assert body["trackingNumber"] == numbers[0]
     assert len(PdfReader(io.BytesIO(download(body["labelUrl"]))).pages) == 2
-    replayed = buy(buyer, "alpha", 2, reference="FAULT RESETMADE")
+    replayed = buy(buyer, "alpha", 2, reference=NO_PDF)
     assert (replayed.status_code, replayed.json()["id"]) == (201, label.id)
     assert numbers_of(sandbox, label) == numbers
 
 
-def test_numbers_that_the_carrier_does_not_know_are_not_adopted(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
-    label = bought_unknown(buyer, "alpha", "FAULT RESET")
+def test_without_its_pdf_a_reservation_is_not_adopted(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha", NO_PDF)
+    ShippingLabel.objects.update(reservation_number="12345678901234567")
     answer = decide(staff, label, "adopt", number_1="XU000000000FR")
     assert "alpha gave no PDF." in answer.text
     assert "Upload it instead" in answer.text
     label.refresh_from_db()
-    assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", [], "")
+    assert (label.state, label.tracking_numbers, label.decided_by) == ("unknown", numbers_of(sandbox, label), "")
     assert not label.is_leased
     assert "Adopted." in decide(staff, label, "adopt", number_1="XU000000000FR", pdf=upload(pdf_file())).text
+
+
+def test_without_a_reservation_the_pdf_is_uploaded(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha")
+    (number,) = numbers_of(sandbox, label)
+    assert "This field is required." in decide(staff, label, "adopt", number_1=number).text
+    assert "Adopted." in decide(staff, label, "adopt", number_1=number, pdf=upload(pdf_file())).text
+
+
+def test_a_parcel_that_is_cancelled_is_not_adopted(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state="unknown", tracking_numbers=["6A1111"], cancelled_numbers=["6A1111"])
+    assert "Cancelled at the carrier: 6A1111." in page_of(staff, label)
+    answer = decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file()))
+    assert "6A1111 is cancelled at the carrier." in answer.text
+    label.refresh_from_db()
+    assert label.state == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +99,7 @@ def test_numbers_that_the_carrier_does_not_know_are_not_adopted(sandbox: Sandbox
 def test_on_a_contract_that_is_gone_or_locked_the_carrier_is_not_asked(
     change: Callable[[Any], Any], said: str, sandbox: Sandbox, staff: Client, buyer: Caller
 ) -> None:
-    label = bought_unknown(buyer, "alpha")
+    label = bought_unknown(buyer, "alpha", NO_PDF)
     (number,) = numbers_of(sandbox, label)
     change(CarrierContract.objects)
     assert said in decide(staff, label, "adopt", number_1=number).text

@@ -137,7 +137,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[str]:
 def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pdf(
     sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    label = bought_unknown(buyer, "alpha")
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
     (number,) = numbers_of(sandbox, label)
     user = User.objects.create_user("grace")
     alpha = clients.client("alpha")

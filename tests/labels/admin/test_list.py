@@ -49,6 +49,8 @@ def test_a_state_has_a_colour_and_says_what_it_means(staff: Client, shop: Shop) 
         "Failed": "red",
         "Incomplete": "orange",
         "Unknown": "orange",
+        "Cancelling": "orange",
+        "Cancelled": "red",
     }
     for label in ShippingLabel.objects.all():
         assert states.state_meaning(label) in page_of(staff, label).replace("&#x27;", "'")

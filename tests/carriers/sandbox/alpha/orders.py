@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -74,6 +74,16 @@ def to(country: str, postal_code: str) -> Changes:
 
 def product(code: str, service: str) -> Changes:
     return {f"{SKYBILL}.productCode": code, f"{SKYBILL}.service": service}
+
+
+WEDNESDAY, THURSDAY, FRIDAY, SATURDAY = 2, 3, 4, 5
+
+
+def on(weekday: int) -> Changes:
+    """Ship on the next such day."""
+    today = datetime.now(PARIS)
+    day = today + timedelta(days=(weekday - today.weekday()) % 7)
+    return {f"{SKYBILL}.shipDate": day.strftime("%Y-%m-%dT%H:%M:%S")}
 
 
 EUROPE_RELAY = {**RELAY, **to("DE", "10115")}

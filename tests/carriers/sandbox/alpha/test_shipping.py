@@ -13,13 +13,17 @@ from carriers.sandbox.countries import PARIS
 from tests.carriers.sandbox.alpha.orders import (
     ACCOUNT,
     EUROPE_RELAY,
+    FRIDAY,
     RECIPIENT,
     REF,
     REFERENCE,
     RELAY,
     REPRINT,
+    SATURDAY,
     SKYBILL,
+    THURSDAY,
     alpha_buy,
+    on,
     product,
     reprint,
     to,
@@ -59,7 +63,9 @@ def test_a_purchase_returns_a_label_and_is_entered_in_the_ledger(sandbox: Sandbo
         "weight_kg": 1.25,
         "parcel_rank": 1,
         "parcel_count": 1,
-        "is_cancelled": False,
+        "reservation_number": reply.texts("reservationNumber")[0],
+        "misrouted": False,
+        "cancelled": False,
     }
 
 
@@ -88,7 +94,7 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         product("01", "6"),
         product("16", "0"),
         product("4I", "973"),
-        product("4I", "974"),
+        product("4I", "0"),
         {**product("44", "0"), **to("DE", "10115")},
         {**product("17", "0"), **to("US", "10001"), f"{SKYBILL}.content1": "Shirts"},
         {**product("17", "0"), **to("RE", "97400")},
@@ -96,7 +102,9 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {**product("49", "337"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3"},
         {**product("49", "338"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3.01"},
         {**product("4P", "368"), **OVERSEAS_RELAY},
-        {**product("4P", "369"), **OVERSEAS_RELAY},
+        {**product("4P", "369"), **OVERSEAS_RELAY, **on(THURSDAY)},
+        {**product("4P", "369"), **OVERSEAS_RELAY, **on(FRIDAY)},
+        {**product("4P", "368"), **OVERSEAS_RELAY, **on(SATURDAY)},
         {**product("5E", "0"), **RELAY},
         {**product("5X", "6"), **RELAY},
         {f"{SKYBILL}.weight": "30"},
@@ -153,7 +161,7 @@ def test_a_magic_reference_that_names_no_fault_of_alpha_is_refused(sandbox: Sand
 def test_a_parcels_label_can_be_reprinted(sandbox: SandboxServer) -> None:
     bought = alpha_buy(sandbox)
 
-    reply = reprint(sandbox, bought.texts("skybillNumber")[0])
+    reply = reprint(sandbox, bought.texts("reservationNumber")[0])
 
     assert reply.code == "0"
     assert reply.texts("skybill") == bought.texts("pdfEtiquette")
@@ -162,7 +170,7 @@ def test_a_parcels_label_can_be_reprinted(sandbox: SandboxServer) -> None:
 
 
 def test_the_label_of_another_account_or_of_no_parcel_is_not_reprinted(sandbox: SandboxServer) -> None:
-    number = alpha_buy(sandbox).texts("skybillNumber")[0]
+    number = alpha_buy(sandbox).texts("reservationNumber")[0]
 
     assert reprint(sandbox, number, account="11111111").code == "33"
     assert reprint(sandbox, "XU000000005FR").code == "33"
@@ -171,7 +179,7 @@ def test_the_label_of_another_account_or_of_no_parcel_is_not_reprinted(sandbox: 
 
 
 def test_a_reprint_can_fail_on_its_own(sandbox: SandboxServer) -> None:
-    number = alpha_buy(sandbox).texts("skybillNumber")[0]
+    number = alpha_buy(sandbox).texts("reservationNumber")[0]
     arm(sandbox, "nolabel", operation=REPRINT, count=1)
 
     assert reprint(sandbox, number).texts("skybill") == []

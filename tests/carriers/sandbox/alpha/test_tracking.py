@@ -64,7 +64,7 @@ def test_a_parcel_is_cancelled_once(sandbox: SandboxServer) -> None:
     (number,) = alpha_buy(sandbox).texts("skybillNumber")
 
     assert cancel(sandbox, number).code == "0"
-    assert ledger(sandbox)[0]["is_cancelled"] is True
+    assert ledger(sandbox)[0]["cancelled"] is True
     assert search(sandbox).texts("skybillNumber") == []
     assert cancel(sandbox, number).code == "2"
 
@@ -74,7 +74,7 @@ def test_another_accounts_parcel_is_not_cancelled(sandbox: SandboxServer) -> Non
 
     assert cancel(sandbox, number, account="11111111").code == "2"
     assert cancel(sandbox, "XU000000005FR").code == "2"
-    assert ledger(sandbox)[0]["is_cancelled"] is False
+    assert ledger(sandbox)[0]["cancelled"] is False
 
 
 @pytest.mark.parametrize("code", ["1", "3"])
@@ -83,7 +83,7 @@ def test_a_cancellation_can_be_refused(sandbox: SandboxServer, code: str) -> Non
     arm(sandbox, code, operation="cancelSkybill", count=1)
 
     assert cancel(sandbox, number).code == code
-    assert ledger(sandbox)[0]["is_cancelled"] is False
+    assert ledger(sandbox)[0]["cancelled"] is False
     assert cancel(sandbox, number).code == "0"
 
 
@@ -125,3 +125,44 @@ def test_the_shipping_operation_is_unknown_here(sandbox: SandboxServer) -> None:
     body = envelope(BUY, {}, TRACKING)
 
     assert post(sandbox.alpha_tracking_url, data=body, headers=SOAP_HEADERS).status_code == 500
+
+
+def test_a_young_parcel_is_neither_found_nor_cancelled(sandbox: SandboxServer) -> None:
+    arm(sandbox, "young", count=1, delay_s=60)
+    (young,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    assert search(sandbox).texts("skybillNumber") == []
+    refused = cancel(sandbox, young)
+    assert (refused.code, refused.texts("statusCode")) == ("2", ["0"])
+    assert refused.texts("errorMessage") == cancel(sandbox, "XU000000005FR").texts("errorMessage")
+
+
+def test_a_cancellation_may_need_time_to_know_a_parcel(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    arm(sandbox, "unfound", operation="cancelSkybill", delay_s=60, count=1)
+    assert search(sandbox).texts("skybillNumber") == [number]
+    assert cancel(sandbox, number).code == "2"
+    assert cancel(sandbox, number).code == "0"
+
+
+def test_a_parcel_that_was_collected_is_not_cancelled(sandbox: SandboxServer) -> None:
+    arm(sandbox, "collected", count=1)
+    first, second = (alpha_buy(sandbox).texts("skybillNumber")[0] for _ in range(2))
+    assert cancel(sandbox, first).code == "3"
+
+    response = post(f"{sandbox.control_url}/collect", json={"tracking_number": second})
+    assert response.status_code == 200
+    assert cancel(sandbox, second).code == "3"
+    assert [row["cancelled"] for row in ledger(sandbox)] == [False, False]
+
+
+@pytest.mark.parametrize(("content", "status"), [(b"{}", 400), (b"x", 400), (b'{"tracking_number": "XU1"}', 404)])
+def test_only_a_sold_parcel_is_collected(sandbox: SandboxServer, content: bytes, status: int) -> None:
+    assert post(f"{sandbox.control_url}/collect", data=content).status_code == status
+
+
+def test_a_successful_cancellation_has_no_message(sandbox: SandboxServer) -> None:
+    reply = cancel(sandbox, alpha_buy(sandbox).texts("skybillNumber")[0])
+
+    assert (reply.code, reply.texts("statusCode"), reply.texts("errorMessage")) == ("0", ["0"], [])

@@ -70,6 +70,7 @@ CUSTOMS: Changes = {
     },
 }  # fmt: skip
 PICKUP: Changes = {"letter.service.productCode": "HD", "letter.parcel.pickupLocationId": "123456"}
+GERMAN_POINT, BELGIAN_POINT = "810101", "800101"
 
 
 def beta_to(country: str, postal_code: str, code: str = "DOS") -> Changes:
@@ -85,15 +86,28 @@ def beta_to(country: str, postal_code: str, code: str = "DOS") -> Changes:
 SWISS = {**CUSTOMS, **beta_to("CH", "3005")}
 
 
+OVERSEAS = {**CUSTOMS, **beta_to("RE", "97400", "COM")}
+AMERICAN = {
+    **CUSTOMS,
+    **beta_to("US", "10001"),
+    f"{ADDRESSEE}.stateOrProvinceCode": "NY",
+    "fields": {"field": [{"key": "EORI", "value": "FR12345678900012"}]},
+}
+
+
+def fields(**values: str) -> Changes:
+    return {"fields": {"field": [{"key": key, "value": value} for key, value in values.items()]}}
+
+
 def linked(rank: int, count: int, followers: tuple[str, ...] = ()) -> Changes:
-    fields = {
+    links = {
         "TYPE_MULTI_PARCEL": "MASTER" if rank == count else "FOLLOWER",
         "PARCEL_ITERATION_NUMBER": str(rank),
         "TOTAL_NUMBER_PARCEL": str(count),
     }
     if followers:
-        fields["LIST_FOLLOWER_PARCEL"] = "/".join(followers)
-    return {"fields": {"field": [{"key": key, "value": value} for key, value in fields.items()]}}
+        links["LIST_FOLLOWER_PARCEL"] = "/".join(followers)
+    return {**OVERSEAS, **fields(**links)}
 
 
 @dataclass

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from carriers.sandbox.beta.tables import DESTINATIONS
+from carriers.sandbox.customs_union import needs_customs
 from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
+    AMERICAN,
     CUSTOMS,
+    GERMAN_POINT,
     PICKUP,
     SERVICE,
     SWISS,
@@ -53,7 +56,9 @@ def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: Sand
         "weight_kg": 1.25,
         "parcel_rank": 1,
         "parcel_count": 1,
-        "is_cancelled": False,
+        "reservation_number": "",
+        "misrouted": False,
+        "cancelled": False,
     }
 
 
@@ -85,6 +90,16 @@ def test_customs_bring_a_form(sandbox: SandboxServer) -> None:
     assert reply.parts["cn23"].startswith(b"%PDF-")
 
 
+def test_a_check_answers_its_own_statuses(sandbox: SandboxServer) -> None:
+    for changes, status in (
+        ({"contractNumber": "130000"}, 403),
+        ({"contractNumber": "130007"}, 403),
+        ({"contractNumber": "130009"}, 400),
+        ({"letter.extra": 1}, 422),
+    ):
+        assert beta_buy(sandbox, changes, "checkGenerateLabel").response.status_code == status
+
+
 def test_an_api_key_replaces_contract_and_password(sandbox: SandboxServer) -> None:
     reply = beta_buy(sandbox, {"contractNumber": GONE, "password": GONE}, apiKey="key-of-1234")
 
@@ -113,8 +128,8 @@ def test_each_destination_is_served_as_documented(
 ) -> None:
     for country in countries.split():
         served = DESTINATIONS[country]
-        assert served.home | served.home_signed | served.pickup == set(codes.split())
-        assert served.is_customs is is_customs
+        assert served.served == set(codes.split())
+        assert needs_customs("FR", country, "12345") is is_customs
 
 
 @pytest.mark.parametrize(
@@ -124,13 +139,13 @@ def test_each_destination_is_served_as_documented(
         {**PICKUP},
         {**PICKUP, f"{SERVICE}.productCode": "A2P"},
         beta_to("BE", "1000", "DOM"),
-        {**PICKUP, **beta_to("DE", "10115", "HD")},
+        {**PICKUP, **beta_to("DE", "10119", "HD"), "letter.parcel.pickupLocationId": GERMAN_POINT},
         beta_to("PL", "00-950"),
         {**CUSTOMS, **beta_to("RE", "97400", "COM"), f"{ADDRESSEE}.mobileNumber": "+262692123456"},
         {**CUSTOMS, **beta_to("RE", "97400", "CDS")},
         {**CUSTOMS, **beta_to("AD", "AD500", "DOM")},
-        {**CUSTOMS, **beta_to("US", "10001", "DOS")},
-        {**CUSTOMS, **beta_to("US", "10001", "COLI")},
+        AMERICAN,
+        {**AMERICAN, f"{SERVICE}.productCode": "COLI"},
         {"letter.parcel.weight": 0.01},
         {"letter.parcel.weight": 30},
         {f"{ADDRESSEE}.companyName": "Société", f"{ADDRESSEE}.lastName": GONE, f"{ADDRESSEE}.firstName": GONE},
@@ -167,6 +182,9 @@ def test_a_master_names_its_own_contracts_followers(sandbox: SandboxServer, chan
 CODES = (
     "1 30000 30007 30008 30009 30700 30014 30015 30318 30213 30109 30002 30010 30018 30100 30102 30103 30104 "
     "30106 30107 30108 30200 30202 30204 30206 30207 30208 30210 30211 30212 30220 30221 30222 30223 30300 30301 "
+    "30017 30020 30022 30023 30025 30026 30043 30045 30046 30047 30065 30085 30089 30090 30303 30306 30309 30310 "
+    "30311 30312 30313 30316 30317 30321 30323 30324 30325 30326 30327 30519 30702 30703 30704 30705 30800 30820 "
+    "14040 40012 40013 40014 40016 40017 300 399 1000 1099 "
     "30400 30401 30402 30403 30900 30901 30902 30903 30904 30500 30554 30562 30600 30701 40011 40015 40018"
 )
 
@@ -177,6 +195,24 @@ def test_a_magic_reference_provokes_every_error_code(sandbox: SandboxServer, cod
 
     assert (reply.response.status_code, reply.codes) == (400, [code])
     assert ledger(sandbox) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("R0", "ROUTING_0"), ("R18", "ROUTING_18"), ("ROUTING27", "ROUTING_27"), ("R203", "ROUTING_203")]
+    + [(f"IV{number}", f"GEO_ROUTING_IV{number}") for number in (106, 107, 108)],
+)
+def test_a_magic_reference_provokes_a_routing_error(sandbox: SandboxServer, name: str, code: str) -> None:
+    reference = f"FAULT {name}"
+
+    assert len(reference) <= 15
+    assert beta_buy(sandbox, {"letter.sender.senderParcelRef": reference}).codes == [code]
+
+
+def test_linked_parcels_go_overseas_only(sandbox: SandboxServer) -> None:
+    home = {f"{ADDRESSEE}.countryCode": "FR", f"{ADDRESSEE}.zipCode": "69005", f"{SERVICE}.productCode": "DOM"}
+
+    assert "30318" in beta_buy(sandbox, {**linked(1, 2), **home}).codes
 
 
 def test_a_fault_of_the_second_linked_parcel_keeps_the_first(sandbox: SandboxServer) -> None:

@@ -1,0 +1,112 @@
+"""Read alpha's SOAP answers."""
+
+import base64
+import re
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from carriers import pdf
+from carriers.alpha.parties import CARRIER
+from carriers.alpha.refusals import FAILURES, REFUSALS, Refusals, field_of, in_our_words, refusal_of
+from carriers.errors import CancellationRefused, CarrierError, CarrierUnavailable, CredentialsRejected
+from carriers.http import soap
+from carriers.http.messages import Answer, UnreadableError
+from carriers.redaction import Redactor
+
+OK: Final = 200
+REFUSED_CREDENTIALS: Final = (401, 403)
+TOO_EARLY: Final = "2"  # a code of `cancelSkybill`
+MAX_TEXT_LENGTH: Final = 2000
+
+_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
+_ERROR_CODE: Final = re.compile(r"-?[0-9]{1,9}")
+
+
+def result_of(
+    answer: Answer, operation: str, redactor: Redactor, unknown: type[CarrierError] = CarrierUnavailable
+) -> Element:
+    """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault."""
+    body = _body(answer)
+    if soap.local_name(body) == "Fault":
+        # A single request may have caused it, so it does not count towards the circuit breaker.
+        code, text = soap.fault_code(body), soap.text(body, "faultstring")
+        raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))
+    result = soap.child(body, "return") if soap.local_name(body) == f"{operation}Response" else None
+    if answer.status != OK or result is None:
+        raise UnreadableError("the answer is not one to this request")
+    return result
+
+
+def _body(answer: Answer) -> Element:
+    try:
+        return soap.body_of(answer.body)
+    except UnreadableError:
+        if answer.status in REFUSED_CREDENTIALS:
+            raise CredentialsRejected(CARRIER, f"its service answered HTTP {answer.status}") from None
+        raise
+
+
+def check_code(
+    result: Element,
+    redactor: Redactor,
+    *,
+    numbers: tuple[str, ...] = (),
+    refusals: Refusals = REFUSALS,
+    unknown: type[CarrierError] = CarrierUnavailable,
+) -> None:
+    """Raise the error that a code other than 0 stands for, `unknown` for an undocumented one."""
+    code = soap.text(result, "errorCode")
+    if not _ERROR_CODE.fullmatch(code):
+        raise UnreadableError("the answer has no error code", numbers)
+    if int(code) == 0:
+        return
+    if numbers:
+        raise UnreadableError("the answer has both an error code and a parcel", numbers)
+    raise _refused(str(int(code)), soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH], redactor, refusals, unknown)
+
+
+def _refused(code: str, text: str, redactor: Redactor, refusals: Refusals, unknown: type[CarrierError]) -> CarrierError:
+    shown = _shown(text, redactor)
+    refusal = refusal_of(code, text, refusals)
+    if refusal is None:
+        # A single request may have caused it, so it does not count towards the circuit breaker.
+        return unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)
+    error = refusal.error(
+        CARRIER,
+        f"{refusal.cause}; {refusal.remedy}",
+        field=field_of(refusal, text),
+        carrier_code=code,
+        carrier_text=shown,
+        is_carrier_failing=code in FAILURES,
+    )
+    if isinstance(error, CancellationRefused):
+        error.may_be_too_early = code == TOO_EARLY
+    return error
+
+
+def _shown(text: str, redactor: Redactor) -> str:
+    return redactor.text(in_our_words(text[:MAX_TEXT_LENGTH]))
+
+
+def number_of(parcel: Element) -> str:
+    """Return a parcel's tracking number, empty if it has none."""
+    number = soap.text(parcel, "skybillNumber")
+    return number if _TRACKING_NUMBER.fullmatch(number) else ""
+
+
+def reservation_of(result: Element) -> str:
+    """Return the number by which the PDF can be fetched again, empty if there is none."""
+    number = soap.text(result, "reservationNumber")
+    return number if _TRACKING_NUMBER.fullmatch(number) else ""
+
+
+def pdf_of(parent: Element, name: str) -> bytes:
+    """Return the PDF in a child, which is base64."""
+    encoded = "".join(soap.text(parent, name).split())
+    if not encoded:
+        raise UnreadableError("the answer has no label")
+    try:
+        content = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        raise UnreadableError("the label is not base64") from None
+    return pdf.checked(content)

@@ -1,0 +1,171 @@
+"""Read the answers of beta's label service."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from carriers import pdf
+from carriers.beta.parties import CARRIER
+from carriers.beta.refusals import is_failure, refusal_of
+from carriers.errors import CarrierError, CredentialsRejected, OutcomeUnknown
+from carriers.http import multipart
+from carriers.http.messages import Answer, UnreadableError
+from carriers.redaction import Redactor
+
+ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
+OK: Final = 200
+FIRST_ERROR_STATUS: Final = 400
+FIRST_FAILURE_STATUS: Final = 500
+REFUSED_CREDENTIALS: Final = (401, 403)
+MAX_JSON_BYTES: Final = 256 * 1024
+MAX_WARNINGS: Final = 20
+
+Json = Mapping[str, Any]
+_TRACKING_NUMBER: Final = re.compile(r"[A-Za-z0-9]{1,35}")
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A parcel that was bought; `customs_form` is empty if none came."""
+
+    number: str
+    label: bytes = field(repr=False)
+    customs_form: bytes = field(repr=False)
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of the carrier."""
+
+    code: str
+    kind: str
+    text: str
+
+
+def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple[str, ...] = ()) -> Parcel:
+    """Return the parcel of an answer; raises the error of its messages, UnreadableError if there is none.
+
+    `index` is the parcel's place in the order, `others` the numbers of those before it.
+    """
+    parts, document = _parts(answer)
+    messages = _messages(document)
+    number = _number(document)
+    made = (number,) if number else ()
+    errors = [m for m in messages if m.kind == "ERROR" or answer.status >= FIRST_ERROR_STATUS]
+    if errors and not made:
+        raise _refusal(errors, answer.status, redactor, index)
+    if errors or answer.status != OK or not made:
+        raise UnreadableError("the answer is neither a label nor a refusal", made)
+    if not parts.get("label"):
+        raise UnreadableError("the answer has no label", made)
+    if number in others:
+        raise UnreadableError("the answer repeats the number of another parcel", made)
+    warnings = [redactor.text(message.text) for message in messages if message.kind == "WARNING"]
+    try:
+        label = pdf.checked(parts["label"])
+    except UnreadableError as error:
+        raise UnreadableError(str(error), made) from None
+    return Parcel(number, label, _customs_form(parts), tuple(warnings[:MAX_WARNINGS]))
+
+
+def _parts(answer: Answer) -> tuple[Mapping[str, bytes], Json]:
+    try:
+        parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
+        document = document_of(parts.get("jsonInfos", b""))
+    except UnreadableError:
+        check_status(answer)
+        raise
+    if not _messages(document):
+        check_status(answer)
+    return parts, document
+
+
+def check_status(answer: Answer) -> None:
+    """Raise CredentialsRejected for a status that refuses them."""
+    if answer.status in REFUSED_CREDENTIALS:
+        raise CredentialsRejected(CARRIER, f"its service answered HTTP {answer.status}")
+
+
+def _customs_form(parts: Mapping[str, bytes]) -> bytes:
+    """Return the form's PDF, empty without one: the label is bought all the same."""
+    try:
+        return pdf.checked(parts.get("cn23", b""))
+    except UnreadableError:
+        return b""
+
+
+def document_of(content: bytes) -> Json:
+    """Return the JSON object in an answer; raises UnreadableError."""
+    if len(content) > MAX_JSON_BYTES:
+        raise UnreadableError("the JSON is too long")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise UnreadableError("the answer is not readable JSON") from None
+    if not isinstance(document, dict):
+        raise UnreadableError("the JSON is not an object")
+    return document
+
+
+def string_of(document: Json, name: str) -> str:
+    """Return a text or a whole number as text, empty for anything else."""
+    value = document.get(name)
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def objects_of(document: Json, name: str) -> list[Json]:
+    """Return the JSON objects of a list."""
+    values = document.get(name)
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _number(document: Json) -> str:
+    for name in ANSWER_BLOCKS:
+        block = document.get(name)
+        number = block.get("parcelNumber") if isinstance(block, dict) else None
+        if isinstance(number, str) and _TRACKING_NUMBER.fullmatch(number):
+            return number
+    return ""
+
+
+def _messages(document: Json) -> list[Message]:
+    """Return the carrier's messages, in any of the forms that it is known to use."""
+    found = [
+        Message(string_of(m, "id"), string_of(m, "type"), string_of(m, "messageContent"))
+        for m in objects_of(document, "messages")
+    ]
+    found += [Message(string_of(m, "code"), "ERROR", string_of(m, "message")) for m in objects_of(document, "errors")]
+    if document.get("error"):
+        found.append(Message("", "ERROR", string_of(document, "message") or string_of(document, "error")))
+    if string_of(document, "messageContent"):
+        kind = string_of(document, "type") or "ERROR"
+        found.append(Message(string_of(document, "id"), kind, string_of(document, "messageContent")))
+    if string_of(document, "errorCode") not in ("", "0"):
+        found.append(Message(string_of(document, "errorCode"), "ERROR", string_of(document, "errorLabel")))
+    return found
+
+
+def _refusal(errors: Sequence[Message], status: int, redactor: Redactor, index: int) -> CarrierError:
+    """Return the error for the first documented code; without one a parcel may have been made."""
+    message = next((m for m in errors if refusal_of(m.code)), errors[0])
+    refusal = refusal_of(message.code)
+    code, text = redactor.code(message.code), redactor.text(message.text)
+    if refusal:
+        return refusal.error(
+            CARRIER,
+            f"{refusal.cause}; {refusal.remedy}",
+            field=refusal.field.replace("[]", f"[{index}]"),
+            carrier_code=code,
+            carrier_text=text,
+            is_carrier_failing=is_failure(refusal),
+        )
+    if status in REFUSED_CREDENTIALS:
+        problem = f"its service answered HTTP {status}"
+        return CredentialsRejected(CARRIER, problem, carrier_code=code, carrier_text=text)
+    # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
+    is_failing = status >= FIRST_FAILURE_STATUS
+    problem = f"the error code {code} is not documented" if code else ""
+    return OutcomeUnknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)

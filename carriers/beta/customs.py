@@ -1,0 +1,208 @@
+"""beta's customs declaration (CN23): the articles and all else that a parcel's message holds because of customs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Any, Final
+
+from carriers.beta.parties import CARRIER, WITH_PROVINCES
+from carriers.customs import customs_of, items_by_parcel
+from carriers.errors import RequestRejected
+from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
+from carriers.text import CarrierField, fitting, required, to_plain
+from carriers.validation import RECIPIENT, SENDER, all_of
+
+COMMERCIAL_GOODS: Final = 3
+COPIES: Final = 4
+CURRENCY: Final = "EUR"
+DESCRIPTION_LENGTH: Final = 64
+INVOICE_LENGTH: Final = 35
+COMMENTS_LENGTH: Final = 200  # the page names no limit
+EORI_LENGTH: Final = 40  # two numbers with a space
+GRAM: Final = Decimal("0.001")
+
+EORI_REQUIRED: Final = frozenset({"US"})
+# Duties paid by the sender: `ftd` there, and only with signature; `ddp` elsewhere.
+DUTIES_OVERSEAS: Final = frozenset({"GF", "GP", "MQ", "RE"})
+UNSIGNED_OVERSEAS: Final = "COM"
+_BY_SENDER: Final = "is required when the sender pays the duties"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One parcel's declaration, as parts of its message: service, parcel, letter and key-value fields."""
+
+    service: Json = field(default_factory=dict)
+    parcel: Json = field(default_factory=dict)
+    letter: Json = field(default_factory=dict)
+    fields: Json = field(default_factory=dict)
+
+
+def declarations(shipment: Shipment) -> list[Declaration]:
+    """Return each parcel's declaration, all empty where none is needed; raises RequestRejected for what is missing."""
+    customs = customs_of(CARRIER, shipment)
+    if customs is None:
+        return [Declaration() for _ in shipment.packages]
+    texts, contents, fields = all_of(
+        lambda: [_texts(customs)] * len(shipment.packages),
+        lambda: _contents(shipment, customs),
+        lambda: _fields(shipment, customs),
+    )
+    return [
+        Declaration({"totalAmount": cents}, _duties(shipment, customs), {"customsDeclarations": text | content}, pairs)
+        for cents, text, content, pairs in zip(_postage_cents(shipment, customs), texts, contents, fields, strict=True)
+    ]
+
+
+def check_duties(shipment: Shipment, carrier_code: str) -> None:
+    """Refuse duties paid by the sender where the carrier takes them only with its signed product."""
+    country_code = shipment.recipient.country_code
+    is_paid = shipment.customs is not None and shipment.customs.is_duties_paid_by_sender
+    if is_paid and country_code in DUTIES_OVERSEAS and carrier_code == UNSIGNED_OVERSEAS:
+        problem = f"is possible to {country_code} with beta_domicile_signature_outre_mer only"
+        raise RequestRejected(CARRIER, problem, field="customs.dutiesPaidBySender")
+
+
+def _is_ddp(shipment: Shipment, customs: Customs) -> bool:
+    return customs.is_duties_paid_by_sender and shipment.recipient.country_code not in DUTIES_OVERSEAS
+
+
+def _duties(shipment: Shipment, customs: Customs) -> Json:
+    if not customs.is_duties_paid_by_sender:
+        return {}
+    return {"ddp": True} if _is_ddp(shipment, customs) else {"ftd": True}
+
+
+def _postage_cents(shipment: Shipment, customs: Customs) -> list[int]:
+    """Return each parcel's postage, at least a cent: its share of the order's, or what the contract declares for each.
+
+    Customs add the postage to the goods' value, so an order's must not be declared with every parcel.
+    """
+    count = len(shipment.packages)
+    cents = max(1, int((customs.shipping_cost_eur * 100).to_integral_value(ROUND_HALF_UP)))
+    if customs.is_for_each_parcel:
+        return [cents] * count
+    share, rest = divmod(cents, count)
+    return [max(1, share + (rank < rest)) for rank in range(count)]
+
+
+def _texts(customs: Customs) -> Json:
+    invoice, comments = all_of(
+        lambda: _plain(customs.invoice_number, "customs.invoiceNumber", INVOICE_LENGTH),
+        lambda: _plain(customs.comments, "customs.comments", COMMENTS_LENGTH),
+    )
+    given = {"invoiceNumber": invoice, "comments": comments}
+    texts = {name: text for name, text in given.items() if text}
+    return {"includeCustomsDeclarations": True, "numberOfCopies": COPIES, **texts}
+
+
+def _plain(text: str, path: str, max_length: int) -> str:
+    field = CarrierField(CARRIER, path, max_length, RequestRejected)
+    return fitting(to_plain(text, field), field)
+
+
+def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
+    """Return each parcel's articles and, for duties paid by the sender, the description of them all."""
+    parcels = items_by_parcel(CARRIER, shipment, _described(customs))
+    is_ddp = _is_ddp(shipment, customs)
+    return [
+        ({"description": _summary(items)} if is_ddp else {})
+        | {"contents": {"article": _articles(items, package), "category": {"value": COMMERCIAL_GOODS}}}
+        for package, items in zip(shipment.packages, parcels, strict=True)
+    ]
+
+
+def _described(customs: Customs) -> Customs:
+    """Return the items under descriptions that the carrier takes; the contract's default has no path of its own."""
+    paths = (
+        "customs" if customs.is_for_each_parcel else f"customs.items[{index}].description"
+        for index in range(len(customs.items))
+    )
+    makers = [partial(_description, item, path) for item, path in zip(customs.items, paths, strict=True)]
+    return replace(customs, items=tuple(all_of(*makers)))
+
+
+def _description(item: CustomsItem, path: str) -> CustomsItem:
+    field = CarrierField(CARRIER, path, DESCRIPTION_LENGTH, RequestRejected)
+    return replace(item, description=required(to_plain(item.description, field), field))
+
+
+def _articles(items: Sequence[CustomsItem], package: Package) -> list[Json]:
+    share_kg = _share_kg(items, package)
+    return [
+        {
+            "description": item.description,
+            "quantity": item.quantity,
+            "weight": float(item.weight_kg or share_kg),
+            "value": float(item.unit_value_eur),
+            **({"hsCode": item.hs_code} if item.hs_code else {}),
+            "originCountry": item.origin_country_code,
+            "currency": CURRENCY,
+        }
+        for item in items
+    ]
+
+
+def _share_kg(items: Sequence[CustomsItem], package: Package) -> Decimal:
+    """Return the weight of a piece of unknown weight: what the others leave of the parcel's, at least a gram."""
+    known_kg = sum((item.weight_kg * item.quantity for item in items if item.weight_kg), Decimal(0))
+    pieces = sum(item.quantity for item in items if not item.weight_kg)
+    share_kg = (package.weight_kg - known_kg) / max(pieces, 1)
+    return max(share_kg.quantize(GRAM, ROUND_DOWN), GRAM)
+
+
+def _summary(items: Sequence[CustomsItem]) -> str:
+    """Return the descriptions, as many as fit."""
+    summary, *others = dict.fromkeys(item.description for item in items)
+    for description in others:
+        longer = f"{summary}, {description}"
+        summary = longer if len(longer) <= DESCRIPTION_LENGTH else summary
+    return summary
+
+
+def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
+    """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
+    is_ddp = _is_ddp(shipment, customs)
+    eori, _, _, *sides = all_of(
+        lambda: _eori(shipment, customs),
+        lambda: _check_province(shipment.recipient),
+        lambda: _check_phone(shipment, is_ddp=is_ddp),
+        *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_ddp),
+    )
+    return [eori | side for side in sides] if is_ddp else [eori] * len(shipment.packages)
+
+
+def _eori(shipment: Shipment, customs: Customs) -> Json:
+    number = _plain(customs.eori, "customs.eori", EORI_LENGTH).upper()
+    country_code = shipment.recipient.country_code
+    if not number and (country_code in EORI_REQUIRED or _is_ddp(shipment, customs)):
+        problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
+        raise RequestRejected(CARRIER, problem, field="customs.eori")
+    return {"EORI": number} if number else {}
+
+
+def _check_province(recipient: Party) -> Json:
+    if recipient.country_code in WITH_PROVINCES and not recipient.province_code:
+        problem = f"is required for {recipient.country_code}: the two letters of the state or province"
+        raise RequestRejected(CARRIER, problem, field=f"{RECIPIENT}.provinceCode")
+    return {}
+
+
+def _check_phone(shipment: Shipment, *, is_ddp: bool) -> Json:
+    if is_ddp and not shipment.sender.phone:
+        raise RequestRejected(CARRIER, _BY_SENDER, field=f"{SENDER}.phone")
+    return {}
+
+
+def _sides(package: Package, index: int) -> Json:
+    sides = {"length": package.length_cm, "width": package.width_cm, "height": package.height_cm}
+    all_of(*(partial(_check_side, side_cm, f"parcels[{index}].{name}") for name, side_cm in sides.items()))
+    return {name.upper(): str(side_cm) for name, side_cm in sides.items()}
+
+
+def _check_side(side_cm: int | None, path: str) -> None:
+    if not side_cm:
+        raise RequestRejected(CARRIER, _BY_SENDER, field=path)

@@ -1,0 +1,168 @@
+"""beta's point service: look up a pickup point by its code, abroad by way of a search."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import date, datetime
+from decimal import ROUND_UP, Decimal
+from functools import partial
+from typing import Any, Final
+
+from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
+from carriers.beta.parties import CARRIER, zip_code_of
+from carriers.beta.refusals import POINT_REFUSALS, is_failure
+from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
+from carriers.http.messages import Answer, UnreadableError
+from carriers.products import PARIS
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials, PickupPoint, Shipment
+
+LOOK_UP: Final = "findPointRetraitAcheminementByID"
+SEARCH: Final = "findRDVPointRetraitAcheminement"
+ALL_KINDS: Final = "1"  # of `filterRelay`
+ABROAD: Final = "1"  # of `optionInter`
+LANGUAGE: Final = "FR"
+MAX_POINTS: Final = 200  # of a search's answer
+GRAMS: Final = 1000
+
+Json = dict[str, Any]
+
+
+def look_up(code: str, shipment: Shipment, credentials: Credentials, network: str = "") -> Json:
+    """Return the request for one point; abroad the service does not know it without its network."""
+    body = {
+        **_contract(credentials),
+        "id": code,
+        "date": _day(shipment).strftime("%d/%m/%Y"),
+        "weight": _heaviest_g(shipment),
+        "filterRelay": ALL_KINDS,
+        "langue": LANGUAGE,
+    }
+    return body | ({"reseau": network} if network else {})
+
+
+def search(shipment: Shipment, credentials: Credentials) -> Json:
+    """Return the request for the points near the recipient's postal code and city, abroad."""
+    return {
+        **_contract(credentials),
+        "zipCode": zip_code_of(shipment.recipient),
+        "city": shipment.recipient.city,
+        "countryCode": shipment.recipient.country_code,
+        "shippingDate": _day(shipment).strftime("%d/%m/%Y"),
+        "weight": _heaviest_g(shipment),
+        "filterRelay": ALL_KINDS,
+        "optionInter": ABROAD,
+        "lang": LANGUAGE,
+    }
+
+
+def _contract(credentials: Credentials) -> Json:
+    if credentials.api_key:
+        return {"apiKey": credentials.api_key}
+    return {"accountNumber": credentials.account_number, "password": credentials.password}
+
+
+def _heaviest_g(shipment: Shipment) -> str:
+    heaviest_kg = max(package.weight_kg for package in shipment.packages)
+    return str((heaviest_kg * GRAMS).to_integral_value(ROUND_UP))
+
+
+def _day(shipment: Shipment) -> date:
+    return shipment.ship_at.astimezone(PARIS).date()
+
+
+def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redactor) -> PickupPoint:
+    """Return the point as it is on the shipment's day; raises PickupPointRejected for an unknown one."""
+    document = _checked(answer, redactor)
+    point = document.get("pointRetraitAcheminement")
+    if not isinstance(point, dict):
+        raise unknown_point()
+    if string_of(point, "identifiant") != code:
+        raise UnreadableError("the answer is about another pickup point")
+    return _point(point, shipment)
+
+
+def read_points(answer: Answer, *, shipment: Shipment, redactor: Redactor) -> list[PickupPoint]:
+    """Return the points of a search, none if nothing was found."""
+    try:
+        document = _checked(answer, redactor)
+    except PickupPointRejected:
+        return []
+    return [_point(point, shipment) for point in objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]]
+
+
+def unknown_point() -> PickupPointRejected:
+    """Return the error for a point that the service does not find."""
+    refusal = POINT_REFUSALS["124"]
+    return PickupPointRejected(CARRIER, f"{refusal.cause}; {refusal.remedy}", field=refusal.field)
+
+
+def _checked(answer: Answer, redactor: Redactor) -> Mapping[str, Any]:
+    """Return the answer's document; raises the error of its code, CarrierUnavailable for an undocumented one."""
+    try:
+        document = document_of(answer.body)
+    except UnreadableError:
+        check_status(answer)
+        raise
+    code = string_of(document, "errorCode")
+    if code == "0" and answer.status == OK:
+        return document
+    if code in ("", "0"):
+        check_status(answer)
+        raise UnreadableError("the answer has no error code")
+    raise _refusal(code, redactor.text(string_of(document, "errorMessage")), redactor)
+
+
+def _refusal(code: str, text: str, redactor: Redactor) -> CarrierError:
+    refusal = POINT_REFUSALS.get(code)
+    if refusal is None:
+        # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
+        problem = f"the point service's error code {redactor.code(code)} is not documented"
+        return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
+    return refusal.error(
+        CARRIER,
+        f"{refusal.cause}; {refusal.remedy}",
+        field=refusal.field,
+        carrier_code=code,
+        carrier_text=text,
+        is_carrier_failing=is_failure(refusal),
+    )
+
+
+def _point(point: Mapping[str, Any], shipment: Shipment) -> PickupPoint:
+    text = partial(string_of, point)
+    found = PickupPoint(
+        code=text("identifiant"),
+        name=text("nom"),
+        address1=text("adresse1"),
+        address2=text("adresse2"),
+        address3=text("adresse3"),
+        zip_code=text("codePostal"),
+        city=text("localite"),
+        country_code=text("codePays") or shipment.recipient.country_code,
+        network=text("reseau"),
+        max_weight_kg=_kilograms(point.get("poidsMaxi")),
+        is_open=not _is_closed(point, _day(shipment)),
+    )
+    if not (found.name and found.zip_code and found.city):
+        raise UnreadableError("the answer has a pickup point without an address")
+    return found
+
+
+def _kilograms(grams: Any) -> Decimal | None:
+    is_known = isinstance(grams, int) and not isinstance(grams, bool) and grams > 0
+    return Decimal(grams) / GRAMS if is_known else None
+
+
+def _is_closed(point: Mapping[str, Any], day: date) -> bool:
+    return point.get("congesTotal") is True or any(first <= day <= last for first, last in _closures(point))
+
+
+def _closures(point: Mapping[str, Any]) -> Iterator[tuple[date, date]]:
+    """Yield the first and the last day of each period in which the point is closed."""
+    for period in objects_of(point, "listeConges"):
+        with suppress(TypeError, ValueError, OverflowError, OSError):
+            yield _date(period.get("calendarDeDebut")), _date(period.get("calendarDeFin"))
+
+
+def _date(epoch_ms: Any) -> date:
+    return datetime.fromtimestamp(epoch_ms / 1000, PARIS).date()

@@ -1,0 +1,92 @@
+"""Customs: which parcels need a declaration, and what is declared of each."""
+
+import re
+from dataclasses import replace
+from decimal import ROUND_DOWN, Decimal
+from typing import Final
+
+from carriers.errors import RequestRejected
+from carriers.products import CUSTOMS_FREE
+from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
+
+# Places of customs-free countries that lie outside the customs union, by their postal codes: the Canaries, Ceuta and
+# Melilla; Livigno and Campione; Helgoland and Büsingen; Åland; Mount Athos.
+_OUTSIDE_THE_UNION: Final = {
+    "ES": re.compile(r"(35|38|51|52)[0-9]{3}"),
+    "IT": re.compile(r"23041|23030|22061|22060"),
+    "DE": re.compile(r"27498|78266"),
+    "FI": re.compile(r"22[0-9]{3}"),
+    "GR": re.compile(r"63086|63087"),
+}
+_GRAM: Final = Decimal("0.001")
+
+
+def needs_customs(sender: Party, recipient: Party) -> bool:
+    """Return true if a parcel crosses the border of the customs union: France with Monaco, and the European Union."""
+    return not (_is_in_union(sender) and _is_in_union(recipient))
+
+
+def _is_in_union(party: Party) -> bool:
+    outside = _OUTSIDE_THE_UNION.get(party.country_code)
+    is_outside = outside is not None and outside.fullmatch(re.sub(r"\s", "", party.zip_code)) is not None
+    return party.country_code in CUSTOMS_FREE and not is_outside
+
+
+def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
+    """Return the declaration, None where none is needed; raises RequestRejected where it is needed and missing."""
+    if not needs_customs(shipment.sender, shipment.recipient):
+        return None
+    if shipment.customs is None:
+        country_code = shipment.recipient.country_code
+        problem = f"is required for {country_code}, as the shop's contract declares nothing by default"
+        raise RequestRejected(carrier, problem, field="customs")
+    return shipment.customs
+
+
+def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> list[tuple[CustomsItem, ...]]:
+    """Lay the declared items into the parcels, with weight and origin; raises RequestRejected if they don't fit.
+
+    Whole pieces go, in their order, into the first parcel that still has room for their weight.
+    """
+    if customs.is_for_each_parcel:
+        return [tuple(_shared(customs.items, package, shipment)) for package in shipment.packages]
+    room_kg = [package.weight_kg for package in shipment.packages]
+    laid: list[dict[int, int]] = [{} for _ in room_kg]  # by parcel: pieces by the item's index
+    for index, item in enumerate(customs.items):
+        for _ in range(item.quantity):
+            weight_kg = item.weight_kg or Decimal(0)
+            parcel = next((number for number, room in enumerate(room_kg) if room >= weight_kg), None)
+            if parcel is None:
+                raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
+            room_kg[parcel] -= weight_kg
+            laid[parcel][index] = laid[parcel].get(index, 0) + 1
+    if not all(laid):
+        raise RequestRejected(carrier, "leave a parcel without goods", field="customs.items")
+    origin = shipment.sender.country_code
+    return [
+        tuple(
+            replace(
+                customs.items[index],
+                quantity=quantity,
+                origin_country_code=customs.items[index].origin_country_code or origin,
+            )
+            for index, quantity in pieces.items()
+        )
+        for pieces in laid
+    ]
+
+
+def _shared(items: tuple[CustomsItem, ...], package: Package, shipment: Shipment) -> list[CustomsItem]:
+    """Give items without a weight their share of the parcel's."""
+    pieces = sum(item.quantity for item in items)
+    share_kg = (package.weight_kg / pieces).quantize(_GRAM, ROUND_DOWN)
+    origin = shipment.sender.country_code
+    return [
+        replace(item, weight_kg=item.weight_kg or share_kg, origin_country_code=item.origin_country_code or origin)
+        for item in items
+    ]
+
+
+def value_eur(items: tuple[CustomsItem, ...]) -> Decimal:
+    """Return the value of a parcel's goods, in euros."""
+    return sum((item.unit_value_eur * item.quantity for item in items), Decimal(0))

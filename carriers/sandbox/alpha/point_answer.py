@@ -1,0 +1,75 @@
+"""One pickup point in alpha's answer: children in alphabetical order, the empty ones left out."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.alpha.point_tables import ALPHA_3
+from carriers.sandbox.countries import PARIS
+
+if TYPE_CHECKING:
+    from carriers.sandbox.alpha.soap import Tree
+    from carriers.sandbox.pickup_points import PickupPoint
+
+# Days come in any order; a missing day (here 7, Sunday) is closed.
+HOURS = {
+    1: "08:15-12:00 14:00-19:00",
+    6: "09:00-12:30",
+    2: "08:15-12:00 14:00-19:00",
+    5: "08:15-19:00",
+    3: "08:15-12:00 14:00-19:00",
+    4: "08:15-12:00 14:00-19:00",
+}
+
+
+def point_tree(point: PickupPoint, distance_m: int) -> Tree:
+    leaves = {
+        "accesPersonneMobiliteReduite": "true",
+        "actif": "true" if point.is_active else "false",
+        "adresse1": point.address1,
+        "adresse2": point.address2,
+        "adresse3": point.address3,
+        "codePays": ALPHA_3.get(point.country, point.country),
+        "codePostal": point.zip_code,
+        "coordGeolocalisationLatitude": point.latitude,
+        "coordGeolocalisationLongitude": point.longitude,
+        "distanceEnMetre": str(distance_m),
+        "identifiant": point.code,
+        "localite": point.city,
+        "nom": point.name,
+        "poidsMaxi": str(point.max_weight_kg),  # kilograms
+        "typeDePoint": "L" if point.is_locker else "P",
+        "urlGoogleMaps": f"https://maps.example/?q={point.latitude},{point.longitude}",
+    }
+    filled: list[tuple[str, Tree]] = [(name, value) for name, value in leaves.items() if value]
+    return sorted([*filled, *_opening_hours(point), *_holidays(point)], key=lambda child: child[0])
+
+
+def _opening_hours(point: PickupPoint) -> list[tuple[str, Tree]]:
+    """Return the days; a locker, whose access is open, has none."""
+    if point.is_locker:
+        return []
+    return [("listeHoraireOuverture", _day(day, hours)) for day, hours in HOURS.items()]
+
+
+def _day(day: int, hours: str) -> Tree:
+    spans = [span.split("-") for span in hours.split()]
+    periods: list[tuple[str, Tree]] = [("listeHoraireOuverture", [("debut", a), ("fin", b)]) for a, b in spans]
+    return [("horairesAsString", hours), ("jour", str(day)), *periods]
+
+
+def _holidays(point: PickupPoint) -> list[tuple[str, Tree]]:
+    if point.holiday is None:
+        return []
+    first, last = point.holiday
+    return [
+        (
+            "listePeriodeFermeture",
+            [("calendarDeDebut", _moment(first)), ("calendarDeFin", _moment(last)), ("numero", "1")],
+        )
+    ]
+
+
+def _moment(day: date) -> str:
+    return datetime.combine(day, time(), PARIS).isoformat()

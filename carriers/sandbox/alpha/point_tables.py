@@ -1,0 +1,77 @@
+"""alpha's pickup point service as published: operations, children, error codes.
+
+The page names codes 300 (an empty type or service), 601, 700 and 1500; it does not say which of the others belongs
+to which field, so their use here is a choice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from carriers.sandbox.countries import COUNTRIES
+
+FRENCH, INTER, BY_SERVICE = (
+    "recherchePointChronopost", "recherchePointChronopostInter", "recherchePointChronopostInterParService",
+)  # fmt: skip
+DETAIL, DETAIL_INTER = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
+_SEARCH = (
+    "accountNumber", "password", "address", "zipCode", "city", "countryCode", "type", "productCode", "service",
+    "weight", "shippingDate", "maxPointChronopost", "maxDistanceSearch", "holidayTolerant",
+)  # fmt: skip
+_DETAIL = ("accountNumber", "password", "identifiant")
+CHILDREN = {
+    FRENCH: _SEARCH,
+    INTER: (*_SEARCH, "language", "version"),
+    BY_SERVICE: (*_SEARCH, "serviceList", "language", "version"),
+    DETAIL: _DETAIL,
+    DETAIL_INTER: (*_DETAIL, "countryCode", "language", "version"),
+}
+# Overseas countries are alpha-3 here, in requests and in the answers' `codePays`.
+ALPHA_3 = {"RE": "REU", "MQ": "MTQ", "GP": "GLP", "GF": "GUF", "YT": "MYT"}
+ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
+MOST_POINTS, FARTHEST_KM = 25, 40
+
+NO_POINT, SYSTEM, CREDENTIALS = 601, 700, 1500
+MESSAGES = {
+    300: "a mandatory value is empty or unknown", 301: "wrong postal code", 302: "wrong country",
+    306: "wrong product", 307: "wrong shipping date", 309: "wrong weight", 317: "wrong number of points",
+    319: "wrong distance, at most 99", 320: "wrong holiday tolerance", 321: "wrong language or version",
+    NO_POINT: "no pickup point found", SYSTEM: "system error", CREDENTIALS: "wrong contract or password",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The pattern of a child's text and the code for another; an empty text is one, too, where it is required."""
+
+    name: str
+    pattern: str
+    code: int
+    is_required: bool = False
+
+    def is_met(self, value: str) -> bool:
+        return re.fullmatch(self.pattern, value, re.ASCII) is not None if value else not self.is_required
+
+
+RULES = (
+    Rule("type", "[PC]", 300, is_required=True),
+    Rule("service", "[A-Z]", 300, is_required=True),
+    Rule("city", ".+", SYSTEM, is_required=True),
+    Rule("zipCode", "[A-Za-z0-9 -]{1,10}", 301),
+    Rule("productCode", "[0-9A-Z]{1,2}", 306),
+    Rule("shippingDate", r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", 307, is_required=True),
+    Rule("weight", r"\d{1,5}", 309),
+    Rule("maxPointChronopost", rf"[1-9]|1\d|2[0-{MOST_POINTS % 10}]", 317),
+    Rule("maxDistanceSearch", rf"[1-9]|[123]\d|{FARTHEST_KM}", 319),
+    Rule("holidayTolerant", "[01]", 320),
+    Rule("language", "FR|DE", 321),
+    Rule("version", r"2\.0", 321),
+)
+
+
+def country_of(code: str) -> str | None:
+    """Return a request's country as alpha-2; None for one in another form than this service wants."""
+    if code in ALPHA_3 or code not in COUNTRIES | ALPHA_2.keys():
+        return None
+    return ALPHA_2.get(code, code)

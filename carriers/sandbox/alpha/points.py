@@ -1,0 +1,127 @@
+"""alpha's pickup point service: searches the relays of a place, looks one up by its code."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.alpha import point_tables, service, soap, tables
+from carriers.sandbox.alpha.point_answer import point_tree
+from carriers.sandbox.alpha.point_tables import BY_SERVICE, DETAIL, DETAIL_INTER, FRENCH, INTER
+from carriers.sandbox.alpha.validation import validate_credentials
+from carriers.sandbox.countries import FRANCE
+from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.pickup_points import PickupPoint, near, point_of
+
+if TYPE_CHECKING:
+    from carriers.sandbox.fault_registry import Injection
+    from carriers.sandbox.http import Request, Response
+    from carriers.sandbox.state import Handler, State
+
+    Fields = dict[str, str]
+
+LOOKED_UP_QUALITY = "0"  # a good answer all the same
+# A code that asks for an error: F0601 is error 601.
+MAGIC_CODE = re.compile(r"F(\d{4})")
+
+
+def answer_points(state: State, request: Request) -> Response:
+    operations = {FRENCH: _search, INTER: _search, BY_SERVICE: _search, DETAIL: _look_up, DETAIL_INTER: _look_up}
+    return service.dispatch(state, request, tables.POINTS, operations)
+
+
+def _fields(message: soap.Message) -> Fields:
+    """Return the children by name: all are optional, and a mistake in them is a business error."""
+    known = point_tables.CHILDREN[message.operation]
+    fields = soap.leaves(message.children, known, message.operation)
+    try:
+        validate_credentials(fields.get("accountNumber", ""), fields.get("password", ""))
+    except soap.RefusalError:
+        raise _refusal(point_tables.CREDENTIALS) from None
+    return {name: fields.get(name, "").strip() for name in known}
+
+
+def _search(state: State, message: soap.Message) -> Response:
+    fields = _fields(message)
+    for rule in point_tables.RULES:
+        if rule.name in fields and not rule.is_met(fields[rule.name]):
+            raise _refusal(rule.code, rule.name)
+    country = _country(message.operation, fields["countryCode"])
+
+    def search(_: Injection) -> Response:
+        found = _found(country, fields)
+        if not found:
+            raise _refusal(point_tables.NO_POINT)
+        return _answer(message.operation, found, "2" if fields["address"] else "1")
+
+    return _perform(state, message.operation, fields["city"], search)
+
+
+def _country(operation: str, code: str) -> str:
+    country = point_tables.country_of(code)
+    if country is None:
+        raise _refusal(302, "countryCode")
+    if operation == FRENCH and country not in FRANCE:
+        raise _refusal(point_tables.NO_POINT)
+    return country
+
+
+def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
+    """Return the points of a place; the weight does not filter, and an inactive point is listed as such."""
+    try:
+        day = datetime.strptime(fields["shippingDate"], "%d/%m/%Y").date()  # noqa: DTZ007 a day of Paris
+    except ValueError:
+        raise _refusal(307, "shippingDate") from None
+    farthest_m = int(fields["maxDistanceSearch"] or point_tables.FARTHEST_KM) * 1000
+    most = int(fields["maxPointChronopost"] or point_tables.MOST_POINTS)
+    found = [
+        (point, distance_m)
+        for point, distance_m in near("alpha", country, fields["zipCode"], fields["city"])
+        if distance_m <= farthest_m
+        and not (fields["type"] == "C" and point.is_locker)
+        and not (fields["holidayTolerant"] == "0" and point.is_closed_on(day))
+    ]
+    return found[:most]
+
+
+def _look_up(state: State, message: soap.Message) -> Response:
+    fields = _fields(message)
+    code = fields["identifiant"]
+    magic = MAGIC_CODE.fullmatch(code)
+    if magic and int(magic[1]) in point_tables.MESSAGES:
+        raise _refusal(int(magic[1]))
+    if not code:
+        raise _refusal(300, "identifiant")
+    is_french = message.operation == DETAIL
+    countries = FRANCE if is_french else frozenset({point_tables.country_of(fields["countryCode"])})
+
+    def look_up(_: Injection) -> Response:
+        point = point_of("alpha", code)
+        if point is None or point.country not in countries:
+            raise _refusal(point_tables.NO_POINT)
+        return _answer(message.operation, [(point, 0)], LOOKED_UP_QUALITY)
+
+    return _perform(state, message.operation, code, look_up)
+
+
+def _answer(operation: str, found: list[tuple[PickupPoint, int]], quality: str) -> Response:
+    points: list[tuple[str, soap.Tree]] = [("listePointRelais", point_tree(point, metres)) for point, metres in found]
+    content: soap.Tree = [
+        ("errorCode", "0"),
+        ("errorMessage", "Code retour OK"),
+        *points,
+        ("qualiteReponse", quality),
+        ("wsRequestId", str(uuid.uuid4())),
+    ]
+    return soap.response(tables.POINTS, operation, content)
+
+
+def _perform(state: State, operation: str, reference: str, do: Handler) -> Response:
+    return service.perform(state, tables.POINTS, Operation("alpha", operation, reference), do)
+
+
+def _refusal(code: int, detail: str = "") -> soap.RefusalError:
+    text = point_tables.MESSAGES.get(code, "SANDBOX: undocumented error")
+    return soap.RefusalError(code, f"{text}: {detail}" if detail else text)

@@ -1,0 +1,148 @@
+"""Validates a customs declaration, and returns the form that is printed from it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
+from carriers.sandbox.countries import COUNTRIES, EU, FRANCE
+from carriers.sandbox.customs_form import CustomsForm
+from carriers.sandbox.customs_union import needs_customs
+
+if TYPE_CHECKING:
+    from carriers.sandbox.beta.json_request import Json
+    from carriers.sandbox.beta.violations import Violations
+
+EORI_NUMBER, BRITISH_EORI = r"[A-Z]{2}[A-Z0-9]{1,15}", r"GB[A-Z0-9]{1,15}"
+DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own
+STATES = ("US", "CA")
+DUTIES_PAID_OVERSEAS = ("GF", "GP", "MQ", "RE")
+
+
+def validate_customs(violations: Violations, body: Json) -> None:
+    letter = body["letter"]
+    service, declarations = letter["service"], letter["customsDeclarations"]
+    sender, addressee = letter["sender"]["address"], letter["addressee"]["address"]
+    country = addressee.get("countryCode", "")
+    is_declared = declarations.get("includeCustomsDeclarations", False)
+    if country in COUNTRIES and needs_customs(sender.get("countryCode", ""), country, addressee.get("zipCode", "")):
+        violations.require(is_declared, 30500, "it is needed here")
+    if is_declared:
+        violations.require(service.get("totalAmount", 0) > 0, 30020, "totalAmount, the price of carriage")
+        _validate_declaration(violations, letter)
+    else:
+        violations.require("totalAmount" not in service, 30020, "totalAmount is for customs only")
+    if country in STATES:
+        violations.require(_is_state(addressee), 30212, "stateOrProvinceCode")
+    _validate_eori(violations, body, is_declared=is_declared)
+    _validate_duties(violations, body, is_declared=is_declared)
+
+
+def _is_state(address: Json) -> bool:
+    return re.fullmatch("[A-Z]{2}", address.get("stateOrProvinceCode", "")) is not None
+
+
+def _validate_declaration(violations: Violations, letter: Json) -> None:
+    declarations = letter["customsDeclarations"]
+    articles = declarations["contents"].get("article", [])
+    violations.cut(
+        declarations, {"invoiceNumber": tables.LONGEST_INVOICE, "description": tables.LONGEST_DESCRIPTION}, 30500
+    )
+    violations.require(1 <= declarations.get("numberOfCopies", 4) <= tables.MOST_COPIES, 30504, "numberOfCopies")
+    violations.require(declarations.get("description", "").isascii(), 30600, "description: accents")
+    violations.require(articles, 30502, "article")
+    violations.require(declarations["contents"]["category"].get("value") in tables.CATEGORIES, 30503, "category")
+    for article in articles:
+        _validate_article(violations, article)
+    weight = sum(article.get("weight", 0) * article.get("quantity", 1) for article in articles)
+    violations.require(weight <= letter["parcel"].get("weight", 0), 30515, "heavier than the parcel")
+
+
+def _validate_article(violations: Violations, article: Json) -> None:
+    violations.cut(article, {"description": tables.LONGEST_DESCRIPTION}, 30510)
+    violations.require(article.get("description"), 30510, "description")
+    violations.require(article.get("description", "").isascii(), 30600, "article.description: accents")
+    violations.require(article.get("quantity", 0) > 0, 30511, "quantity")
+    violations.require(article.get("weight", 0) > 0, 30512, "weight")
+    violations.require(article.get("value", 0) > 0, 30513, "value")
+    is_tariff_number = re.fullmatch(r"(\d{2}){3,5}", article.get("hsCode", ""), re.ASCII)
+    violations.require(is_tariff_number, 30519, "hsCode, of 6, 8 or 10 digits")
+    violations.require(article.get("originCountry") in COUNTRIES, 30516, "originCountry")
+    violations.require(re.fullmatch(r"[A-Z]{3}", article.get("currency", "")), 30517, "currency")
+
+
+def _validate_eori(violations: Violations, body: Json, *, is_declared: bool) -> None:
+    letter = body["letter"]
+    country, eori = letter["addressee"]["address"].get("countryCode", ""), read_fields(body).get(EORI, "")
+    is_twice = country == "GB" and is_declared and goods_eur(letter) >= DECLARED_TWICE_EUR
+    if not eori:
+        violations.require(country != "US" and not is_twice, 30562, "EORI is needed here")
+        return
+    form = f"{EORI_NUMBER} {EORI_NUMBER}" if is_twice else EORI_NUMBER
+    is_right = re.fullmatch(form, eori, re.ASCII) and (not is_twice or re.search(rf"\b{BRITISH_EORI}\b", eori))
+    violations.require(is_right or _is_british_pair(country, eori), 30562, "EORI")
+
+
+def _is_british_pair(country: str, eori: str) -> bool:
+    """Allow both numbers to GB below the value, too."""
+    numbers = eori.split(" ")
+    is_pair = len(numbers) == 2 and all(re.fullmatch(EORI_NUMBER, number, re.ASCII) for number in numbers)  # noqa: PLR2004 a pair
+    return country == "GB" and is_pair and any(number.startswith("GB") for number in numbers)
+
+
+def goods_eur(letter: Json) -> Decimal:
+    articles = letter["customsDeclarations"]["contents"].get("article", [])
+    return sum((article.get("value", Decimal()) * article.get("quantity", 1) for article in articles), Decimal())
+
+
+def _validate_duties(violations: Violations, body: Json, *, is_declared: bool) -> None:
+    """Validate the duties that the sender pays: `ftd` to four islands, `ddp` elsewhere outside the EU."""
+    letter, fields = body["letter"], read_fields(body)
+    country = letter["addressee"]["address"].get("countryCode", "")
+    if letter["parcel"].get("ftd"):
+        is_possible = country in DUTIES_PAID_OVERSEAS and letter["service"].get("productCode") == "CDS"
+        violations.require(is_possible, 30318, "ftd is for CDS to GF, GP, MQ and RE")
+    if not letter["parcel"].get("ddp"):
+        return
+    violations.require(is_declared and country not in EU | FRANCE, 30318, "ddp is for customs outside the EU")
+    for key in SIZE_KEYS:
+        violations.require(re.fullmatch(r"[1-9]\d{0,2}", fields.get(key, ""), re.ASCII), 30317, f"{key}, whole cm")
+    sender = letter["sender"]["address"]
+    violations.require(sender.get("phoneNumber") or sender.get("mobileNumber"), 30065, "a phone is needed for ddp")
+    violations.require(fields.get(EORI), 30562, "EORI is needed for ddp")
+    violations.require(letter["customsDeclarations"].get("description"), 30554, "description is needed for ddp")
+
+
+def customs_form(body: Json) -> CustomsForm | None:
+    """Return the form of a valid request; None when nothing was declared."""
+    letter = body["letter"]
+    declarations = letter["customsDeclarations"]
+    if not declarations.get("includeCustomsDeclarations"):
+        return None
+    articles = tuple(map(_article_line, declarations["contents"]["article"]))
+    return CustomsForm(_facts(letter, read_fields(body)), articles, declarations.get("numberOfCopies", 4))
+
+
+def _facts(letter: Json, fields: Fields) -> tuple[str, ...]:
+    declarations = letter["customsDeclarations"]
+    facts = {
+        "Postage": f"{letter['service']['totalAmount'] / 100:.2f} EUR",
+        "Goods": f"{goods_eur(letter):.2f} EUR",
+        "Invoice": declarations.get("invoiceNumber", ""),
+        "EORI": fields.get(EORI, ""),
+        "Description": declarations.get("description", ""),
+        "Comments": declarations.get("comments", ""),
+        "Size": " x ".join(fields[key] for key in SIZE_KEYS if key in fields),
+        "Duties paid by the sender": "yes" if letter["parcel"].get("ddp") or letter["parcel"].get("ftd") else "",
+    }
+    return tuple(f"{name}: {value}" for name, value in facts.items() if value)
+
+
+def _article_line(article: Json) -> str:
+    return (
+        f"{article['quantity']} x {article['description']}, {article['weight']} kg, "
+        f"{article['value']} {article['currency']}, HS {article['hsCode']}, {article['originCountry']}"
+    )

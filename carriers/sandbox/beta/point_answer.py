@@ -1,0 +1,64 @@
+"""One pickup point in beta's answer."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.countries import FRANCE, PARIS
+
+if TYPE_CHECKING:
+    from carriers.sandbox.pickup_points import PickupPoint
+
+WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi")
+FRENCH_TYPES = {"post_office": "BPR", "carrier_site": "ACP", "relay": "A2P", "locker": "A2P"}
+EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "locker": "PCS"}
+
+
+def type_of(point: PickupPoint) -> str:
+    return (FRENCH_TYPES if point.country in FRANCE else EUROPEAN_TYPES)[point.kind]
+
+
+def point_json(point: PickupPoint, distance_m: int) -> dict[str, Any]:
+    hours = "00:00-23:59" if point.is_locker else "09:00-12:00 14:00-18:00"
+    return {
+        "accesPersonneMobiliteReduite": True,
+        "adresse1": point.address1,
+        "adresse2": point.address2,
+        "adresse3": point.address3,
+        "codePays": point.country,
+        "codePostal": point.zip_code,
+        "congesPartiel": point.status == "holiday_later",
+        "congesTotal": point.status == "holiday",
+        "distanceEnMetre": distance_m,
+        "distributionSort": None,
+        **{f"horairesOuverture{day}": hours for day in WEEKDAYS},
+        "horairesOuvertureDimanche": "00:00-00:00",  # none
+        "identifiant": point.code,
+        "indiceDeLocalisation": "",
+        "langue": "FR",
+        "latitude": point.latitude,
+        "libellePays": point.country,
+        "listeConges": _holidays(point),
+        "loanOfHandlingTool": False,
+        "localite": point.city,
+        "longitude": point.longitude,
+        "lotAcheminement": None,
+        "nom": point.name,
+        "parking": False,
+        "poidsMaxi": point.max_weight_kg * 1000,  # grams
+        "reseau": point.network,
+        "typeDePoint": type_of(point),
+        "versionPlanTri": None,
+    }
+
+
+def _holidays(point: PickupPoint) -> list[dict[str, Any]]:
+    if point.holiday is None:
+        return []
+    first, last = point.holiday
+    return [{"numero": 1, "calendarDeDebut": _epoch_ms(first), "calendarDeFin": _epoch_ms(last)}]
+
+
+def _epoch_ms(day: date) -> int:
+    return int(datetime.combine(day, time(), PARIS).timestamp() * 1000)

@@ -1,0 +1,118 @@
+"""Reads and validates requests to beta's pickup point service, whose errors have codes of their own.
+
+The page names 101, 102, 201 and 202 (credentials), 124 (the id, or a network that is missing), 146, 203, 300 and 301
+(nothing there) and 1000; which field each of the others belongs to is a choice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.countries import COUNTRIES
+
+if TYPE_CHECKING:
+    from carriers.sandbox.http import Request
+
+MISSING_ACCOUNT, MISSING_PASSWORD, WRONG_CREDENTIALS, NOT_ALLOWED = 101, 102, 201, 202
+WRONG_ID, NO_POINT, NOT_SERVED, SYSTEM = 124, 300, 203, 1000
+MESSAGES = {
+    101: "accountNumber is missing", 102: "password is missing", 201: "wrong account or password",
+    202: "this service is not on the contract", 104: "zipCode is missing", 105: "city is missing",
+    106: "shippingDate or date is missing", 107: "id is missing", 117: "zipCode is wrong",
+    120: "weight is not a number", 121: "weight is not between 1 and 99999", 122: "the date is not dd/MM/yyyy",
+    123: "filterRelay is wrong", 124: "id is wrong, or reseau is missing", 125: "countryCode is wrong",
+    127: "requestId is too long", 129: "lang or langue is wrong", 143: "optionInter is missing",
+    144: "optionInter does not fit the country", 145: "the request is no JSON", 146: "no point for this country",
+    203: "this country is not served", 300: "no point found", 301: "no point for these rules", 1000: "system error",
+}  # fmt: skip
+FILTERS = ("0", "1", "2", "3", "5", "10", "11")
+SEARCHED = ("address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
+            "requestId")  # fmt: skip
+LOOKED_UP = ("id", "date", "weight", "filterRelay", "reseau", "langue")
+CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
+
+Fields = dict[str, str]
+
+
+class PointError(Exception):
+    """The service refuses the request with this code, on HTTP 200."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(MESSAGES.get(code, "undocumented error"))
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A field, its pattern, and the codes for a missing (0: it may be) and for another value."""
+
+    name: str
+    pattern: str
+    missing: int
+    wrong: int
+
+
+_DATE = r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}"
+_SHARED = (Rule("weight", r"\d+", 0, 120), Rule("weight", r"0*[1-9]\d{0,4}", 0, 121))
+_FILTER = Rule("filterRelay", "|".join(FILTERS), 0, 123)
+SEARCH_RULES = (
+    Rule("zipCode", r"[A-Za-z0-9 -]{1,10}", 104, 117),
+    Rule("city", ".+", 105, 105),
+    Rule("countryCode", "|".join(sorted(COUNTRIES)), 125, 125),
+    Rule("shippingDate", _DATE, 106, 122),
+    *_SHARED,
+    _FILTER,
+    Rule("optionInter", "[01]", 143, 144),
+    Rule("lang", "[A-Z]{2}", 0, 129),
+    Rule("requestId", ".{1,64}", 0, 127),
+)
+LOOK_UP_RULES = (
+    Rule("id", r"\d{6}", 107, WRONG_ID),
+    Rule("date", _DATE, 106, 122),
+    *_SHARED,
+    _FILTER,
+    Rule("langue", "[A-Z]{2}", 0, 129),
+)
+
+
+def read_fields(request: Request, names: tuple[str, ...]) -> Fields:
+    """Return the fields as text, "" for a null; PointError for a body that is not this service's."""
+    try:
+        body = json.loads(request.body.decode())
+    except (ValueError, RecursionError):
+        raise PointError(145) from None
+    if not isinstance(body, dict) or not body.keys() <= {*names, *CREDENTIALS}:
+        raise PointError(145)
+    return {name: _text(body.get(name)) for name in (*names, *CREDENTIALS)}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (dict, list, bool)):
+        raise PointError(145)
+    return "" if value is None else str(value).strip()
+
+
+def validate_credentials(fields: Fields) -> None:
+    """Accept any account with a password, or an API key, except those that end in 30000, 30007, 30008 and 30009."""
+    if not fields["apiKey"]:
+        if not fields["accountNumber"]:
+            raise PointError(MISSING_ACCOUNT)
+        if not fields["password"]:
+            raise PointError(MISSING_PASSWORD)
+    name = fields["apiKey"] or fields["accountNumber"]
+    if name.endswith(("30000", "30007")):
+        raise PointError(WRONG_CREDENTIALS)
+    if name.endswith(("30008", "30009")):
+        raise PointError(NOT_ALLOWED)
+
+
+def validate(fields: Fields, rules: tuple[Rule, ...]) -> None:
+    for rule in rules:
+        value = fields[rule.name]
+        if not value and rule.missing:
+            raise PointError(rule.missing)
+        if value and not re.fullmatch(rule.pattern, value, re.ASCII):
+            raise PointError(rule.wrong)

@@ -1,0 +1,108 @@
+"""beta's pickup point service: searches the points of a place, looks one up by its code."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.beta import point_request
+from carriers.sandbox.beta.point_answer import point_json
+from carriers.sandbox.beta.point_request import NO_POINT, NOT_SERVED, SYSTEM, WRONG_ID, Fields, PointError
+from carriers.sandbox.countries import FRANCE
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.pickup_points import POINTS, PickupPoint, near, point_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from carriers.sandbox.http import Request
+    from carriers.sandbox.state import State
+
+SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
+MAGIC_ID = re.compile(r"99(\d{4})")  # an id that asks for an error: 990124 is error 124
+# The kinds that each value of filterRelay keeps.
+KEPT: dict[str, Callable[[PickupPoint], bool]] = {
+    "0": lambda point: point.kind in ("post_office", "carrier_site"),
+    "2": lambda point: point.kind in ("relay", "locker"),
+    "3": lambda point: point.kind == "relay",
+    "5": lambda point: not point.is_locker,
+    "10": lambda point: not point.is_locker,
+}
+
+
+def answer_points(state: State, request: Request, *, operation: str) -> Response:
+    if request.method != "POST":
+        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+    is_search = operation == SEARCH
+    try:
+        fields = point_request.read_fields(request, point_request.SEARCHED if is_search else point_request.LOOKED_UP)
+        point_request.validate_credentials(fields)
+        point_request.validate(fields, point_request.SEARCH_RULES if is_search else point_request.LOOK_UP_RULES)
+        return _perform(state, operation, fields)
+    except PointError as error:
+        return _refused(operation, error.code)
+
+
+def _perform(state: State, operation: str, fields: Fields) -> Response:
+    def do(_: Injection) -> Response:
+        found = _found(fields) if operation == SEARCH else _looked_up(fields)
+        return _answer(operation, 0, "Code retour OK", found)
+
+    reference = fields.get("id") or fields.get("city", "")
+    return state.perform(Operation("beta", operation, reference), do, lambda name: _faulty(operation, name))
+
+
+def _found(fields: Fields) -> list[dict[str, Any]]:
+    country = fields["countryCode"]
+    if (fields["optionInter"] == "1") == (country in FRANCE):
+        raise PointError(144)
+    if not any(point.country == country for point in POINTS if point.carrier == "beta"):
+        raise PointError(NOT_SERVED)
+    keeps = KEPT.get(fields["filterRelay"], _keep_every)
+    found = [
+        point_json(point, distance_m)
+        for point, distance_m in near("beta", country, fields["zipCode"], fields["city"])
+        if point.is_active and keeps(point)
+    ]
+    if not found:
+        raise PointError(NO_POINT)
+    return found
+
+
+def _keep_every(_: PickupPoint) -> bool:
+    return True
+
+
+def _looked_up(fields: Fields) -> list[dict[str, Any]]:
+    magic = MAGIC_ID.fullmatch(fields["id"])
+    if magic and int(magic[1]) in point_request.MESSAGES:
+        raise PointError(int(magic[1]))
+    point = point_of("beta", fields["id"])
+    if point is None or (not fields["reseau"] and point.country not in FRANCE):
+        raise PointError(WRONG_ID)
+    if fields["reseau"] not in ("", point.network):
+        raise PointError(WRONG_ID)
+    if not point.is_active:
+        raise PointError(NO_POINT)
+    return [point_json(point, -1)]
+
+
+def _answer(operation: str, code: int, message: str, found: list[dict[str, Any]]) -> Response:
+    points: dict[str, dict[str, Any]] = {
+        SEARCH: {"listePointRetraitAcheminement": found, "rdv": False},
+        LOOK_UP: {"pointRetraitAcheminement": found[0] if found else None},
+    }
+    quality = 2 if operation == SEARCH else 0
+    head = {"errorCode": code, "errorMessage": message, "qualiteReponse": quality, "wsRequestId": str(uuid.uuid4())}
+    return json_response({**head, **points[operation]})
+
+
+def _refused(operation: str, code: int) -> Response:
+    return _answer(operation, code, point_request.MESSAGES.get(code, "undocumented error"), [])
+
+
+def _faulty(operation: str, name: str) -> Response:
+    """Return the refusal for a fault's name or an error code; shapes of the label service are its failure here."""
+    return _refused(operation, int(name) if name.isdigit() else SYSTEM)

@@ -1,0 +1,117 @@
+"""An order's own customs declaration, as it is validated and kept on the label's row."""
+
+# ruff: noqa: N815 - the public names are camelCase
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from shops.addresses import CountryField, TextField
+from shops.serializer_fields import (
+    AmountField,
+    BooleanField,
+    CodeField,
+    Fault,
+    IntegerField,
+    ObjectSerializer,
+    StringField,
+)
+
+MAX_ITEMS = 50
+MAX_QUANTITY = 999
+MAX_EUR = 1_000_000
+MAX_WEIGHT_KG = 30
+MAX_LISTED = 99  # neither items nor parcels are ever more
+
+
+class CustomsItemSerializer(ObjectSerializer):
+    """Goods of one kind."""
+
+    description = TextField(max_length=64, help_text="The goods, in words that a customs officer understands.")
+    quantity = IntegerField(min_value=1, max_value=MAX_QUANTITY, help_text="The number of pieces.")
+    unitValue = AmountField(max_value=MAX_EUR, unit="euros", help_text="The value of one piece in euros.")
+    hsCode = CodeField(
+        "[0-9]{6}([0-9]{2}){0,2}",
+        "6, 8 or 10 digits",
+        required=False,
+        default="",
+        max_length=10,
+        help_text="The tariff number of the Harmonized System: 6, 8 or 10 digits.",
+    )
+    originCountry = CountryField(
+        required=False, default="", help_text="Where the goods were made. Left out, it is the sender's country."
+    )
+    weight = AmountField(max_value=MAX_WEIGHT_KG, unit="kilograms", help_text="The weight of one piece in kilograms.")
+
+
+class CustomsSerializer(ObjectSerializer):
+    """What is declared of a whole order; amounts are kept as decimal text, which is exact."""
+
+    items = CustomsItemSerializer(  # type: ignore[call-arg]  # the array's
+        many=True,
+        min_length=1,
+        max_length=MAX_ITEMS,
+        error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_ITEMS} elements."),
+        help_text="The goods. Each piece is laid, in this order, into the first parcel that has room for its weight.",
+    )
+    shippingCost = AmountField(
+        max_value=MAX_EUR,
+        unit="euros",
+        required=False,
+        default=None,
+        help_text="The postage in euros. Left out, it is what the shop's contract declares, or else 0.01.",
+    )
+    invoiceNumber = StringField(required=False, default="", max_length=35, help_text="The number of your invoice.")
+    eori = CodeField(
+        "[A-Z]{2}[0-9A-Za-z .-]{1,38}",
+        "an EORI number, which begins with the two letters of its country",
+        required=False,
+        default="",
+        max_length=40,
+        help_text="The sender's EORI number; beta needs it for the US and where the sender pays the duties. To GB,"
+        " from 1,000 EUR of goods: the European and the British one, separated by a space.",
+    )
+    dutiesPaidBySender = BooleanField(
+        required=False,
+        default=False,
+        help_text="True where the sender pays the duties: beta then needs the parcels' sides, the sender's phone and"
+        " the EORI number.",
+    )
+    comments = StringField(
+        required=False,
+        default="",
+        max_length=200,
+        help_text="Further text for customs: the manufacturer's code for the US, the VAT number for GB.",
+    )
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        values = super().to_internal_value(data)
+        cost = values["shippingCost"]
+        items = [
+            item | {"unitValue": str(item["unitValue"]), "weight": str(item["weight"])} for item in values["items"]
+        ]
+        return values | {"items": items, "shippingCost": None if cost is None else str(cost)}
+
+
+def customs_faults(order: dict[str, Any]) -> Iterator[Fault]:
+    """Find goods that are heavier than the parcels they are in."""
+    customs = order.get("customs")
+    items = customs.get("items") if isinstance(customs, dict) else None
+    goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(order.get("parcels"), has_quantity=False)
+    if goods_kg is not None and parcels_kg is not None and goods_kg > parcels_kg:
+        yield ["customs", "items"], "must not weigh more than the parcels."
+
+
+def total_kg(things: Any, *, has_quantity: bool) -> Decimal | None:
+    """Add up the weights of a body's items or parcels; None where one of them is invalid."""
+    if not isinstance(things, list) or len(things) > MAX_LISTED or not all(isinstance(thing, dict) for thing in things):
+        return None
+    total = Decimal(0)
+    for thing in things:
+        weight, quantity = thing.get("weight"), thing.get("quantity") if has_quantity else 1
+        if type(weight) not in (int, float) or type(quantity) is not int:
+            return None
+        if not (0 < weight <= MAX_WEIGHT_KG and 1 <= quantity <= MAX_QUANTITY):
+            return None
+        total += Decimal(str(weight)) * quantity
+    return total

@@ -1,0 +1,182 @@
+"""beta's customs: where they are needed, what is refused, the form."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pypdf
+import pytest
+
+from tests.carriers.sandbox.beta.orders import (
+    ADDRESSEE,
+    AMERICAN,
+    ARTICLE,
+    CUSTOMS,
+    SENDER,
+    SERVICE,
+    SWISS,
+    beta_buy,
+    beta_to,
+    fields,
+)
+from tests.carriers.sandbox.changes import GONE, Changes
+from tests.carriers.sandbox.control import get
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+DECLARATION = "letter.customsDeclarations"
+EORI = "FR12345678900012"
+BRITISH = {**CUSTOMS, **beta_to("GB", "SW1A 1AA"), f"{DECLARATION}.invoiceNumber": "F-2026-1"}
+FROM_REUNION: Changes = {f"{SENDER}.countryCode": "RE", f"{SENDER}.zipCode": "97400"}
+DUTIES_PAID: Changes = {
+    **AMERICAN,
+    "letter.parcel.ddp": True,
+    f"{SENDER}.phoneNumber": "0123456789",
+    f"{DECLARATION}.description": "Shirts",
+    **fields(EORI=EORI, LENGTH="30", WIDTH="20", HEIGHT="10"),
+}
+# What a customs declaration has and a parcel without one has not.
+UNDECLARED: Changes = {f"{SERVICE}.totalAmount": GONE, DECLARATION: GONE}
+
+
+@pytest.mark.parametrize(
+    ("country", "zip_code", "code"),
+    [
+        *(("ES", zip_code, "DOS") for zip_code in ("35001", "38001", "51001", "52001")),
+        *(("IT", zip_code, "DOS") for zip_code in ("23041", "23030", "22061", "22060")),
+        *(("DE", zip_code, "DOS") for zip_code in ("27498", "78266")),
+        ("FI", "22100", "DOS"),
+        *(("GR", zip_code, "DOS") for zip_code in ("63086", "630 87")),
+        ("AD", "AD500", "DOM"),
+        ("CH", "3005", "DOM"),
+        ("NO", "0150", "DOS"),
+        *(("RE", "97400", code) for code in ("COM", "CDS")),
+    ],
+)
+def test_a_declaration_is_needed_outside_the_customs_union(
+    sandbox: SandboxServer, country: str, zip_code: str, code: str
+) -> None:
+    place = beta_to(country, zip_code, code)
+
+    assert beta_buy(sandbox, place).codes == ["30500"]
+    assert "cn23" in beta_buy(sandbox, {**CUSTOMS, **place}).parts
+
+
+@pytest.mark.parametrize(("country", "zip_code"), [("ES", "28013"), ("IT", "20123"), ("FI", "00100"), ("GR", "10431")])
+def test_no_declaration_is_needed_elsewhere_in_the_eu(sandbox: SandboxServer, country: str, zip_code: str) -> None:
+    assert list(beta_buy(sandbox, beta_to(country, zip_code)).parts) == ["jsonInfos", "label"]
+
+
+@pytest.mark.parametrize(
+    ("place", "codes"),
+    [
+        (beta_to("FR", "69005", "COM"), []),
+        (beta_to("FR", "69005", "CDS"), []),
+        (beta_to("DE", "10115", "COLI"), []),
+        (beta_to("FR", "69005", "DOM"), ["30213"]),
+        (beta_to("DE", "10115", "DOS"), ["30213"]),
+        (beta_to("US", "10001", "COLI"), ["30213"]),
+    ],
+)
+def test_overseas_senders_declare_and_have_products_of_their_own(
+    sandbox: SandboxServer, place: Changes, codes: list[str]
+) -> None:
+    order = {**FROM_REUNION, **CUSTOMS, **place, f"{ADDRESSEE}.mobileNumber": GONE}
+
+    assert [code for code in _codes(sandbox, order) if code == "30213"] == codes
+    if not codes:
+        assert _codes(sandbox, order) == []
+        assert _codes(sandbox, {**order, **UNDECLARED}) == ["30500"]
+
+
+def _codes(sandbox: SandboxServer, changes: Changes) -> list[str]:
+    return beta_buy(sandbox, changes).codes
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        ("30513", {**SWISS, f"{ARTICLE}.value": 0}),
+        ("30515", {**SWISS, f"{ARTICLE}.quantity": 3}),
+        ("30519", {**SWISS, f"{ARTICLE}.hsCode": "6109.10"}),
+        ("30600", {**SWISS, f"{ARTICLE}.description": "Café"}),
+        ("30600", {**SWISS, f"{ARTICLE}.description": "Shirt 😀"}),
+        ("30600", {**SWISS, f"{DECLARATION}.description": "Été"}),
+        ("30504", {**SWISS, f"{DECLARATION}.numberOfCopies": 5}),
+        ("30562", {**AMERICAN, "fields": GONE}),
+        ("30562", {**AMERICAN, **fields(EORI="12345")}),
+        ("30562", {**AMERICAN, **fields(EORI=f"{EORI} GB123456789000")}),
+        ("30562", {**BRITISH, f"{ARTICLE}.value": 1000}),
+        ("30562", {**BRITISH, f"{ARTICLE}.value": 1000, **fields(EORI=EORI)}),
+        ("30212", {**AMERICAN, f"{ADDRESSEE}.stateOrProvinceCode": GONE}),
+        ("30212", {**AMERICAN, f"{ADDRESSEE}.stateOrProvinceCode": "New York"}),
+        ("30212", {**CUSTOMS, **beta_to("CA", "K1A 0B1")}),
+        ("30212", {**AMERICAN, f"{ADDRESSEE}.zipCode": "10001-1234"}),
+        ("30317", {**DUTIES_PAID, **fields(EORI=EORI, LENGTH="30", WIDTH="20")}),
+        ("30317", {**DUTIES_PAID, **fields(EORI=EORI, LENGTH="30", WIDTH="20.5", HEIGHT="10")}),
+        ("30065", {**DUTIES_PAID, f"{SENDER}.phoneNumber": GONE}),
+        ("30554", {**DUTIES_PAID, f"{DECLARATION}.description": GONE}),
+        ("30562", {**DUTIES_PAID, **fields(LENGTH="30", WIDTH="20", HEIGHT="10")}),
+        ("30318", {"letter.parcel.ddp": True}),
+        ("30318", {"letter.parcel.ftd": True}),
+        ("30318", {**CUSTOMS, **beta_to("RE", "97400", "COM"), "letter.parcel.ftd": True}),
+        ("30318", {**SWISS, **fields(OUTPUT_PRINT_TYPE_CN23="ZPL")}),
+    ],
+)
+def test_a_wrong_declaration_is_refused_by_code(sandbox: SandboxServer, code: str, changes: Changes) -> None:
+    assert code in _codes(sandbox, changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({**SWISS, f"{ARTICLE}.hsCode": "6109100010"[:digits]} for digits in (6, 8, 10)),
+        {**SWISS, f"{SERVICE}.totalAmount": 1},
+        BRITISH,
+        {**BRITISH, **fields(EORI="GB123456789000")},
+        {**BRITISH, f"{ARTICLE}.value": 1000, **fields(EORI=f"{EORI} GB123456789000")},
+        {**BRITISH, f"{DECLARATION}.comments": "GB123456789"},
+        DUTIES_PAID,
+        {**CUSTOMS, **beta_to("CA", "K1A 0B1"), f"{ADDRESSEE}.stateOrProvinceCode": "ON"},
+        {**CUSTOMS, **beta_to("RE", "97400", "CDS"), "letter.parcel.ftd": True},
+        {**SWISS, **fields(OUTPUT_PRINT_TYPE_CN23="PDF_A4_300dpi")},
+        {**SWISS, f"{SERVICE}.transportationAmount": 450},
+    ],
+)
+def test_a_right_declaration_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
+    reply = beta_buy(sandbox, changes)
+
+    assert reply.response.status_code == 200, reply.infos
+
+
+def test_the_form_prints_what_was_declared_on_four_pages(sandbox: SandboxServer) -> None:
+    changes = {**DUTIES_PAID, f"{SERVICE}.totalAmount": 1234, f"{DECLARATION}.invoiceNumber": "F-2026-1"}
+    reply = beta_buy(sandbox, changes)
+
+    pages = pypdf.PdfReader(io.BytesIO(reply.parts["cn23"])).pages
+    assert [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages] == [(595, 842)] * 4
+    for copy, page in enumerate(pages, 1):
+        text = page.extract_text()
+        for words in ("12.34 EUR", "20.00 EUR", "1 x Shirt, 0.5 kg, 20 EUR, HS 610910, FR", EORI, "F-2026-1"):
+            assert words in text
+        assert f"Copy {copy} of 4" in text
+    parcel: dict[str, Any] = get(f"{sandbox.url}/ledger/parcel", tracking_number=reply.number)
+    assert parcel["customs_pages"] == 4
+    assert "Postage: 12.34 EUR" in parcel["customs_form"]
+    assert parcel["request"]["letter"]["service"]["totalAmount"] == 1234
+
+
+def test_the_form_has_as_many_pages_as_copies(sandbox: SandboxServer) -> None:
+    reply = beta_buy(sandbox, {**SWISS, f"{DECLARATION}.numberOfCopies": 2})
+
+    assert len(pypdf.PdfReader(io.BytesIO(reply.parts["cn23"])).pages) == 2
+
+
+@pytest.mark.parametrize(("name", "form"), [("NOCN23", None), ("BADCN23", b"SANDBOX")])
+def test_a_form_may_be_missing_or_unreadable(sandbox: SandboxServer, name: str, form: bytes | None) -> None:
+    reply = beta_buy(sandbox, {**SWISS, "letter.sender.senderParcelRef": f"FAULT {name}"})
+
+    assert reply.parts["label"].startswith(b"%PDF-")
+    assert (reply.parts.get("cn23") or b"")[:7] == (form or b"")

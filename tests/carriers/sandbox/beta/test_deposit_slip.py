@@ -1,0 +1,76 @@
+"""beta's deposit slip."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Any
+
+import pypdf
+import pytest
+
+from tests.carriers.sandbox.beta.orders import BetaReply, beta_buy
+from tests.carriers.sandbox.changes import GONE
+from tests.carriers.sandbox.control import post
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+
+def slip(sandbox: SandboxServer, numbers: Any, api_key: str = "", **credentials: str) -> BetaReply:
+    body = {"generateBordereauParcelNumberList": {"parcelsNumbers": numbers}, **credentials}
+    headers = {"apiKey": api_key} if api_key else {}
+    return BetaReply(post(f"{sandbox.beta_url}/generateBordereauByParcelsNumbers", json=body, headers=headers))
+
+
+OWN = {"contractNumber": "123456", "password": "secret"}
+
+
+def test_a_slip_lists_its_parcels(sandbox: SandboxServer) -> None:
+    numbers = [beta_buy(sandbox).number for _ in range(3)]
+
+    reply = slip(sandbox, numbers, **OWN)
+
+    assert list(reply.parts) == ["jsonInfos", "deliveryPaper"]
+    header = reply.infos["bordereauHeader"]
+    assert isinstance(header["bordereauNumber"], int)
+    assert abs(header["publishingDate"] - time.time() * 1000) < 60_000
+    assert (header["numberOfParcels"], header["clientNumber"]) == (3, "123456")
+    (page,) = pypdf.PdfReader(io.BytesIO(reply.parts["deliveryPaper"])).pages
+    assert all(number in page.extract_text() for number in numbers)
+
+
+def test_an_api_key_names_the_account_too(sandbox: SandboxServer) -> None:
+    number = beta_buy(sandbox, {"contractNumber": GONE, "password": GONE}, apiKey="key-of-1234").number
+
+    assert slip(sandbox, [number], api_key="key-of-1234").infos["bordereauHeader"]["numberOfParcels"] == 1
+
+
+def test_another_accounts_or_an_unknown_parcel_is_refused_by_number(sandbox: SandboxServer) -> None:
+    own, strange = beta_buy(sandbox).number, beta_buy(sandbox, {"contractNumber": "654321"}).number
+
+    for wrong in (strange, "6A00000000001"):
+        reply = slip(sandbox, [own, wrong], **OWN)
+        assert (reply.response.status_code, reply.codes) == (400, ["50031"])
+        assert list(reply.parts) == ["jsonInfos"]
+        assert wrong in reply.infos["messages"][0]["messageContent"]
+        assert reply.infos["bordereauHeader"] is None
+
+
+def test_a_call_takes_1_to_50_parcels(sandbox: SandboxServer) -> None:
+    number = beta_buy(sandbox).number
+
+    assert slip(sandbox, [number] * 50, **OWN).parts["deliveryPaper"]
+    assert slip(sandbox, [number] * 51, **OWN).codes == ["50031"]
+    assert slip(sandbox, [], **OWN).codes == ["50031"]
+
+
+@pytest.mark.parametrize(
+    "credentials", [{}, {"contractNumber": "123456"}, {"contractNumber": "130000", "password": "x"}]
+)
+def test_wrong_credentials_are_refused(sandbox: SandboxServer, credentials: dict[str, str]) -> None:
+    assert slip(sandbox, ["6A00000000001"], **credentials).codes == ["30000"]
+
+
+def test_another_body_is_refused(sandbox: SandboxServer) -> None:
+    assert post(f"{sandbox.beta_url}/generateBordereauByParcelsNumbers", data=b"{}").status_code == 400

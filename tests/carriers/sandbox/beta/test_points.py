@@ -1,0 +1,172 @@
+"""beta's pickup point service: searches, look-ups and errors."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+
+from carriers.sandbox.beta.point_request import MESSAGES
+from carriers.sandbox.countries import PARIS
+from tests.carriers.sandbox.control import TIMEOUT_S, arm, post
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
+TODAY = datetime.now(PARIS).strftime("%d/%m/%Y")
+CREDENTIALS = {"accountNumber": "123456", "password": "secret"}
+
+
+def ask(sandbox: SandboxServer, operation: str, **changes: Any) -> dict[str, Any]:
+    bodies: dict[str, dict[str, Any]] = {
+        SEARCH: {
+            "address": "", "zipCode": "69005", "city": "Lyon", "countryCode": "FR", "shippingDate": TODAY,
+            "weight": 1250, "filterRelay": "1", "optionInter": "0", "lang": "FR",
+        },
+        LOOK_UP: {"id": "123456", "date": TODAY, "weight": "1250", "filterRelay": "1", "reseau": "", "langue": "FR"},
+    }  # fmt: skip
+    response = post(f"{sandbox.beta_points_url}/{operation}", json={**CREDENTIALS, **bodies[operation], **changes})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_a_look_up_answers_the_point(sandbox: SandboxServer) -> None:
+    answer = ask(sandbox, LOOK_UP)
+
+    assert (answer["errorCode"], answer["qualiteReponse"]) == (0, 0)
+    point = answer["pointRetraitAcheminement"]
+    assert {name: point[name] for name in ("identifiant", "nom", "adresse1", "adresse2", "codePostal", "localite")} == {
+        "identifiant": "123456",
+        "nom": "Épicerie du Bœuf",
+        "adresse1": "9 rue du Bœuf",
+        "adresse2": "Angle de la place",
+        "codePostal": "69005",
+        "localite": "Lyon",
+    }
+    assert (point["poidsMaxi"], point["distanceEnMetre"], point["typeDePoint"], point["reseau"]) == (
+        20000,
+        -1,
+        "A2P",
+        "R03",
+    )
+    assert point["horairesOuvertureDimanche"] == "00:00-00:00"
+    assert ask(sandbox, LOOK_UP, id="692690", weight=None)["pointRetraitAcheminement"]["poidsMaxi"] == 30000
+
+
+def test_an_api_key_in_the_body_replaces_the_account(sandbox: SandboxServer) -> None:
+    assert ask(sandbox, LOOK_UP, accountNumber=None, password=None, apiKey="key-1")["errorCode"] == 0
+
+
+@pytest.mark.parametrize(("code", "is_total", "is_partial"), [("005801", True, False), ("005802", False, True)])
+def test_holidays_are_in_epoch_milliseconds(
+    sandbox: SandboxServer, code: str, is_total: bool, is_partial: bool
+) -> None:
+    point = ask(sandbox, LOOK_UP, id=code)["pointRetraitAcheminement"]
+
+    assert (point["congesTotal"], point["congesPartiel"]) == (is_total, is_partial)
+    (holiday,) = point["listeConges"]
+    now_ms = datetime.now(PARIS).timestamp() * 1000
+    assert (holiday["calendarDeDebut"] < now_ms < holiday["calendarDeFin"]) is is_total
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        (124, {"id": "999999"}),
+        (124, {"id": "12345"}),
+        (124, {"id": "810101"}),
+        (124, {"id": "810101", "reseau": "R03"}),
+        (107, {"id": ""}),
+        (106, {"date": None}),
+        (122, {"date": "2026-02-03"}),
+        (120, {"weight": "1.25"}),
+        (121, {"weight": 0}),
+        (121, {"weight": 100000}),
+        (123, {"filterRelay": "4"}),
+        (129, {"langue": "French"}),
+        (145, {"shippingDate": TODAY}),
+        (145, {"id": ["123456"]}),
+        (300, {"id": "004712"}),
+        (300, {"id": "005803"}),
+        (101, {"accountNumber": ""}),
+        (102, {"password": ""}),
+        (201, {"accountNumber": "130000"}),
+        (202, {"accountNumber": "130008"}),
+    ],
+)
+def test_a_look_ups_mistake_is_an_error_code(sandbox: SandboxServer, code: int, changes: dict[str, Any]) -> None:
+    answer = ask(sandbox, LOOK_UP, **changes)
+
+    assert (answer["errorCode"], answer["pointRetraitAcheminement"]) == (code, None)
+
+
+def test_a_point_abroad_is_looked_up_with_its_network(sandbox: SandboxServer) -> None:
+    point = ask(sandbox, LOOK_UP, id="810101", reseau="X00")["pointRetraitAcheminement"]
+
+    assert (point["codePays"], point["typeDePoint"]) == ("DE", "BDP")
+
+
+def found(sandbox: SandboxServer, **changes: Any) -> list[str]:
+    points = ask(sandbox, SEARCH, **changes)["listePointRetraitAcheminement"]
+    return [point["identifiant"] for point in points]
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({}, ["006431", "123456", "692690"]),
+        ({"filterRelay": "0"}, ["692690"]),
+        ({"filterRelay": "2"}, ["006431", "123456"]),
+        ({"city": "Lille", "zipCode": "59000"}, []),
+        ({"city": "Toulouse", "filterRelay": "2"}, ["004713"]),
+        ({"city": "Toulouse", "filterRelay": "3"}, []),
+        ({"city": "Berlin", "zipCode": "10178", "countryCode": "DE", "optionInter": "1"}, ["810101", "810102"]),
+        ({"city": "Berlin", "countryCode": "DE", "optionInter": "1", "filterRelay": "10"}, ["810101"]),
+    ],
+)
+def test_a_search_answers_the_points_of_the_town(
+    sandbox: SandboxServer, changes: dict[str, str], codes: list[str]
+) -> None:
+    assert found(sandbox, **changes) == codes
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        (104, {"zipCode": ""}),
+        (105, {"city": ""}),
+        (106, {"shippingDate": ""}),
+        (117, {"zipCode": "69/005"}),
+        (125, {"countryCode": "FRA"}),
+        (127, {"requestId": "x" * 65}),
+        (143, {"optionInter": ""}),
+        (144, {"optionInter": "1"}),
+        (144, {"countryCode": "DE"}),
+        (203, {"countryCode": "JP", "optionInter": "1"}),
+        (300, {"city": "Nowhere", "zipCode": "01000"}),
+    ],
+)
+def test_a_searchs_mistake_is_an_error_code(sandbox: SandboxServer, code: int, changes: dict[str, str]) -> None:
+    answer = ask(sandbox, SEARCH, **changes)
+
+    assert (answer["errorCode"], answer["listePointRetraitAcheminement"]) == (code, [])
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_every_error_can_be_provoked(sandbox: SandboxServer, code: int) -> None:
+    assert ask(sandbox, LOOK_UP, id=f"99{code:04d}")["errorCode"] == code
+    arm(sandbox, str(code), operation=LOOK_UP, count=1)
+    assert ask(sandbox, LOOK_UP)["errorCode"] == code
+    assert ask(sandbox, LOOK_UP)["errorCode"] == 0
+
+
+def test_other_bodies_and_methods_are_refused(sandbox: SandboxServer) -> None:
+    url = f"{sandbox.beta_points_url}/{LOOK_UP}"
+
+    assert post(url, data=b"x").json()["errorCode"] == 145
+    assert post(url, data=b"[]").json()["errorCode"] == 145
+    assert requests.get(url, timeout=TIMEOUT_S).status_code == 405

@@ -1,0 +1,128 @@
+"""Cancelling alpha's parcels: done, refused, or unknown."""
+
+from collections.abc import Mapping
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers.alpha.refusals import CANCELLATION_REFUSALS
+from carriers.base import Carrier, Limits
+from carriers.errors import (
+    CancellationRefused,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+)
+from carriers.sandbox.server import SandboxServer
+from tests.carriers.conftest import Serve
+from tests.carriers.sandbox.control import arm, ledger, post
+from tests.carriers.support.sandbox import bought, order, sandbox_clients
+from tests.carriers.support.servers import Play, always, answer_file, body_of, http, once
+from tests.carriers.support.shipments import CREDENTIALS, client
+
+Clients = Mapping[str, Carrier]
+ALPHA = CREDENTIALS["alpha"]
+NUMBER = "XS000000001FR"
+DONE = answer_file("alpha_cancelled.xml")
+
+
+def failure(serve: Serve, play: Play) -> CarrierError:
+    server = serve(play)
+    with pytest.raises(CarrierError) as caught:
+        client("alpha", server.url, tracking_url=server.url).cancel(NUMBER, ALPHA)
+    assert len(server.requests) == 1
+    return caught.value
+
+
+def test_a_parcel_is_cancelled_at_the_tracking_service(serve: Serve) -> None:
+    shipping, tracking = serve(always(b"")), serve(always(http(DONE)))
+    client("alpha", shipping.url, tracking_url=tracking.url).cancel(NUMBER, ALPHA)
+    request = ET.fromstring(body_of(tracking.requests[0]))[0][0]
+    assert request.tag == "{http://cxf.tracking.soap.chronopost.fr/}cancelSkybill"
+    assert [(child.tag, child.text) for child in request] == [
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("language", "fr_FR"),
+        ("skybillNumber", NUMBER),
+    ]
+    assert shipping.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "is_failing"),
+    [
+        ("1", CarrierUnavailable, True),
+        ("2", CancellationRefused, False),
+        ("3", CancellationRefused, False),
+        ("29", CarrierUnavailable, False),
+        ("30", CredentialsRejected, False),
+        ("4", OutcomeUnknown, False),
+        ("33", OutcomeUnknown, False),
+        ("-1", OutcomeUnknown, False),
+    ],
+)
+def test_every_code_of_a_cancellation_has_its_class(
+    serve: Serve, code: str, error: type[CarrierError], is_failing: bool
+) -> None:
+    caught = failure(serve, always(http(DONE.replace(b"<errorCode>0", f"<errorCode>{code}".encode()))))
+    assert type(caught) is error
+    assert (caught.carrier_code, caught.is_carrier_failing) == (code, is_failing)
+    if isinstance(caught, CancellationRefused):
+        assert caught.may_be_too_early == (code == "2")
+        assert caught.code == "ALPHA_CANCELLATION_REFUSED"
+
+
+def test_the_table_holds_the_codes_of_the_page() -> None:
+    assert set(CANCELLATION_REFUSALS) == {"1", "2", "3", "29", "30"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http(DONE, 500),
+        http(b"<html>", 502),
+        http(answer_file("alpha_fault.xml"), 500),
+        http(answer_file("alpha_found.xml")),
+        http(DONE.replace(b"<errorCode>0</errorCode>", b"")),
+        http(DONE)[:-30],
+    ],
+)
+def test_without_a_readable_answer_the_parcel_may_be_cancelled(serve: Serve, answer: bytes) -> None:
+    assert type(failure(serve, once(answer))) is OutcomeUnknown
+
+
+def test_a_cancelled_parcel_is_no_longer_found(sandbox: SandboxServer, clients: Clients) -> None:
+    label = clients["alpha"].create_label(order("alpha-13", 2), ALPHA)
+    clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
+    assert [row["cancelled"] for row in ledger(sandbox)] == [True, False]
+    assert clients["alpha"].find_by_reference(order("alpha-13").id, ALPHA) == label.tracking_numbers[1:]
+
+
+def test_a_young_parcel_may_be_cancelled_later(sandbox: SandboxServer, clients: Clients) -> None:
+    label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
+    arm(sandbox, "unfound", operation="cancelSkybill", delay_s=3600, count=1)
+    with pytest.raises(CancellationRefused) as caught:
+        clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
+    assert caught.value.may_be_too_early
+    clients["alpha"].cancel(label.tracking_numbers[0], ALPHA)
+    assert [row["cancelled"] for row in ledger(sandbox)] == [True]
+
+
+def test_a_parcel_in_charge_is_not_cancelled(sandbox: SandboxServer, clients: Clients) -> None:
+    label = clients["alpha"].create_label(order("alpha-13"), ALPHA)
+    number = label.tracking_numbers[0]
+    post(f"{sandbox.control_url}/collect", json={"carrier": "alpha", "tracking_number": number}).raise_for_status()
+    with pytest.raises(CancellationRefused) as caught:
+        clients["alpha"].cancel(number, ALPHA)
+    assert not caught.value.may_be_too_early
+    assert [row["cancelled"] for row in ledger(sandbox)] == [False]
+
+
+@pytest.mark.parametrize("fault", ["hang", "reset", "close", "html502", "garbled", "truncated", "soapfault", "777"])
+def test_the_outcome_of_a_cancellation_that_fails_is_unknown(sandbox: SandboxServer, fault: str) -> None:
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]
+    alpha.create_label(order("alpha-13"), ALPHA)
+    arm(sandbox, fault, operation="cancelSkybill")
+    with pytest.raises(OutcomeUnknown):
+        alpha.cancel(bought(sandbox, "alpha")[0], ALPHA)

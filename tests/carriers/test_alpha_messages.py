@@ -1,0 +1,153 @@
+"""What alpha is sent: the schema's order, customs of each parcel, dimensions, postal codes."""
+
+from decimal import Decimal
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers.alpha import messages as alpha_message
+from carriers.errors import RequestRejected
+from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Customs, CustomsItem, Package, PickupPoint, Shipment
+from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.sandbox import order
+from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, shipment
+from tests.carriers.test_purchases import Clients, text_of
+
+ALPHA = CREDENTIALS["alpha"]
+# Copied from the page by hand, without prefixes.
+PARTY = (
+    "Adress1 Adress2 City Civility ContactName Country CountryName Email MobilePhone Name Name2 Phone PreAlert ZipCode"
+).split()
+SCHEMA = {
+    "headerValue": ["accountNumber", "idEmit", "identWebPro", "subAccount"],
+    "shipperValue": [*(f"shipper{name}" for name in PARTY), "shipperType"],
+    "customerValue": [*(f"customer{name}" for name in PARTY), "printAsSender"],
+    "recipientValue": [*(f"recipient{name}" for name in PARTY), "recipientType"],
+    "refValue": ["customerSkybillNumber", "PCardTransactionNumber", "recipientRef", "shipperRef", "idRelais"],
+    "skybillValue": (
+        "bulkNumber codCurrency codValue content1 content2 content3 content4 content5 customsCurrency customsValue"
+        " evtCode insuredCurrency insuredValue latitude longitude masterSkybillNumber objectType portCurrency portValue"
+        " productCode qualite service shipDate shipHour skybillRank source weight weightUnit height length width as"
+        " subAccount"
+    ).split(),
+    "skybillParamsValue": ["duplicata", "mode", "withReservation"],
+}
+POINT = PickupPoint(
+    "1234A",
+    "Tabac",
+    "1 rue Haute",
+    zip_code="31000",
+    city="Toulouse",
+    country_code="FR",
+)
+GOODS = Customs(
+    (
+        CustomsItem("Bougie à la rose", 2, Decimal("12.50"), Decimal("0.5"), "340600"),
+        CustomsItem("Savon", 3, Decimal("4.10"), Decimal("0.2"), "340111"),
+    )
+)
+
+
+def structures(message: bytes) -> list[ET.Element]:
+    return list(ET.fromstring(message)[0][0])
+
+
+def skybills(ordered: Shipment) -> list[dict[str, str]]:
+    message = structures(alpha_message.purchase(ordered, ALPHA))
+    return [{each.tag: each.text or "" for each in one} for one in message if one.tag == "skybillValue"]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.carrier == "alpha"])
+def test_structures_are_in_the_schemas_order(code: str, count: int) -> None:
+    point = POINT if PRODUCTS[code].needs_pickup_point else None
+    for structure in structures(alpha_message.purchase(shipment(code, count), ALPHA, point)):
+        names = [child.tag for child in structure]
+        assert names == [name for name in SCHEMA.get(structure.tag, []) if name in names]
+    assert b"subAccount" not in alpha_message.purchase(shipment(code, count), ALPHA, point)
+
+
+def test_the_sandbox_sees_the_schemas_order(sandbox: SandboxServer, clients: Clients) -> None:
+    label = clients["alpha"].create_label(order("relais", 2), ALPHA)
+    assert sandbox.parcel(label.tracking_numbers[0]).is_in_schema_order
+
+
+def test_each_parcel_declares_the_value_in_euros_of_what_is_in_it() -> None:
+    packages = (Package(Decimal("1.25")), Package(Decimal(1)))
+    first, second = skybills(shipment("alpha_express_world", packages=packages, customs=GOODS))
+    assert (first["customsValue"], first["customsCurrency"]) == ("29.1", "EUR")
+    assert first["content1"] == "Bougie a la rose"
+    assert (second["customsValue"], second["content1"]) == ("8.2", "Savon")
+
+
+def test_a_contracts_goods_are_declared_for_each_parcel() -> None:
+    for skybill in skybills(shipment("alpha_express_world", 3)):
+        assert (skybill["customsValue"], skybill["content1"]) == ("12.5", "Bougies")
+
+
+@pytest.mark.parametrize(("value", "sent"), [("100", "100"), ("1200.00", "1200"), ("0.01", "0.01"), ("9.90", "9.9")])
+def test_a_value_in_euros_is_a_plain_number(value: str, sent: str) -> None:
+    goods = Customs((CustomsItem("Savon", 1, Decimal(value)),), is_for_each_parcel=True)
+    assert skybills(shipment("alpha_express_world", customs=goods))[0]["customsValue"] == sent
+
+
+@pytest.mark.parametrize(
+    ("sender", "recipient", "is_declared"),
+    [
+        ({}, {"country_code": "DE", "zip_code": "10115"}, False),
+        ({}, {"country_code": "ES", "zip_code": "35002"}, True),
+        ({}, {"country_code": "IT", "zip_code": "23041"}, True),
+        ({}, {"country_code": "GB", "zip_code": "SW1A 1AA"}, True),
+        ({"country_code": "RE", "zip_code": "97400"}, {"country_code": "FR"}, True),
+        ({}, {"country_code": "RE", "zip_code": "97400"}, True),
+    ],
+)
+def test_customs_are_declared_where_the_union_ends(
+    sender: dict[str, str], recipient: dict[str, str], is_declared: bool
+) -> None:
+    changes: dict[str, Any] = {"sender": sender, "recipient": recipient}
+    (skybill,) = skybills(shipment("alpha_express_world", **changes))
+    assert skybill.get("content1", "") == ("Bougies" if is_declared else "")
+    assert skybill["customsValue"] == ("12.5" if is_declared else "0")
+    if is_declared:
+        with pytest.raises(RequestRejected, match=r"^customs: ") as caught:
+            skybills(shipment("alpha_express_world", customs=None, **changes))
+        assert caught.value.field == "customs"
+    else:
+        skybills(shipment("alpha_express_world", customs=None, **changes))
+
+
+@pytest.mark.parametrize("description", ["x" * 46, "石鹸", "!"])
+def test_goods_that_cannot_be_described_name_their_field(description: str) -> None:
+    item = CustomsItem(description, 1, Decimal(5), Decimal("0.1"))
+    own = Customs((GOODS.items[0], item))
+    ordered = shipment("alpha_express_world", packages=(Package(Decimal(1)), Package(Decimal(1))), customs=own)
+    with pytest.raises(RequestRejected) as caught:
+        skybills(ordered)
+    assert caught.value.field == "customs.items[1].description"
+    with pytest.raises(RequestRejected) as caught:
+        skybills(shipment("alpha_express_world", customs=Customs((item,), is_for_each_parcel=True)))
+    assert caught.value.field == "customs"
+
+
+def test_a_parcels_sides_are_sent_where_they_are_known() -> None:
+    packages = (Package(Decimal(1), length_cm=30, width_cm=20, height_cm=10), Package(Decimal(1), length_cm=30))
+    first, second = skybills(shipment("alpha-13", packages=packages))
+    assert (first["height"], first["length"], first["width"]) == ("10", "30", "20")
+    assert (second["height"], second["length"], second["width"]) == ("1", "30", "1")
+
+
+def test_declared_goods_are_printed(sandbox: SandboxServer, clients: Clients) -> None:
+    label = clients["alpha"].create_label(order("alpha_express_world", customs=CUSTOMS), ALPHA)
+    (page,) = text_of(label.pdf)
+    assert "12.50 EUR Bougies" in page
+
+
+@pytest.mark.parametrize("zip_code", ["D02 AF30", "D02AF30", "D02-AF30", "1", "2"])
+def test_irish_postal_codes_are_taken_in_both_forms(sandbox: SandboxServer, clients: Clients, zip_code: str) -> None:
+    recipient = {"country_code": "IE", "zip_code": zip_code, "city": "Dublin"}
+    clients["alpha"].create_label(order("alpha_rapide_eco", recipient=recipient), ALPHA)
+    assert len(ledger(sandbox)) == 1

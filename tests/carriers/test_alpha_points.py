@@ -1,0 +1,333 @@
+"""alpha's relays: looked up before the purchase, and the label sent to the relay's own address."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers.base import Carrier, Limits
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
+from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Package, PurchasedLabel, Shipment
+from tests.carriers.conftest import Serve
+from tests.carriers.sandbox.control import arm, ledger
+from tests.carriers.support.points import alpha_point
+from tests.carriers.support.sandbox import POINT_CODES, order, received, sandbox_clients
+from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
+
+Clients = Mapping[str, Carrier]
+ALPHA = CREDENTIALS["alpha"]
+RELAY_ABROAD = "alpha_relais_europe_outre_mer"
+RELAYS = [code for code, product in PRODUCTS.items() if product.carrier == "alpha" and product.needs_pickup_point]
+LOOK_UP, LOOK_UP_ABROAD = "rechercheDetailPointChronopost", "rechercheDetailPointChronopostInter"
+NAMESPACE = "{http://cxf.rechercheBt.soap.chronopost.fr/}"
+
+
+def operation(server: LoopbackServer, number: int = 0) -> ET.Element:
+    return ET.fromstring(body_of(server.requests[number]))[0][0]
+
+
+def fields(element: ET.Element) -> dict[str, str]:
+    return {child.tag: child.text or "" for child in element}
+
+
+def sent(server: LoopbackServer, structure: str) -> dict[str, str]:
+    """Return one of the structures of the first purchase."""
+    element = operation(server).find(structure)
+    assert element is not None
+    return fields(element)
+
+
+class Carriers:
+    """A shipping and a point service with scripted answers, and a client of both."""
+
+    def __init__(self, serve: Serve, *points: bytes) -> None:
+        self.shipping = serve(always(LABEL["alpha"]))
+        self.points = serve(always(*points))
+        self.client = client("alpha", self.shipping.url, points_url=self.points.url)
+
+    def buy(self, code: str = "relais", **changes: Any) -> PurchasedLabel:
+        return self.client.create_label(shipment(code, **changes), ALPHA)
+
+    def refuse(self, error: type[CarrierError], code: str = "relais", **changes: Any) -> CarrierError:
+        """Return the error of an order, which has bought nothing."""
+        with pytest.raises(error) as caught:
+            self.buy(code, **changes)
+        assert type(caught.value) is error
+        assert caught.value.is_nothing_made
+        assert self.shipping.connections == 0
+        return caught.value
+
+
+def refused(code: int, *, abroad: bool = False) -> bytes:
+    name = LOOK_UP_ABROAD if abroad else LOOK_UP
+    result = f"<return><errorCode>{code}</errorCode><errorMessage>text</errorMessage></return>"
+    answer = f"<n:{name}Response xmlns:n='http://cxf.rechercheBt.soap.chronopost.fr/'>{result}</n:{name}Response>"
+    return http(f"<Envelope><Body>{answer}</Body></Envelope>".encode())
+
+
+def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(serve: Serve) -> None:
+    carriers = Carriers(serve, http(answer_file("alpha_point.xml")))
+    carriers.buy()
+    look_up = operation(carriers.points)
+    assert look_up.tag == NAMESPACE + LOOK_UP
+    assert list(fields(look_up).items()) == [
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("identifiant", "1234A"),
+    ]
+    assert sent(carriers.shipping, "recipientValue") == {
+        "recipientAdress1": "12 rue de lEtoile",
+        "recipientAdress2": "Angle de la place",
+        "recipientCity": "Toulouse",
+        "recipientContactName": "Soren Grunwald",
+        "recipientCountry": "FR",
+        "recipientEmail": "soren@mail.example",
+        "recipientMobilePhone": "+33612345678",
+        "recipientName": "Cafe de lEtoile",
+        "recipientName2": "Soren Grunwald",
+        "recipientPreAlert": "22",
+        "recipientType": "2",
+        "recipientZipCode": "31000",
+    }
+    assert sent(carriers.shipping, "refValue") == {
+        "recipientRef": "1234A",
+        "shipperRef": "01JQ5ZK3M9X7ABC",
+        "idRelais": "1234A",
+    }
+
+
+def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> None:
+    carriers = Carriers(serve, http(answer_file("alpha_point_overseas.xml")))
+    carriers.buy(RELAY_ABROAD, recipient={"country_code": "RE"}, pickup_point_code="9741R")
+    look_up = operation(carriers.points)
+    assert look_up.tag == NAMESPACE + LOOK_UP_ABROAD
+    assert list(fields(look_up).items())[2:] == [
+        ("identifiant", "9741R"),
+        ("countryCode", "REU"),
+        ("language", "FR"),
+        ("version", "2.0"),
+    ]
+    recipient = sent(carriers.shipping, "recipientValue")
+    assert (recipient["recipientCountry"], recipient["recipientZipCode"]) == ("RE", "97400")
+    assert recipient["recipientPhone"] == recipient["recipientMobilePhone"] == "+33612345678"
+    assert sent(carriers.shipping, "skybillValue")["productCode"] == "4P"
+
+
+@pytest.mark.parametrize(("asked", "answered"), [("BE", "BEL"), ("BE", "BE"), ("BE", ""), ("RE", "RE"), ("YT", "MYT")])
+def test_the_country_of_the_label_is_alpha_2(serve: Serve, asked: str, answered: str) -> None:
+    carriers = Carriers(serve, http(alpha_point(abroad=asked, codePays=answered)))
+    carriers.buy(RELAY_ABROAD, recipient={"country_code": asked})
+    assert sent(carriers.shipping, "recipientValue")["recipientCountry"] == asked
+
+
+def test_a_recipients_company_is_not_the_relays_name(serve: Serve) -> None:
+    carriers = Carriers(serve, http(alpha_point(adresse2="Hall B")))
+    carriers.buy(recipient={"company": "Atelier Nord"})
+    recipient = sent(carriers.shipping, "recipientValue")
+    assert (recipient["recipientName"], recipient["recipientName2"]) == ("Cafe de lEtoile", "Soren Grunwald")
+    assert (recipient["recipientAdress2"], recipient["recipientType"]) == ("Hall B", "2")
+
+
+@pytest.mark.parametrize(("identifiant", "asked"), [("1234A", "1234a"), ("1234A", "1234A")])
+def test_a_code_in_small_letters_is_looked_up_in_capitals(serve: Serve, identifiant: str, asked: str) -> None:
+    carriers = Carriers(serve, http(alpha_point(identifiant=identifiant)))
+    carriers.buy(pickup_point_code=asked)
+    assert fields(operation(carriers.points))["identifiant"] == "1234A"
+    assert sent(carriers.shipping, "refValue")["idRelais"] == "1234A"
+
+
+def test_a_code_that_the_carrier_writes_in_small_letters_is_found_too(serve: Serve) -> None:
+    carriers = Carriers(serve, refused(601), http(alpha_point(identifiant="2047h")))
+    carriers.buy(pickup_point_code="2047h")
+    assert [fields(operation(carriers.points, each))["identifiant"] for each in (0, 1)] == ["2047H", "2047h"]
+    assert sent(carriers.shipping, "refValue")["idRelais"] == "2047h"
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "is_failing"),
+    [
+        (601, PickupPointRejected, False),
+        (1500, CredentialsRejected, False),
+        (700, CarrierUnavailable, True),
+        *((code, CarrierUnavailable, False) for code in (300, 301, 302, 306, 307, 309, 317, 319, 320, 321)),
+        (4711, CarrierUnavailable, False),
+    ],
+)
+@pytest.mark.parametrize("abroad", [True, False])
+def test_every_code_of_a_look_up_has_its_class(
+    serve: Serve, code: int, error: type[CarrierError], is_failing: bool, abroad: bool
+) -> None:
+    carriers = Carriers(serve, refused(code, abroad=abroad))
+    failure = carriers.refuse(error, RELAY_ABROAD if abroad else "relais")
+    assert failure.carrier_code == str(code)
+    assert failure.is_carrier_failing == is_failing
+    assert failure.field == ("pickupPointCode" if error is PickupPointRejected else "")
+    assert len(carriers.points.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"actif": "false"}, "is closed"),
+        ({"poidsMaxi": "1"}, "takes parcels of at most 1 kg"),
+        ({"nom": "Кафе"}, "cannot be printed"),
+        ({"nom": ""}, "cannot be printed"),
+        ({"adresse1": ""}, "cannot be printed"),
+    ],
+)
+def test_a_relay_that_cannot_take_the_parcel_is_refused(serve: Serve, changes: dict[str, str], problem: str) -> None:
+    failure = Carriers(serve, http(alpha_point(**changes))).refuse(PickupPointRejected)
+    assert failure.field == "pickupPointCode"
+    assert problem in str(failure)
+    assert failure.code == "ALPHA_PICKUP_POINT_REJECTED"
+
+
+@pytest.mark.parametrize("changes", [{"poidsMaxi": "20000"}, {"poidsMaxi": "0"}, {"poidsMaxi": None}, {"actif": None}])
+def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes: dict[str, str]) -> None:
+    carriers = Carriers(serve, http(alpha_point(**changes)))
+    carriers.buy()
+    assert len(carriers.shipping.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "is_closed"),
+    [
+        ("2026-03-02T00:00:00+01:00", "2026-03-09T00:00:00+01:00", True),
+        ("2026-02-20T00:00:00+01:00", "2026-03-02T00:00:00+01:00", True),
+        ("2026-03-01T23:00:00Z", "2026-03-01T23:00:00Z", True),
+        ("2026-03-02T00:00:00", "2026-03-02T00:00:00", True),
+        ("2026-03-03T00:00:00+01:00", "2026-03-09T00:00:00+01:00", False),
+        ("2026-02-20T00:00:00+01:00", "2026-03-01T00:00:00+01:00", False),
+        ("soon", "later", False),
+    ],
+)
+def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str, last: str, is_closed: bool) -> None:
+    period = f"<calendarDeDebut>{first}</calendarDeDebut><calendarDeFin>{last}</calendarDeFin><numero>1</numero>"
+    holiday = f"<listePeriodeFermeture>{period}</listePeriodeFermeture></listePointRelais>".encode()
+    carriers = Carriers(serve, http(alpha_point().replace(b"</listePointRelais>", holiday)))
+    if is_closed:
+        assert "is closed" in str(carriers.refuse(PickupPointRejected, ship_at=MONDAY))
+    else:
+        carriers.buy(ship_at=MONDAY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http(b"<html>", 502),
+        http(answer_file("alpha_fault.xml"), 500),
+        http(answer_file("alpha_found.xml")),
+        http(alpha_point(identifiant="9999Z")),
+        http(alpha_point(abroad="BE")),
+    ],
+)
+def test_a_point_service_that_fails_has_bought_nothing(serve: Serve, answer: bytes) -> None:
+    Carriers(serve, answer).refuse(CarrierUnavailable)
+
+
+def test_an_answer_without_a_point_knows_none(serve: Serve) -> None:
+    empty = http(alpha_point().replace(b"listePointRelais>", b"other>"))
+    assert Carriers(serve, empty).refuse(PickupPointRejected).field == "pickupPointCode"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_look_up_without_access_is_refused_credentials(serve: Serve, status: int) -> None:
+    Carriers(serve, http(b"no", status)).refuse(CredentialsRejected)
+
+
+@pytest.mark.parametrize("code", RELAYS)
+def test_without_a_point_service_nothing_goes_to_a_relay(serve: Serve, code: str) -> None:
+    server = serve(always(LABEL["alpha"]))
+    with pytest.raises(CarrierUnavailable):
+        client("alpha", server.url).create_label(shipment(code), ALPHA)
+    assert server.connections == 0
+
+
+def test_an_order_that_cannot_be_sent_is_not_looked_up(serve: Serve) -> None:
+    carriers = Carriers(serve, http(alpha_point()))
+    failure = carriers.refuse(RequestRejected, RELAY_ABROAD, recipient={"phone": ""})
+    assert failure.field == "destinationAddress.phone"
+    assert carriers.points.connections == 0
+
+
+def test_a_relay_is_looked_up_once_an_hour(serve: Serve) -> None:
+    carriers = Carriers(serve, http(alpha_point()))
+    for _ in range(3):
+        carriers.buy()
+    assert (len(carriers.points.requests), len(carriers.shipping.requests)) == (1, 3)
+
+
+def test_a_point_service_that_is_down_stops_no_other_purchase(sandbox: SandboxServer) -> None:
+    alpha = sandbox_clients(sandbox, Limits(failure_threshold=2))["alpha"]
+    arm(sandbox, "html502", operation=LOOK_UP)
+    for _ in range(4):
+        with pytest.raises(CarrierUnavailable):
+            alpha.create_label(order("relais"), ALPHA)
+    assert received(sandbox) == {"/alpha/points": 2}
+    alpha.create_label(order("alpha-13"), ALPHA)
+    assert len(ledger(sandbox)) == 1
+
+
+@pytest.mark.parametrize("country", POINT_CODES["alpha"])
+def test_no_relay_is_sold_under_another_address(sandbox: SandboxServer, clients: Clients, country: str) -> None:
+    codes = [RELAY_ABROAD] if country != "FR" else RELAYS
+    for code in codes:
+        clients["alpha"].create_label(order(code, recipient={"country_code": country}), ALPHA)
+    assert [row["misrouted"] for row in ledger(sandbox)] == [False] * len(codes)
+
+
+@pytest.mark.parametrize("code", ["4501L", "4502M", "2047h"])
+def test_lockers_and_second_lines_of_an_address_are_sent_as_the_relay_has_them(
+    sandbox: SandboxServer, clients: Clients, code: str
+) -> None:
+    clients["alpha"].create_label(order("relais", pickup_point_code=code), ALPHA)
+    assert [row["misrouted"] for row in ledger(sandbox)] == [False]
+
+
+@pytest.mark.parametrize(
+    ("code", "weight_kg"),
+    [("4503N", "1"), ("5601C", "1"), ("5603E", "1"), ("5604F", "1"), ("5605G", "3.5"), ("9999Z", "1"), ("7001D", "1")],
+)
+def test_a_relay_of_the_sandbox_that_is_closed_full_small_or_unknown_buys_nothing(
+    sandbox: SandboxServer, clients: Clients, code: str, weight_kg: str
+) -> None:
+    packages = (Package(Decimal(1)), Package(Decimal(weight_kg)))
+    with pytest.raises(PickupPointRejected) as caught:
+        clients["alpha"].create_label(order("relais", pickup_point_code=code, packages=packages), ALPHA)
+    assert caught.value.field == "pickupPointCode"
+    assert received(sandbox) == {"/alpha/points": 1}
+
+
+@pytest.mark.parametrize("code", ["shop2shop", "alpha_2shopdirect"])
+def test_a_relay_outside_the_products_countries_is_unknown(sandbox: SandboxServer, clients: Clients, code: str) -> None:
+    with pytest.raises(PickupPointRejected):
+        clients["alpha"].create_label(order(code, recipient={"country_code": "US"}), ALPHA)
+    assert ledger(sandbox) == []
+
+
+@pytest.mark.parametrize("fault", ["hang", "reset", "garbled", "soapfault", "1500", "700"])
+def test_a_fault_of_the_look_up_has_bought_nothing(sandbox: SandboxServer, fault: str) -> None:
+    alpha = sandbox_clients(sandbox, Limits(timeout_s=1.5 if fault == "hang" else 60))["alpha"]
+    arm(sandbox, fault, operation=LOOK_UP)
+    with pytest.raises(CarrierError) as caught:
+        alpha.create_label(order("relais"), ALPHA)
+    assert type(caught.value) is (CredentialsRejected if fault == "1500" else CarrierUnavailable)
+    assert caught.value.is_nothing_made
+    assert received(sandbox) == {"/alpha/points": 1}
+
+
+def test_a_relay_that_closes_later_takes_a_parcel_today_but_not_then(sandbox: SandboxServer, clients: Clients) -> None:
+    def later(days: int) -> Shipment:
+        today = order("relais", pickup_point_code="5602D")
+        return order("relais", pickup_point_code="5602D", ship_at=today.ship_at + timedelta(days=days))
+
+    clients["alpha"].create_label(later(0), ALPHA)
+    fresh = sandbox_clients(sandbox)["alpha"]
+    with pytest.raises(PickupPointRejected):
+        fresh.create_label(later(25), ALPHA)

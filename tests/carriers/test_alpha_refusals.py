@@ -1,0 +1,117 @@
+"""alpha's refusals in the API's own words: field, cause and remedy; and who they are blamed on."""
+
+import pytest
+
+from carriers.alpha.refusals import FIELDS, rows
+from carriers.base import Limits
+from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Credentials
+from tests.carriers.conftest import Serve
+from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.sandbox import faulty, order, sandbox_clients
+from tests.carriers.support.servers import always, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.test_refusals import alpha_refusal, refusal
+
+ALPHA = CREDENTIALS["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "field", "said"),
+    [
+        (38, "Routing not found", "destinationAddress.zip", "the postal code does not fit the country"),
+        (
+            38,
+            "Routing not found: recipientCountry and recipientZipCode do not fit",
+            "destinationAddress.zip",
+            "destinationAddress.countryCode and destinationAddress.zip do not fit",
+        ),
+        (
+            38,
+            "Routing not found: shipperCountry and shipperZipCode do not fit",
+            "originAddress.zip",
+            "originAddress.countryCode and originAddress.zip do not fit",
+        ),
+        (35, "Code Service GeoPost not found", "productCode", "order another product"),
+        (31, "empty value: recipientCity", "destinationAddress.city", "empty value: destinationAddress.city"),
+        (32, "incorrect length: shipperAdress1", "originAddress.address1", "originAddress.address1"),
+        (31, "empty value: recipientPhone", "destinationAddress.phone", "destinationAddress.phone"),
+        (33, "invalid data: idRelais", "pickupPointCode", "invalid data: pickupPointCode"),
+        (33, "invalid data: customerZipCode", "originAddress.zip", "invalid data: originAddress.zip"),
+        (31, "empty value: content1", "customs", "empty value: customs"),
+        (34, "not a number", "", "give a number"),
+        (33, "This contract may not make labels", "productCode", "the contract does not include the product"),
+        (30, "invalid contract number", "", "set the account number and password"),
+        (1, "System error", "", "order again later"),
+    ],
+)
+def test_a_refusal_names_our_field_cause_and_remedy(serve: Serve, code: int, text: str, field: str, said: str) -> None:
+    failure = refusal(serve, "alpha", alpha_refusal(code, text))
+    assert failure.field == field
+    assert said in str(failure)
+    assert str(failure).startswith(f"{field}: " if field else failure.summary)
+    assert not [name for name in FIELDS if name != FIELDS[name] and name in str(failure)]
+
+
+def test_every_documented_code_has_a_cause_and_a_remedy() -> None:
+    table = list(rows())
+    assert {operation for operation, _, _ in table} == {"purchase", "cancellation", "pickup point"}
+    assert len(table) == 11 + 2 + 5 + 13
+    for operation, code, meaning in table:
+        assert meaning.cause, (operation, code)
+        assert meaning.remedy, (operation, code)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("body", [b"", b"<html>Forbidden</html>", b"no"])
+def test_an_answer_without_access_is_refused_credentials(serve: Serve, status: int, body: bytes) -> None:
+    failure = refusal(serve, "alpha", http(body, status))
+    assert type(failure) is CredentialsRejected
+    assert (failure.http_status, failure.is_carrier_failing) == (status, False)
+    server = serve(always(http(body, status)))
+    alpha = client("alpha", server.url, tracking_url=server.url)
+    for ask in (alpha.find_by_reference, alpha.fetch_label, alpha.cancel):
+        with pytest.raises(CredentialsRejected):
+            ask("01JQ5ZK3M9X7ABC", ALPHA)
+
+
+@pytest.mark.parametrize("code", ["29", "30", "31", "32", "33", "34", "35", "38", "contract", "colisacct", "777"])
+def test_what_one_shop_causes_stops_no_other(sandbox: SandboxServer, code: str) -> None:
+    alpha = sandbox_clients(sandbox, Limits(failure_threshold=2))["alpha"]
+    for _ in range(4):
+        with pytest.raises(CarrierError):
+            alpha.create_label(faulty("alpha", code), ALPHA)
+    alpha.create_label(order("alpha-13"), ALPHA)
+    assert len(ledger(sandbox)) == 1
+
+
+@pytest.mark.parametrize("code", ["1", "36", "37"])
+def test_failures_of_the_carrier_open_the_circuit_breaker(sandbox: SandboxServer, code: str) -> None:
+    alpha = sandbox_clients(sandbox, Limits(failure_threshold=2))["alpha"]
+    for _ in range(2):
+        with pytest.raises(CarrierUnavailable):
+            alpha.create_label(faulty("alpha", code), ALPHA)
+    with pytest.raises(CarrierUnavailable, match="circuit breaker is open"):
+        alpha.create_label(order("alpha-13"), ALPHA)
+
+
+def test_a_wrong_postal_code_is_told_by_our_name(sandbox: SandboxServer) -> None:
+    with pytest.raises(AddressRejected) as caught:
+        sandbox_clients(sandbox)["alpha"].create_label(order("alpha-13", recipient={"zip_code": "1"}), ALPHA)
+    assert caught.value.field == "destinationAddress.zip"
+    assert "recipientZipCode" not in str(caught.value)
+
+
+def test_a_wrong_contract_is_told_with_its_remedy(serve: Serve) -> None:
+    server = serve(always(alpha_refusal(33, "Invalid accesColis account number")))
+    with pytest.raises(CredentialsRejected, match="lacks this service") as caught:
+        client("alpha", server.url).create_label(shipment(), Credentials("19869502", "255562"))
+    assert caught.value.code == "ALPHA_CREDENTIALS_REJECTED"
+
+
+def test_a_long_text_is_cut_and_a_field_in_it_still_ours(serve: Serve) -> None:
+    failure = refusal(serve, "alpha", alpha_refusal(31, "empty value: recipientCity " + "x " * 5000))
+    assert type(failure) is RequestRejected
+    assert failure.field == "destinationAddress.city"
+    assert len(failure.carrier_text) <= 200

@@ -1,0 +1,129 @@
+"""Staff cancel a bought label, decide about one that could not be cancelled, and deal with notices."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from labels.models import LabelState, ShippingLabel, lease
+from shops.models import Shop
+from tests.labels.admin.pages import LABELS, decide, listed, page_of
+from tests.labels.conftest import Sandbox, row
+from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import CANCEL
+from tests.labels.orders import order, post
+from tests.support.api import Caller, logged_in
+from tests.support.paths import SHIPMENTS
+
+WAITED = timedelta(minutes=61)
+
+
+def waiting(shop: Shop, **fields: object) -> ShippingLabel:
+    """A label whose carrier could not cancel it within an hour."""
+    numbers = {"tracking_numbers": ["XU1", "XU2"], "cancel_requested_at": timezone.now() - WAITED}
+    return LabelFactory(shop=shop, state="cancelling", carrier_code="alpha", **numbers | fields)
+
+
+def test_a_label_is_cancelled_after_a_question(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    post(buyer, order())
+    label = row()
+    assert f"{LABELS}{label.id}/cancel/" in page_of(staff, label)
+    assert f"alpha is asked to cancel {label.tracking_number}" in page_of(staff, label, "cancel")
+    assert row().state == LabelState.GENERATED
+    assert "Cancelled. The shop cannot retrieve the label any more." in decide(staff, label, "cancel").text
+    assert sandbox.is_cancelled(sandbox.made()[0])
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
+    entry = LogEntry.objects.get()
+    assert (entry.object_id, entry.user.get_username(), entry.change_message) == (label.id, "ada", "Cancelled.")
+    page = page_of(staff, label)
+    assert f"{LABELS}{label.id}/cancel/" not in page
+    assert f"{LABELS}{label.id}/pdf/" in page
+    assert staff.get(f"{LABELS}{label.id}/pdf/").status_code == 302
+    assert "was cancelled before" in decide(staff, label, "cancel").text
+
+
+def test_what_the_carrier_cannot_cancel_yet_is_said(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    post(buyer, order())
+    label = row()
+    sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
+    assert "alpha could not cancel it yet." in decide(staff, label, "cancel").text
+    assert LogEntry.objects.get().change_message == "Asked to cancel; the carrier could not yet."
+    assert "reconcile_labels asks alpha again" in page_of(staff, label)
+
+
+def test_what_the_carrier_refuses_to_cancel_stays(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    post(buyer, order())
+    label = row()
+    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
+    assert "Nothing was changed:" in decide(staff, label, "cancel").text
+    assert (row().state, LogEntry.objects.count()) == (LabelState.GENERATED, 0)
+
+
+def test_without_the_permission_nothing_is_cancelled(own: Caller) -> None:
+    viewer = logged_in("view_shippinglabel")
+    label = LabelFactory(shop=own.shop, staff_notice="Look")
+    assert f"{LABELS}{label.id}/cancel/" not in page_of(viewer, label)
+    for view in ("cancel", "cancelled", "notice"):
+        assert viewer.post(f"{LABELS}{label.id}/{view}/", {"outcome": "cancelled"}).status_code == 403
+    assert (row().state, row().staff_notice) == (LabelState.GENERATED, "Look")
+
+
+def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: Client, shop: Shop) -> None:
+    label = waiting(shop, order_id="late", cancelled_numbers=["XU1"])
+    waiting(shop, order_id="young", cancel_requested_at=timezone.now())
+    assert listed(staff, decision="needed") == ["late"]
+    page = page_of(staff, label)
+    assert "could not cancel it within an hour" in page
+    assert "<code>XU1</code> (cancelled), <code>XU2</code>." in page
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "said"),
+    [("cancelled", "cancelled", "Marked as cancelled."), ("kept", "label_generated", "Kept.")],
+)
+def test_a_person_decides_it(outcome: str, state: str, said: str, staff: Client, shop: Shop) -> None:
+    label = waiting(shop)
+    assert said in decide(staff, label, "cancelled", outcome=outcome).text
+    label.refresh_from_db()
+    assert (label.state, label.decided_by) == (state, "ada")
+    assert LogEntry.objects.get().object_id == label.id
+    assert "Nothing was changed" in decide(staff, label, "cancelled", outcome=outcome).text
+
+
+def test_a_label_of_which_a_parcel_is_cancelled_is_not_kept(staff: Client, shop: Shop) -> None:
+    label = waiting(shop, cancelled_numbers=["XU1"])
+    assert 'value="kept"' not in page_of(staff, label)
+    assert "Nothing was changed" in decide(staff, label, "cancelled", outcome="kept").text
+    label.refresh_from_db()
+    assert label.state == LabelState.CANCELLING
+
+
+def test_nobody_decides_while_a_process_cancels(staff: Client, shop: Shop) -> None:
+    label = waiting(shop, leased_until=lease())
+    assert "A process is working on it" in page_of(staff, label)
+    assert "Nothing was changed" in decide(staff, label, "cancelled", outcome="cancelled").text
+    label.refresh_from_db()
+    assert label.state == LabelState.CANCELLING
+
+
+@pytest.mark.parametrize("data", [{}, {"outcome": "x"}])
+def test_without_a_decision_nothing_changes(data: dict[str, str], staff: Client, shop: Shop) -> None:
+    label = waiting(shop)
+    decide(staff, label, "cancelled", **data)
+    label.refresh_from_db()
+    assert label.state == LabelState.CANCELLING
+
+
+def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(shop=shop, order_id="noted", staff_notice="The customs form did not come.")
+    LabelFactory(shop=shop)
+    assert listed(staff, decision="notice") == ["noted"]
+    page = page_of(staff, label)
+    assert "Needs attention" in page
+    assert "The customs form did not come." in page
+    decide(staff, label, "notice")
+    assert listed(staff, decision="notice") == []
+    assert "Needs attention" not in page_of(staff, label)
+    assert LogEntry.objects.get().change_message == "Dealt with: The customs form did not come."

@@ -1,0 +1,217 @@
+"""A bought label is cancelled: at alpha parcel by parcel, tried again for an hour; beta is not asked."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from labels import cancelling, storage
+from labels.bulkhead import bulkhead
+from labels.models import LabelState, ShippingLabel
+from labels.reconciling import reconcile
+from shops.contracts.models import CarrierContract
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import CANCEL, KEY, pass_time
+from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.support.api import Caller, assert_error
+from tests.support.paths import SHIPMENTS
+from tests.support.processes import run_command
+
+NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, LabelState.UNKNOWN]
+
+
+def cancel(label_id: str) -> str:
+    """Run the command; return what it says on standard error. It prints nothing on standard output."""
+    out, err = StringIO(), StringIO()
+    call_command("cancel_label", label_id, stdout=out, stderr=err)
+    assert out.getvalue() == ""
+    return err.getvalue()
+
+
+def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:
+    body = order(PRODUCT[carrier_code], parcels=weighing(*[1] * parcels))
+    assert post(buyer, body, key=KEY).status_code == 201
+    return row()
+
+
+@pytest.mark.parametrize("carrier_code", PRODUCT)
+def test_a_cancelled_label_is_a_404_and_its_key_buys_nothing(
+    carrier_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer, carrier_code)
+    assert cancel(label.id) == f"Label {label.id} is cancelled.\n"
+    assert_error(buyer.get(f"{SHIPMENTS}/{label.id}"), 404, "There is no label with this id.")
+    cancelled = row()
+    assert (cancelled.state, cancelled.idempotency_key) == (LabelState.CANCELLED, KEY)
+    said = assert_coded(post(buyer, order(PRODUCT[carrier_code], parcels=weighing(1)), key=KEY), 409, "LABEL_CANCELLED")
+    assert said == f"The label {label.id} of this Idempotency-Key was cancelled. Order another with a new key."
+    assert_coded(post(buyer, order(), key=KEY), 422, "IDEMPOTENCY_KEY_REUSED")
+    assert post(buyer, order(PRODUCT[carrier_code]), key="another").status_code == 201
+    assert storage.is_stored(cancelled.pdf_key)
+
+
+def test_alpha_cancels_every_parcel(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=3)
+    cancel(label.id)
+    assert all(map(sandbox.is_cancelled, sandbox.made()))
+    assert row().cancelled_numbers == label.tracking_numbers
+
+
+def test_beta_is_not_asked(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, "beta")
+    CarrierContract.objects.all().delete()
+    requests = sandbox.server.state.counts()
+    cancel(label.id)
+    assert sandbox.server.state.counts() == requests
+    assert (row().state, row().cancelled_numbers) == (LabelState.CANCELLED, [])
+
+
+def test_a_parcel_that_alpha_does_not_know_yet_is_tried_again_for_an_hour(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
+    assert cancel(label.id) == f"Label {label.id}: alpha could not cancel it yet; it is tried again.\n"
+    assert row().state == LabelState.CANCELLING
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
+    assert_coded(post(buyer, order(parcels=weighing(1)), key=KEY), 409, "LABEL_CANCELLED")
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLING: 1}
+    assert (reconcile(), list(ShippingLabel.objects.needing_decision())) == ({}, [])
+    sandbox.disarm()
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLED: 1}
+    assert sandbox.is_cancelled(sandbox.made()[0])
+    assert reconcile() == {}
+
+
+def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
+    cancel(label.id)
+    pass_time(3601)
+    asked = sandbox.questions()
+    assert reconcile() == {LabelState.CANCELLING: 1}
+    assert sandbox.questions() == asked
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
+@pytest.mark.parametrize("fault", ["close", "1", "html502", "soapfault", "30"])
+def test_a_carrier_that_fails_is_asked_again(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=2)
+    sandbox.arm(fault, operation=CANCEL, count=1)
+    cancel(label.id)
+    assert row().state == LabelState.CANCELLING
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLED: 1}
+    assert all(map(sandbox.is_cancelled, sandbox.made()))
+
+
+def test_a_parcel_that_is_taken_in_charge_stays_bought(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    sandbox.server.state.ledger.collect("alpha", label.tracking_number)
+    with pytest.raises(CommandError) as caught:
+        cancel(label.id)
+    assert str(caught.value).startswith(f"LABEL_ID: {label.id} is not cancelled: ")
+    assert "taken in charge" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 200
+    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
+
+
+def test_of_several_parcels_those_cancelled_are_remembered(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=3)
+    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[1])
+    cancel(label.id)
+    left = row()
+    assert (left.state, left.cancelled_numbers) == (
+        LabelState.CANCELLING,
+        [label.tracking_numbers[0], label.tracking_numbers[2]],
+    )
+    asked = sandbox.questions()
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLING: 1}
+    assert sandbox.questions() == asked + 1
+
+
+@pytest.mark.parametrize("state", NOT_BOUGHT)
+def test_a_label_that_is_not_bought_is_not_cancelled(state: LabelState, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state=state)
+    with pytest.raises(CommandError) as caught:
+        cancel(label.id)
+    assert str(caught.value) == f"LABEL_ID: {label.id} is not bought"
+    assert row().state == state
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("cancelled", "was cancelled before"),
+        ("cancelling", "is being cancelled"),
+        ("received", "is bought, and its PDF waits for the storage: cancel it when it is stored"),
+    ],
+)
+def test_a_label_is_cancelled_once_and_when_it_is_stored(state: str, said: str, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state=state)
+    with pytest.raises(CommandError) as caught:
+        cancel(label.id)
+    assert str(caught.value) == f"LABEL_ID: {label.id} {said}"
+    assert row().state == state
+
+
+@pytest.mark.parametrize("label_id", ["", "absent", "0RCRUGWGBZDJINQ", "a\0b", "x" * 1000])
+def test_an_unknown_id_is_one_line(label_id: str, db: None) -> None:
+    with pytest.raises(CommandError) as caught:
+        cancel(label_id)
+    assert str(caught.value) == "LABEL_ID: there is no such label"
+
+
+def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, carrier_code="beta")
+    assert run_command("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
+    code, out, err = run_command("cancel_label", label.id)
+    assert (code, out, err) == (1, "", f"CommandError: LABEL_ID: {label.id} was cancelled before\n")
+
+
+@pytest.mark.parametrize("change", ["gone", "locked"])
+def test_on_a_contract_that_is_gone_or_locked_a_label_stays_bought(
+    change: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer)
+    if change == "gone":
+        CarrierContract.objects.all().delete()
+    else:
+        CarrierContract.objects.update(encrypted_credentials="x")
+    with pytest.raises(CommandError) as caught:
+        cancel(label.id)
+    assert "contract" in str(caught.value)
+    assert (row().state, sandbox.questions()) == (LabelState.GENERATED, 0)
+
+
+def test_of_two_at_once_one_cancels(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+
+    def do(_: int) -> str:
+        try:
+            return cancelling.cancel(label).state
+        except cancelling.CancelError as error:
+            return str(error).partition(" ")[2]
+
+    results = in_threads(2, do)
+    assert results.count("cancelled") == 1
+    assert sandbox.questions() == 1
+
+
+def test_a_full_bulkhead_changes_nothing(buyer: Caller, sandbox: Sandbox, one_at_a_time: None) -> None:
+    label = bought(buyer)
+    with bulkhead.enter("alpha"), pytest.raises(cancelling.CancelError, match="too many requests"):
+        cancelling.cancel(label)
+    assert row().state == LabelState.GENERATED
+
+
+def test_a_label_may_be_cancelled_days_later(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    ShippingLabel.objects.update(created_at=timezone.now() - timedelta(days=9), leased_until=timezone.now())
+    cancel(label.id)
+    assert row().state == LabelState.CANCELLED
