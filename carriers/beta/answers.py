@@ -113,7 +113,7 @@ def document_of(content: bytes) -> Json:
 def string_of(document: Json, name: str) -> str:
     """Return a text or a whole number as text, empty for anything else."""
     value = document.get(name)
-    return str(value) if isinstance(value, str | int) else ""
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def objects_of(document: Json, name: str) -> list[Json]:
@@ -167,5 +167,5 @@ def _refusal(errors: Sequence[Message], status: int, redactor: Redactor, index: 
         return CredentialsRejected(CARRIER, problem, carrier_code=code, carrier_text=text)
     # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
     is_failing = status >= FIRST_FAILURE_STATUS
-    problem = f"the error code {code} is not documented" if code else ""
+    problem = f"the error code {code} is not documented" if code else "the answer has no error code"
     return OutcomeUnknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)

@@ -53,11 +53,8 @@ def message(body: Json, credentials: Credentials, links: Fields) -> Json:
     """Return the body of one call."""
     fields = [{"key": key, "value": value} for key, value in (links | body["fields"]).items()]
     contract = {"contractNumber": credentials.account_number, "password": credentials.password}
-    return {
-        **({} if credentials.api_key else contract),
-        **body,
-        **({"fields": {"field": fields}} if fields else {}),
-    }
+    whole = ({} if credentials.api_key else contract) | body | {"fields": {"field": fields}}
+    return whole if fields else {name: value for name, value in whole.items() if name != "fields"}
 
 
 def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:

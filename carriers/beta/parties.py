@@ -66,7 +66,8 @@ def _shown(text: str) -> str:
     try:
         return to_latin(text, field)[:LINE_LENGTH].rstrip()
     except CarrierError:
-        return anyascii(text)[:LINE_LENGTH].rstrip()
+        spelled = "".join(anyascii(char) if char.isalnum() else char if char.isascii() else " " for char in text)
+        return " ".join(spelled.split())[:LINE_LENGTH].rstrip()
 
 
 def _address(party: Party, path: str, *, is_mobile_required: bool = False) -> Address:

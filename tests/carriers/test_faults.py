@@ -22,7 +22,7 @@ from carriers.shipment import PurchasedLabel
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm
 from tests.carriers.support.broken_answers import ALPHA, BETA, QUICK, SLOW
-from tests.carriers.support.sandbox import CREATE_PATHS, bought, order, received, sandbox_clients
+from tests.carriers.support.sandbox import CREATE_PATHS, bought, linked, received, sandbox_clients
 from tests.carriers.support.servers import LABEL, Play, always, http, once, serving
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 from tests.support.waiting import until
@@ -39,8 +39,8 @@ MEMORY_BOUND_BYTES = 100 * 1024 * 1024
 ENDS = {
     OutcomeUnknown: "hang hangmade reset resetmade close closemade cutoff driphead dripbody late empty html200 html502"
     " html503 made502 redirect truncated garbled charset deep huge gzipbomb doctype base64 nolabel notpdf accept"
-    " soapfault",
-    CarrierUnavailable: "json500 flat500 errorbare",
+    " soapfault errorbare",
+    CarrierUnavailable: "json500 flat500",
     CredentialsRejected: "http401 http403 colisacct colispwd webpropwd",
     RequestRejected: "badformat",
     AddressRejected: "error200 errorpart errorlist errorflat",
@@ -77,7 +77,7 @@ class Purchase:
 
 def purchase(sandbox: SandboxServer, carrier: str, count: int, timeout_s: float) -> Purchase:
     buyer = sandbox_clients(sandbox, Limits(timeout_s=timeout_s))[carrier]
-    ordered = order(PRODUCT[carrier], count)
+    ordered = linked(carrier, count)
     started_s = time.monotonic()
     try:
         outcome: Outcome = buyer.create_label(ordered, CREDENTIALS[carrier])
@@ -93,7 +93,7 @@ def check_agreement_with_the_ledger(made: Purchase) -> None:
     if isinstance(outcome, PurchasedLabel):
         assert outcome.tracking_numbers == made.bought
     elif isinstance(outcome, OutcomeUnknown):
-        assert outcome.is_carrier_failing == (not outcome.carrier_code)  # one order may cause a fault or a code
+        assert outcome.is_carrier_failing == (not outcome.carrier_text)  # one order may cause a refusal
         assert outcome.code == f"{outcome.carrier.upper()}_OUTCOME_UNKNOWN"
         assert set(outcome.made_numbers) <= set(made.bought)
         assert not outcome.is_nothing_made

@@ -53,8 +53,8 @@ class World:
             is_reading = (
                 isinstance(error, OutcomeUnknown) and error.http_status is not None and error.is_carrier_failing
             )
-            # A bug in reading an answer would look like an unknown outcome.
-            if is_reading and not isinstance(error.__cause__, UnreadableError):
+            # A bug in reading an answer would look like an unknown outcome, with the bug as its cause.
+            if is_reading and not isinstance(error.__cause__, UnreadableError | None):
                 pytest.fail(f"{error.__cause__!r} while reading {answer!r}")
         else:
             assert label.pdf.startswith(b"%PDF-")

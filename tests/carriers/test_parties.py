@@ -6,8 +6,7 @@ import pytest
 
 from carriers.alpha import messages as alpha_message
 from carriers.errors import CarrierError, RequestRejected
-from carriers.shipment import PickupPoint
-from tests.carriers.support.shipments import CREDENTIALS, POINTS, shipment
+from tests.carriers.support.shipments import CREDENTIALS, shipment
 from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 
 
@@ -26,7 +25,7 @@ from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None, landline: str | None) -> None:
     alpha = alpha_fields(recipient={"phone": phone})
     assert (alpha.get("recipientMobilePhone"), alpha.get("recipientPhone")) == (mobile, landline)
-    beta = beta_address(phone=phone, country_code="BE")
+    beta = beta_address(phone=phone, country_code="DE")
     assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
 
 
@@ -70,15 +69,6 @@ def test_wrong_values_outside_the_address_are_rejected_requests(code: str, chang
 def test_a_company_comes_before_the_person() -> None:
     fields = alpha_fields("shipperValue")
     assert (fields["shipperName"], fields["shipperName2"]) == ("Bougies Cie", "Zoe Lefevre")
-
-
-def test_a_pickup_point_of_beta_has_its_name_and_the_customers() -> None:
-    point = PickupPoint(POINTS["beta"], "Tabac du Port")
-    letter = beta_letter("beta_point_retrait_france", pickup_point=point)
-    address = letter["addressee"]["address"]
-    assert (address["companyName"], address["lastName"]) == ("Tabac du Port", "Grünwald")
-    assert letter["parcel"]["pickupLocationId"] == "001234"
-    assert letter["service"]["commercialName"] == "Bougies & Cie"
 
 
 def test_references_are_where_each_carrier_prints_them() -> None:

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from carriers.base import Carrier, Limits
-from carriers.beta.client import MAX_WARNINGS
+from carriers.beta.answers import MAX_WARNINGS
 from carriers.errors import CarrierError
 from carriers.redaction import MAX_TEXT_LENGTH, Redactor
 from carriers.sandbox.faults import FAULTS

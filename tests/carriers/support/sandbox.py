@@ -57,9 +57,15 @@ def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:
     return shipment(product_code, count, recipient=recipient, **values)
 
 
+def linked(carrier: str, count: int = 1, **changes: Any) -> Shipment:
+    """Return an order whose parcels the carrier counts; beta does so overseas only, so that others have no rank."""
+    is_overseas = carrier == "beta" and count > 1
+    return order(PRODUCT[carrier], count, recipient={"country_code": "GP"} if is_overseas else {}, **changes)
+
+
 def faulty(carrier: str, fault: str, count: int = 1) -> Shipment:
     """Return an order that requests a fault by its reference."""
-    return order(PRODUCT[carrier], count, reference=f"FAULT {fault}")
+    return linked(carrier, count, reference=f"FAULT {fault}")
 
 
 def reset(sandbox: SandboxServer) -> None:

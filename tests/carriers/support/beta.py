@@ -1,0 +1,50 @@
+"""What beta is sent and answers: recorded answers with other values, and the requests of a loopback server."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tests.carriers.conftest import Serve
+from tests.carriers.support.servers import MULTIPART, LoopbackServer, always, answer_file, body_of, http
+from tests.carriers.support.shipments import client
+
+JSON = "application/json"
+
+
+def labels(count: int, kind: str = "parcel") -> list[bytes]:
+    """Return the recorded answers of several purchases, of `kind` customs with a form."""
+    files = (f"beta_{kind}_{rank}.multipart" for rank in range(1, count + 1))
+    return [http(answer_file(file), content_type=MULTIPART) for file in files]
+
+
+def found(**changes: Any) -> bytes:
+    """Return the recorded answer about point 001234 with other values; None leaves one out."""
+    document = json.loads(answer_file("beta_point.json"))
+    point = document["pointRetraitAcheminement"] | changes
+    document["pointRetraitAcheminement"] = {name: value for name, value in point.items() if value is not None}
+    return http(json.dumps(document).encode(), content_type=JSON)
+
+
+def refused(code: object, status: int = 200, **values: Any) -> bytes:
+    """Return an answer of the point service without a point."""
+    document = {"errorCode": code, "errorMessage": f"text {code}", "pointRetraitAcheminement": None, **values}
+    return http(json.dumps(document).encode(), status, JSON)
+
+
+def bodies(server: LoopbackServer) -> list[dict[str, Any]]:
+    """Return the JSON of all requests."""
+    return [json.loads(body_of(request)) for request in server.requests]
+
+
+def fields_of(body: dict[str, Any]) -> dict[str, str]:
+    """Return a label request's key-value fields."""
+    return {pair["key"]: pair["value"] for pair in body.get("fields", {}).get("field", [])}
+
+
+class Services:
+    """A label service and a point service with scripted answers, and a client of both."""
+
+    def __init__(self, serve: Serve, points: Sequence[bytes] = (), labels_: Sequence[bytes] = ()) -> None:
+        self.labels = serve(always(*(labels_ or labels(4))))
+        self.points = serve(always(*(points or [found()])))
+        self.client = client("beta", self.labels.url, points_url=f"{self.points.url}/points/")

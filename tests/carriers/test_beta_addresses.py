@@ -1,0 +1,94 @@
+"""beta's addresses by country: one line to Belgium and Switzerland, mobile numbers, postal codes, weights."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from carriers.errors import AddressRejected
+from carriers.shipment import Package
+from tests.carriers.test_text import beta_address, beta_letter
+
+
+def lines(address: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in address.items() if name.startswith("line")}
+
+
+@pytest.mark.parametrize("country_code", ["BE", "CH"])
+def test_belgium_and_switzerland_print_one_line(country_code: str) -> None:
+    address = beta_address(country_code=country_code, address1="Rue Haute 3", address2="Boîte 4, 2e étage")
+    assert lines(address) == {"line2": "Rue Haute 3 Boîte 4, 2e étage"}
+    assert lines(beta_address(country_code=country_code, address1="Rue Haute 3", address2="")) == {
+        "line2": "Rue Haute 3"
+    }
+
+
+@pytest.mark.parametrize("country_code", ["BE", "CH"])
+@pytest.mark.parametrize(
+    ("address1", "address2", "field"),
+    [
+        ("Chaussée de la Grande Espinette 1234", "", "address1"),
+        ("Chaussée de la Grande Espinette 123", "b1", "address2"),
+        ("Rue Haute 3", "z" * 30, "address2"),
+        (" ", "Boîte 4", "address1"),
+    ],
+)
+def test_what_does_not_fit_there_is_refused(country_code: str, address1: str, address2: str, field: str) -> None:
+    with pytest.raises(AddressRejected) as caught:
+        beta_address(country_code=country_code, address1=address1, address2=address2)
+    assert caught.value.field == f"destinationAddress.{field}"
+
+
+def test_a_belgian_senders_address_is_printed_whole() -> None:
+    sender = {"country_code": "BE", "address1": "Rue Haute 3", "address2": "Boîte 4"}
+    assert lines(beta_letter(sender=sender)["sender"]["address"]) == {"line2": "Rue Haute 3", "line3": "Boîte 4"}
+
+
+@pytest.mark.parametrize(
+    ("country_code", "phone", "field"),
+    [
+        ("BE", "+3222345678", "mobileNumber"),
+        ("BE", "+32470123456", "mobileNumber"),
+        ("BE", "+33144112233", "mobileNumber"),
+        ("US", "+12125550123", "mobileNumber"),
+        ("US", "+33144112233", "mobileNumber"),
+        ("CH", "+41446681800", "phoneNumber"),
+        ("DE", "+4915112345678", "mobileNumber"),
+        ("DE", "+49301234567", "phoneNumber"),
+    ],
+)
+def test_a_number_goes_into_the_field_that_the_country_uses(country_code: str, phone: str, field: str) -> None:
+    address = beta_address(country_code=country_code, phone=phone)
+    assert {name: text for name, text in address.items() if name.endswith("Number")} == {field: phone}
+
+
+def test_no_number_is_no_field() -> None:
+    assert not {"mobileNumber", "phoneNumber"} & set(beta_address(country_code="BE", phone=""))
+
+
+@pytest.mark.parametrize(
+    ("country_code", "zip_code", "sent"),
+    [
+        ("LU", "L-1009", "1009"),
+        ("LU", "l 1009", "1009"),
+        ("LU", "1009", "1009"),
+        ("US", "10001-1234", "10001"),
+        ("US", "10001", "10001"),
+        ("IE", "D02 AF30", "D02 AF30"),
+        ("PT", "1000-001", "1000-001"),
+        ("LT", "LT-01100", "LT-01100"),
+    ],
+)
+def test_postal_codes_have_betas_form(country_code: str, zip_code: str, sent: str) -> None:
+    assert beta_address(country_code=country_code, zip_code=zip_code)["zipCode"] == sent
+
+
+def test_a_luxembourg_sender_has_it_too() -> None:
+    letter = beta_letter(sender={"country_code": "LU", "zip_code": "L-1009"})
+    assert letter["sender"]["address"]["zipCode"] == "1009"
+
+
+@pytest.mark.parametrize(("weight_kg", "sent"), [("1.231", 1.24), ("0.001", 0.01), ("30", 30.0), ("29.991", 30.0)])
+def test_weights_have_two_decimals(weight_kg: str, sent: float) -> None:
+    packages: Any = (Package(Decimal(weight_kg)),)
+    assert beta_letter(packages=packages)["parcel"] == {"weight": sent}

@@ -1,0 +1,446 @@
+"""beta's customs: the forms are kept, the declaration is true, and what is missing is refused before it is sent."""
+
+import io
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pypdf
+import pytest
+
+from carriers.base import Carrier
+from carriers.beta import messages as beta_message
+from carriers.errors import OutcomeUnknown, RequestRejected
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Customs, CustomsItem, Package, Shipment
+from tests.carriers.conftest import Serve
+from tests.carriers.sandbox.control import arm, ledger
+from tests.carriers.support.beta import bodies, fields_of, labels
+from tests.carriers.support.sandbox import order, received
+from tests.carriers.support.servers import MULTIPART, always, answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+
+WORLD = "beta_domicile_signature_monde"
+SIGNED_OVERSEAS, UNSIGNED_OVERSEAS = "beta_domicile_signature_outre_mer", "beta_domicile_sans_signature_outre_mer"
+EORI = "FR33890120700017"
+CANDLES = CustomsItem("Bougies parfumées", 2, Decimal("12.50"), Decimal("0.4"), "340600", "IT")
+SOAP = CustomsItem("Savon", 3, Decimal("4.10"), Decimal("0.1"))
+OWN = Customs((CANDLES, SOAP), shipping_cost_eur=Decimal("12.00"))
+SIDES = {"length_cm": 30, "width_cm": 20, "height_cm": 11}
+FORM_PAGES = 4
+
+
+def swiss(count: int = 1) -> Shipment:
+    packages = (Package(Decimal("0.85")), Package(Decimal("0.3"))) if count > 1 else (Package(Decimal("1.25")),)
+    return shipment("beta", recipient={"country_code": "CH", "zip_code": "8001"}, customs=OWN, packages=packages)
+
+
+def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -> list[dict[str, Any]]:
+    """Return the requests of an order."""
+    recipient = {"country_code": country_code, **changes.pop("recipient", {})}
+    made = beta_message.bodies(shipment(product_code, count, recipient=recipient, **changes))
+    return [beta_message.message(body, CREDENTIALS["beta"], {}) for body in made]
+
+
+def articles(body: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = body["letter"]["customsDeclarations"]["contents"]["article"]
+    return found
+
+
+def sizes(pdf: bytes) -> list[tuple[int, int]]:
+    pages = pypdf.PdfReader(io.BytesIO(pdf)).pages
+    return [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages]
+
+
+# The papers
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_customs_forms_follow_the_labels_in_pages_of_their_own_size(serve: Serve, count: int) -> None:
+    server = serve(always(*labels(count, "customs")))
+    label = client("beta", server.url).create_label(swiss(count), CREDENTIALS["beta"])
+    found = sizes(label.pdf)
+    assert [width for width, _ in found[:count]] == [281, 282][:count]
+    assert found[count:] == [(595, 841)] * FORM_PAGES + [(595, 842)] * FORM_PAGES * (count - 1)
+    assert not label.is_customs_form_missing
+
+
+@pytest.mark.parametrize("is_other", [False, True])
+def test_a_label_without_its_customs_form_is_bought_and_says_so(serve: Serve, is_other: bool) -> None:
+    (answer,) = labels(1)
+    if is_other:
+        content = answer_file("beta_customs_1.multipart")
+        head, _, form = content.partition(b"<cn23>")
+        answer = http(head + b"<cn23>" + form.replace(b"%PDF-", b"%PNG-"), content_type=MULTIPART)
+    server = serve(always(answer))
+    label = client("beta", server.url).create_label(swiss(), CREDENTIALS["beta"])
+    assert label.is_customs_form_missing
+    assert label.tracking_numbers == ("6A12345678901",)
+    assert len(sizes(label.pdf)) == 1
+
+
+def test_one_missing_form_of_several_is_noticed(serve: Serve) -> None:
+    server = serve(always(labels(1, "customs")[0], labels(2)[1]))
+    label = client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
+    assert label.is_customs_form_missing
+    assert len(sizes(label.pdf)) == 2 + FORM_PAGES
+
+
+def test_a_form_that_was_not_asked_for_is_kept_too(serve: Serve) -> None:
+    server = serve(always(*labels(1, "customs")))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert len(sizes(label.pdf)) == 1 + FORM_PAGES
+    assert not label.is_customs_form_missing
+
+
+def test_no_form_is_missed_where_none_is_needed(serve: Serve) -> None:
+    server = serve(always(*labels(1)))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert not label.is_customs_form_missing
+
+
+def test_labels_and_forms_that_cannot_be_merged_are_all_kept(serve: Serve) -> None:
+    broken = (
+        answer_file("beta_customs_1.multipart").partition(b"<cn23>")[0] + b"<cn23>\r\n\r\n%PDF-broken\r\n--uuid:0f4a--"
+    )
+    server = serve(always(http(broken, content_type=MULTIPART), labels(2, "customs")[1]))
+    with pytest.raises(OutcomeUnknown) as caught:
+        client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
+    assert caught.value.made_numbers == ("6A12345678901", "6A12345678902")
+    assert len(caught.value.made_pdfs) == 4
+    assert caught.value.made_pdfs[2] == b"%PDF-broken"
+    assert [sizes(pdf)[0][0] for pdf in caught.value.made_pdfs if pdf != b"%PDF-broken"] == [281, 282, 595]
+
+
+# The declaration
+
+
+def test_the_orders_own_declaration_is_sent() -> None:
+    customs = replace(OWN, invoice_number="F-2026/17", eori=EORI.lower(), comments="TVA n° GB123")
+    (body,) = sent("beta", "CH", customs=customs)
+    letter = body["letter"]
+    assert letter["service"]["totalAmount"] == 1200
+    assert letter["customsDeclarations"] == {
+        "includeCustomsDeclarations": True,
+        "numberOfCopies": 4,
+        "invoiceNumber": "F-2026/17",
+        "comments": "TVA n GB123",
+        "contents": {
+            "article": [
+                {
+                    "description": "Bougies parfumees",
+                    "quantity": 2,
+                    "weight": 0.4,
+                    "value": 12.5,
+                    "hsCode": "340600",
+                    "originCountry": "IT",
+                    "currency": "EUR",
+                },
+                {
+                    "description": "Savon",
+                    "quantity": 3,
+                    "weight": 0.1,
+                    "value": 4.1,
+                    "originCountry": "FR",
+                    "currency": "EUR",
+                },
+            ],
+            "category": {"value": 3},
+        },
+    }
+    assert fields_of(body) == {"EORI": EORI}
+    assert letter["parcel"] == {"weight": 1.25}
+
+
+@pytest.mark.parametrize(("cost_eur", "cents"), [("0.01", 1), ("0", 1), ("0.004", 1), ("7.90", 790), ("4.355", 436)])
+def test_the_total_is_the_postage_in_cents_and_never_nothing(cost_eur: str, cents: int) -> None:
+    (body,) = sent("beta", "CH", customs=replace(OWN, shipping_cost_eur=Decimal(cost_eur)))
+    assert body["letter"]["service"]["totalAmount"] == cents
+
+
+def test_the_postage_of_an_order_is_declared_once_and_that_of_a_contract_with_each_parcel() -> None:
+    packages = (Package(Decimal(1)),) * 3
+    customs = Customs((replace(SOAP, quantity=30),), shipping_cost_eur=Decimal("10.00"))
+    shares = [
+        body["letter"]["service"]["totalAmount"] for body in sent("beta", "CH", packages=packages, customs=customs)
+    ]
+    assert shares == [334, 333, 333]
+    default = replace(customs, items=(SOAP,), is_for_each_parcel=True)
+    each = [body["letter"]["service"]["totalAmount"] for body in sent("beta", "CH", packages=packages, customs=default)]
+    assert each == [1000] * 3
+
+
+def test_goods_are_declared_with_the_parcel_that_they_are_in() -> None:
+    packages = (Package(Decimal("0.85")), Package(Decimal("0.3")))
+    first, second = sent("beta", "CH", packages=packages, customs=OWN)
+    assert [(article["description"], article["quantity"]) for article in articles(first)] == [("Bougies parfumees", 2)]
+    assert [(article["description"], article["quantity"]) for article in articles(second)] == [("Savon", 3)]
+    for body in (first, second):
+        weight_kg = sum(Decimal(str(article["weight"])) * article["quantity"] for article in articles(body))
+        assert weight_kg <= Decimal(str(body["letter"]["parcel"]["weight"]))
+
+
+def test_goods_of_unknown_weight_share_what_the_others_leave() -> None:
+    (body,) = sent("beta", "CH", customs=replace(OWN, items=(CANDLES, replace(SOAP, weight_kg=None))))
+    assert [article["weight"] for article in articles(body)] == [0.4, 0.15]
+
+
+@pytest.mark.parametrize(
+    ("description", "plain"),
+    [
+        ("Œufs de Pâques à l'anis", "OEufs de Paques a l'anis"),
+        ("T-shirt (100% coton), n°5", "T-shirt (100 coton), n 5"),
+        ("Bougie 🕯️ « Été »", "Bougie Ete"),
+        ("Straße & Łódź", "Strasse Lodz"),
+        ("1/2 savon", "1/2 savon"),
+    ],
+)
+def test_descriptions_lose_their_accents_and_pictograms(description: str, plain: str) -> None:
+    (body,) = sent("beta", "CH", customs=replace(OWN, items=(replace(SOAP, description=description),)))
+    assert articles(body)[0]["description"].lower() == plain.lower()
+    assert articles(body)[0]["description"].isascii()
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"items": (CANDLES, replace(SOAP, description="🕯️"))}, "customs.items[1].description"),
+        ({"items": (replace(SOAP, description="x" * 65),)}, "customs.items[0].description"),
+        ({"items": (replace(SOAP, description="蜡烛"),)}, "customs.items[0].description"),
+        ({"items": (replace(SOAP, description="🕯️"),), "is_for_each_parcel": True}, "customs"),
+        ({"items": (replace(SOAP, quantity=20),)}, "customs.items"),
+        ({"invoice_number": "1" * 36}, "customs.invoiceNumber"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_before_it_is_sent(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        sent("beta", "CH", customs=replace(OWN, **changes))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("sender", "recipient", "is_declared"),
+    [
+        ({}, {"country_code": "DE", "zip_code": "10115"}, False),
+        ({}, {"country_code": "ES", "zip_code": "35001"}, True),
+        ({}, {"country_code": "ES", "zip_code": "28001"}, False),
+        ({}, {"country_code": "IT", "zip_code": "23041"}, True),
+        ({}, {"country_code": "DE", "zip_code": "27498"}, True),
+        ({}, {"country_code": "FI", "zip_code": "22100"}, True),
+        ({}, {"country_code": "GR", "zip_code": "63086"}, True),
+        ({}, {"country_code": "AD", "zip_code": "AD500"}, True),
+        ({"country_code": "RE", "zip_code": "97400"}, {"country_code": "FR", "zip_code": "75011"}, True),
+        ({"country_code": "GP", "zip_code": "97100"}, {"country_code": "DE", "zip_code": "10115"}, True),
+    ],
+)
+def test_customs_are_declared_where_the_union_ends(
+    sender: dict[str, str], recipient: dict[str, str], is_declared: bool
+) -> None:
+    country_code = recipient["country_code"]
+    (body,) = sent("beta", country_code, recipient=recipient, sender=sender, customs=OWN)
+    assert ("customsDeclarations" in body["letter"]) == ("totalAmount" in body["letter"]["service"]) == is_declared
+    if is_declared:
+        with pytest.raises(RequestRejected, match=r"^customs: "):
+            sent("beta", country_code, recipient=recipient, sender=sender, customs=None)
+    else:
+        assert sent("beta", country_code, recipient=recipient, sender=sender, customs=None)
+
+
+# Codes by direction
+
+
+@pytest.mark.parametrize(
+    ("product_code", "country_code", "carrier_code"),
+    [
+        ("beta", "FR", "COM"),
+        ("beta_domicile_sans_signature_france", "FR", "COM"),
+        ("beta_domicile_signature_france", "FR", "CDS"),
+        ("beta_domicile_signature_france", "MC", "CDS"),
+        ("beta", "DE", "COLI"),
+        ("beta_domicile_signature_europe", "BE", "COLI"),
+        ("beta_domicile_signature_monde", "IT", "COLI"),
+        ("beta", "RE", "COM"),
+    ],
+)
+@pytest.mark.parametrize("origin", ["GP", "MF", "YT", "NC"])
+def test_products_from_overseas_have_codes_of_their_own(
+    product_code: str, country_code: str, carrier_code: str, origin: str
+) -> None:
+    (body,) = sent(product_code, country_code, sender={"country_code": origin})
+    assert body["letter"]["service"]["productCode"] == carrier_code
+
+
+@pytest.mark.parametrize(
+    ("product_code", "country_code"),
+    [
+        ("beta_point_retrait_france", "FR"),
+        ("beta_point_retrait_europe", "DE"),
+        ("beta_domicile_sans_signature_europe", "BE"),
+    ],
+)
+def test_products_that_do_not_start_overseas_are_refused(product_code: str, country_code: str) -> None:
+    with pytest.raises(RequestRejected, match=f"does not go from RE to {country_code}") as caught:
+        sent(product_code, country_code, sender={"country_code": "RE"})
+    assert caught.value.field == "destinationAddress.countryCode"
+
+
+# Numbers, states and duties
+
+
+@pytest.mark.parametrize(
+    ("country_code", "customs", "changes", "field"),
+    [
+        ("US", OWN, {}, "customs.eori"),
+        ("US", replace(OWN, eori=EORI), {"recipient": {"province_code": ""}}, "destinationAddress.provinceCode"),
+        ("CA", OWN, {}, "destinationAddress.provinceCode"),
+        (
+            "CH",
+            replace(OWN, is_duties_paid_by_sender=True),
+            {"packages": (Package(Decimal(2), **SIDES),)},
+            "customs.eori",
+        ),
+        ("CH", replace(OWN, is_duties_paid_by_sender=True, eori=EORI), {}, "parcels[0].length"),
+        (
+            "CH",
+            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
+            {"packages": (Package(Decimal(2), 30, 20),)},
+            "parcels[0].height",
+        ),
+        (
+            "CH",
+            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
+            {"packages": (Package(Decimal("0.8"), **SIDES), Package(Decimal("0.5")))},
+            "parcels[1].length",
+        ),
+        (
+            "US",
+            replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
+            {"packages": (Package(Decimal(2), **SIDES),), "sender": {"phone": ""}},
+            "originAddress.phone",
+        ),
+    ],
+)
+def test_what_a_destination_needs_is_missed_before_it_is_sent(
+    serve: Serve, country_code: str, customs: Customs, changes: dict[str, Any], field: str
+) -> None:
+    server = serve(always(*labels(1)))
+    recipient = {"country_code": country_code, **changes.pop("recipient", {})}
+    ordered = shipment("beta", recipient=recipient, customs=customs, **changes)
+    with pytest.raises(RequestRejected) as caught:
+        client("beta", server.url).create_label(ordered, CREDENTIALS["beta"])
+    assert caught.value.field == field
+    assert server.requests == []
+
+
+def test_all_that_is_missing_is_named_at_once() -> None:
+    customs = replace(OWN, is_duties_paid_by_sender=True)
+    with pytest.raises(RequestRejected) as caught:
+        sent("beta", "US", recipient={"province_code": ""}, sender={"phone": ""}, customs=customs)
+    names = ("customs.eori", "destinationAddress.provinceCode", "originAddress.phone")
+    sides = ("parcels[0].length", "parcels[0].width", "parcels[0].height")
+    assert [str(caught.value).count(f"{name}: ") for name in (*names, *sides)] == [1] * 6
+
+
+@pytest.mark.parametrize(("country_code", "province"), [("US", "ny"), ("CA", "QC"), ("CH", "ZH")])
+def test_the_state_is_sent_to_the_united_states_and_canada(country_code: str, province: str) -> None:
+    customs = replace(OWN, eori=EORI)
+    (body,) = sent("beta", country_code, recipient={"province_code": province}, customs=customs)
+    expected = None if country_code == "CH" else province.upper()
+    assert body["letter"]["addressee"]["address"].get("stateOrProvinceCode") == expected
+    assert "stateOrProvinceCode" not in body["letter"]["sender"]["address"]
+
+
+def test_duties_that_the_sender_pays_are_said_with_the_sides_and_a_description_of_it_all() -> None:
+    customs = replace(OWN, eori=EORI, is_duties_paid_by_sender=True)
+    (body,) = sent("beta", "US", customs=customs, packages=(Package(Decimal("1.5"), **SIDES),))
+    assert body["letter"]["parcel"] == {"weight": 1.5, "ddp": True}
+    assert fields_of(body) == {"EORI": EORI, "LENGTH": "30", "WIDTH": "20", "HEIGHT": "11"}
+    assert body["letter"]["customsDeclarations"]["description"] == "Bougies parfumees, Savon"
+
+
+@pytest.mark.parametrize("country_code", ["GF", "GP", "MQ", "RE"])
+def test_duties_overseas_have_an_option_of_their_own_for_the_signed_product(country_code: str) -> None:
+    customs = replace(OWN, is_duties_paid_by_sender=True)
+    (body,) = sent(SIGNED_OVERSEAS, country_code, customs=customs)
+    assert body["letter"]["parcel"] == {"weight": 1.25, "ftd": True}
+    assert "fields" not in body
+    with pytest.raises(RequestRejected) as caught:
+        sent(UNSIGNED_OVERSEAS, country_code, customs=customs)
+    assert caught.value.field == "customs.dutiesPaidBySender"
+
+
+def test_nothing_of_customs_is_sent_within_the_union() -> None:
+    customs = replace(OWN, eori=EORI, is_duties_paid_by_sender=True, comments="x", invoice_number="y")
+    (body,) = sent("beta", "DE", customs=customs)
+    assert "customsDeclarations" not in body["letter"]
+    assert "fields" not in body
+    assert body["letter"]["parcel"] == {"weight": 1.25}
+
+
+# The sandbox
+
+
+@pytest.mark.parametrize(
+    ("product_code", "changes", "carrier_code"),
+    [
+        ("beta", {"recipient": {"country_code": "CH"}}, "DOM"),
+        (SIGNED_OVERSEAS, {"recipient": {"country_code": "RE"}}, "CDS"),
+        ("beta", {"recipient": {"country_code": "ES", "zip_code": "35001"}}, "DOS"),
+        ("beta", {"sender": {"country_code": "RE", "zip_code": "97400"}}, "COM"),
+        ("beta", {"sender": {"country_code": "RE", "zip_code": "97400"}, "recipient": {"country_code": "DE"}}, "COLI"),
+        (WORLD, {"recipient": {"country_code": "US"}, "duties": True}, "DOS"),
+        (WORLD, {"recipient": {"country_code": "GB"}}, "DOS"),
+        (WORLD, {"recipient": {"country_code": "CA", "zip_code": "H2X 1Y4", "province_code": "QC"}}, "DOS"),
+        (SIGNED_OVERSEAS, {"recipient": {"country_code": "MQ"}, "duties": True}, "CDS"),
+    ],
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_sandbox_prints_what_was_declared(
+    sandbox: SandboxServer,
+    clients: dict[str, Carrier],
+    product_code: str,
+    changes: dict[str, Any],
+    carrier_code: str,
+    count: int,
+) -> None:
+    items = (replace(CANDLES, quantity=count, weight_kg=Decimal(1)), replace(SOAP, hs_code="34011100"))
+    is_paid = changes.get("duties", False)
+    customs = Customs(items, shipping_cost_eur=Decimal("9.00"), eori=EORI, is_duties_paid_by_sender=is_paid)
+    packages = (Package(Decimal("1.5"), **SIDES),) * count
+    order_changes = {name: value for name, value in changes.items() if name != "duties"}
+    ordered = order(product_code, packages=packages, customs=customs, **order_changes)
+    label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
+    assert not label.is_customs_form_missing
+    assert {row["product_code"] for row in ledger(sandbox)} == {carrier_code}
+    pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(label.pdf)).pages]
+    assert len(pages) == count * (1 + FORM_PAGES)
+    forms = pages[count:]
+    postage = {1: "9.00", 3: "3.00"}[count]
+    assert all(f"Postage: {postage} EUR" in page and EORI in page for page in forms)
+    assert sum("Bougies parfumees" in page for page in forms) == count * FORM_PAGES
+    assert set(sizes(label.pdf)[count:]) == {(595, 842)}
+
+
+@pytest.mark.parametrize("fault", ["nocn23", "badcn23"])
+def test_a_form_that_the_sandbox_withholds_is_missing(
+    sandbox: SandboxServer, clients: dict[str, Carrier], fault: str
+) -> None:
+    arm(sandbox, fault, carrier="beta")
+    ordered = order("beta", recipient={"country_code": "CH"})
+    label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
+    assert label.is_customs_form_missing
+    assert len(sizes(label.pdf)) == 1
+
+
+def test_an_incomplete_declaration_reaches_no_carrier(sandbox: SandboxServer, clients: dict[str, Carrier]) -> None:
+    ordered = order("beta", recipient={"country_code": "US"}, customs=OWN)
+    with pytest.raises(RequestRejected, match=r"^customs\.eori: is required for US"):
+        clients["beta"].create_label(ordered, CREDENTIALS["beta"])
+    assert received(sandbox) == {}
+
+
+def test_the_requests_are_sent_as_they_were_built(serve: Serve) -> None:
+    server = serve(always(*labels(2, "customs")))
+    client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
+    assert [body["letter"]["service"]["totalAmount"] for body in bodies(server)] == [600, 600]
+    assert all("fields" not in body for body in bodies(server))

@@ -1,0 +1,369 @@
+"""beta's pickup points: looked up before the purchase, sent with their own address, refused if they cannot take it."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from carriers.base import Carrier
+from carriers.errors import (
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    PickupPointRejected,
+    RequestRejected,
+)
+from carriers.sandbox.pickup_points import POINTS, PickupPoint
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Credentials, Package
+from tests.carriers.conftest import Serve
+from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.beta import JSON, Services, bodies, found, labels, refused
+from tests.carriers.support.sandbox import order, received
+from tests.carriers.support.servers import always, answer_file, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+
+BETA = CREDENTIALS["beta"]
+FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
+NEAR = http(answer_file("beta_points.json"), content_type=JSON)
+LOOK_UP_PATH, SEARCH_PATH = (
+    f"/beta/points/{name}" for name in ("findPointRetraitAcheminementByID", "findRDVPointRetraitAcheminement")
+)
+DAY_MS = 24 * 3600 * 1000
+
+
+def midnight_ms(day: int) -> int:
+    """Return a day of March 2026 as the carrier writes it: midnight in Paris."""
+    return int(datetime(2026, 3, day, tzinfo=UTC).timestamp() * 1000) - 3600 * 1000
+
+
+def buy(services: Services, code: str = FRANCE, **changes: Any) -> dict[str, Any]:
+    """Buy a label; return the addressee that the carrier was sent."""
+    services.client.create_label(shipment(code, **changes), BETA)
+    addressee: dict[str, Any] = bodies(services.labels)[-1]["letter"]["addressee"]["address"]
+    return addressee
+
+
+# The look-up
+
+
+def test_the_point_is_looked_up_by_its_code(serve: Serve) -> None:
+    services = Services(serve)
+    buy(services, packages=(Package(Decimal("0.5")), Package(Decimal("1.2345"))))
+    assert services.points.requests[0].startswith(b"POST /points/findPointRetraitAcheminementByID HTTP/1.1\r\n")
+    assert bodies(services.points) == [
+        {
+            "accountNumber": "804735",
+            "password": "s3cret-Pass",
+            "id": "001234",
+            "date": "02/03/2026",
+            "weight": "1235",
+            "filterRelay": "1",
+            "langue": "FR",
+        }
+    ]
+
+
+def test_an_api_key_is_sent_in_the_body_of_the_look_up(serve: Serve) -> None:
+    services = Services(serve)
+    services.client.create_label(shipment(FRANCE), Credentials(api_key="k-123"))
+    (body,) = bodies(services.points)
+    assert body["apiKey"] == "k-123"
+    assert not {"accountNumber", "password"} & set(body)
+    assert b"apikey: k-123" not in services.points.requests[0].lower()
+
+
+def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve: Serve) -> None:
+    services = Services(serve)
+    assert buy(services) == {
+        "companyName": "Tabac du Port",
+        "lastName": "Grünwald",
+        "firstName": "Søren",
+        "line2": "12 quai de la Fosse",
+        "line3": "Bâtiment B",
+        "countryCode": "FR",
+        "city": "Nantes",
+        "zipCode": "44000",
+        "mobileNumber": "+33612345678",
+        "email": "soren@mail.example",
+    }
+    letter = bodies(services.labels)[0]["letter"]
+    assert letter["parcel"] == {"weight": 1.25, "pickupLocationId": "001234"}
+    assert letter["service"]["commercialName"] == "Bougies & Cie"
+
+
+def test_the_customers_company_and_home_are_not_sent(serve: Serve) -> None:
+    services = Services(serve)
+    buy(services, recipient={"company": "Grünwald SARL", "address2": "Escalier 7"})
+    content = services.labels.requests[0].decode()
+    assert all(word not in content for word in ("SARL", "Escalier", "75011", "Œdipe"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        ({"adresse2": ""}, {"line2": "12 quai de la Fosse"}),
+        ({"adresse2": None}, {"line2": "12 quai de la Fosse"}),
+        ({"adresse1": "", "adresse2": "Gare du Nord"}, {"line2": "Gare du Nord"}),
+        ({"adresse1": "", "adresse2": ""}, {"line2": "Tabac du Port"}),
+        ({"adresse1": "x" * 50}, {"line2": "x" * 35, "line3": "Bâtiment B"}),
+        ({"adresse1": "☎ 12 quai Œ", "adresse2": "Москва"}, {"line2": "12 quai OE", "line3": "Moskva"}),
+    ],
+)
+def test_a_points_own_text_never_fails_an_order(serve: Serve, changes: dict[str, Any], lines: dict[str, str]) -> None:
+    addressee = buy(Services(serve, [found(**changes)]))
+    assert {name: text for name, text in addressee.items() if name.startswith("line")} == lines
+
+
+def test_a_point_is_remembered_for_an_hour(serve: Serve) -> None:
+    services = Services(serve)
+    for _ in range(2):
+        buy(services)
+    assert len(services.points.requests) == 1
+    assert len(services.labels.requests) == 2
+
+
+# Points that cannot take the parcel
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"congesTotal": True}, "is closed"),
+        (
+            {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(1), "calendarDeFin": midnight_ms(9)}]},
+            "is closed",
+        ),
+        (
+            {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(2), "calendarDeFin": midnight_ms(2)}]},
+            "is closed",
+        ),
+        ({"poidsMaxi": 1249}, "takes parcels of at most 1.249 kg"),
+    ],
+)
+def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bought(
+    serve: Serve, changes: dict[str, Any], problem: str
+) -> None:
+    services = Services(serve, [found(**changes)])
+    with pytest.raises(PickupPointRejected, match=problem) as caught:
+        buy(services)
+    assert caught.value.field == "pickupPointCode"
+    assert caught.value.is_nothing_made
+    assert services.labels.requests == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(3), "calendarDeFin": midnight_ms(9)}]},
+        {"listeConges": [{"numero": 1, "calendarDeDebut": midnight_ms(1) - DAY_MS, "calendarDeFin": midnight_ms(1)}]},
+        {"listeConges": None},
+        {"listeConges": [{"calendarDeDebut": "soon"}, 7, {"calendarDeDebut": 10**30, "calendarDeFin": 10**30}]},
+        {"congesPartiel": True},
+        {"poidsMaxi": 1250},
+        {"poidsMaxi": 0},
+        {"poidsMaxi": None},
+        {"poidsMaxi": "20 kg"},
+        {"codePays": None},
+    ],
+)
+def test_an_open_point_is_bought(serve: Serve, changes: dict[str, Any]) -> None:
+    assert buy(Services(serve, [found(**changes)]))["countryCode"] == "FR"
+
+
+# Errors of the service
+
+CODES = [
+    *((code, CredentialsRejected) for code in (101, 102, 201, 202)),
+    *((code, PickupPointRejected) for code in (124, 146, 203, 300, 301)),
+    *((code, RequestRejected) for code in (104, 105, 106, 107, 117, 120, 121, 122, 123, 125, 127, 129, 143, 144, 145)),
+    *((code, CarrierUnavailable) for code in (1000, 999, -1)),
+]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize(("code", "error"), CODES)
+def test_every_code_of_the_point_service_has_its_class(
+    serve: Serve, code: int, error: type[CarrierError], status: int
+) -> None:
+    services = Services(serve, [refused(code, status)])
+    with pytest.raises(CarrierError) as caught:
+        buy(services)
+    assert type(caught.value) is error
+    assert caught.value.carrier_code == str(code)
+    assert caught.value.carrier_text == f"text {code}"
+    assert caught.value.is_nothing_made
+    assert caught.value.is_carrier_failing == (code == 1000)
+    assert services.labels.requests == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (refused(0), PickupPointRejected),
+        (refused(0, pointRetraitAcheminement=[]), PickupPointRejected),
+        (found(identifiant="999999"), CarrierUnavailable),
+        (found(nom="", codePostal=""), CarrierUnavailable),
+        (http(b"<html>", 502, "text/html"), CarrierUnavailable),
+        (http(b"<html>", 200, "text/html"), CarrierUnavailable),
+        (http(b"<html>", 401, "text/html"), CredentialsRejected),
+        (http(b"{}", 403, JSON), CredentialsRejected),
+        (http(b"[]", 200, JSON), CarrierUnavailable),
+        (http(b"{}", 200, JSON), CarrierUnavailable),
+        (refused(0, 500), CarrierUnavailable),
+    ],
+)
+def test_every_other_answer_has_an_end_and_buys_nothing(serve: Serve, answer: bytes, error: type[CarrierError]) -> None:
+    services = Services(serve, [answer])
+    with pytest.raises(CarrierError) as caught:
+        buy(services)
+    assert type(caught.value) is error
+    assert services.labels.requests == []
+
+
+def test_without_a_point_service_pickup_products_are_unavailable(serve: Serve) -> None:
+    server = serve(always(*labels(1)))
+    buyer = client("beta", server.url)
+    with pytest.raises(CarrierUnavailable):
+        buyer.create_label(shipment(FRANCE), BETA)
+    assert server.requests == []
+    assert buyer.create_label(shipment("beta"), BETA).tracking_numbers
+
+
+def test_a_point_service_that_is_down_stops_no_other_purchase(serve: Serve) -> None:
+    services = Services(serve, [refused(1000)])
+    for _ in range(8):
+        with pytest.raises(CarrierUnavailable):
+            buy(services)
+    services.client.create_label(shipment("beta"), BETA)
+
+
+def test_an_order_that_cannot_be_sent_asks_for_no_point(serve: Serve) -> None:
+    services = Services(serve)
+    with pytest.raises(RequestRejected):
+        buy(services, recipient={"phone": ""})
+    assert services.points.requests == []
+
+
+# Abroad
+
+
+def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_network(serve: Serve) -> None:
+    services = Services(serve, [NEAR])
+    addressee = buy(services, EUROPE, recipient={"zip_code": "28012", "city": "Madrid"})
+    assert services.points.requests[0].startswith(b"POST /points/findRDVPointRetraitAcheminement HTTP/1.1\r\n")
+    assert bodies(services.points) == [
+        {
+            "accountNumber": "804735",
+            "password": "s3cret-Pass",
+            "zipCode": "28012",
+            "city": "Madrid",
+            "countryCode": "ES",
+            "shippingDate": "02/03/2026",
+            "weight": "1250",
+            "filterRelay": "1",
+            "optionInter": "1",
+            "lang": "FR",
+        }
+    ]
+    assert (addressee["companyName"], addressee["line2"]) == ("Papelería Atocha", "Calle Atocha 44")
+    assert (addressee["zipCode"], addressee["countryCode"]) == ("28012", "ES")
+
+
+def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(serve: Serve) -> None:
+    services = Services(serve, [NEAR, found(identifiant="840777", codePays="ES", nom="Lejos")])
+    assert buy(services, EUROPE, pickup_point_code="840777")["companyName"] == "Lejos"
+    search, look_up = bodies(services.points)
+    assert "reseau" not in search
+    assert (look_up["id"], look_up["reseau"]) == ("840777", "X00")
+
+
+@pytest.mark.parametrize("answers", [[NEAR, refused(124)], [refused(300)], [refused(203)], [refused(0)]])
+def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list[bytes]) -> None:
+    services = Services(serve, answers)
+    with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: the carrier knows no such") as caught:
+        buy(services, EUROPE, pickup_point_code="840777")
+    assert caught.value.field == "pickupPointCode"
+    assert services.labels.requests == []
+
+
+@pytest.mark.parametrize(
+    ("adresse2", "line2"),
+    [("Boîte 2", "12 quai de la Fosse Boîte 2"), ("Entrée derrière la gare", "12 quai de la Fosse")],
+)
+def test_in_belgium_the_address_is_one_line(serve: Serve, adresse2: str, line2: str) -> None:
+    near = answer_file("beta_points.json").replace(b'"001234"', b'"001111"').replace(b'"ES"', b'"BE"')
+    point = found(codePays="BE", adresse2=adresse2)
+    services = Services(serve, [http(near, content_type=JSON), point])
+    addressee = buy(services, EUROPE, recipient={"country_code": "BE", "phone": "+3222345678"})
+    assert {name: text for name, text in addressee.items() if name.startswith("line")} == {"line2": line2}
+    assert addressee["mobileNumber"] == "+3222345678"
+
+
+def test_a_luxembourg_point_loses_the_letter_of_its_postal_code(serve: Serve) -> None:
+    near = answer_file("beta_points.json").replace(b'"28012"', b'"L-1118"').replace(b'"ES"', b'"LU"')
+    services = Services(serve, [http(near, content_type=JSON)])
+    recipient = {"country_code": "LU", "zip_code": "L-1009"}
+    assert buy(services, EUROPE, recipient=recipient)["zipCode"] == "1118"
+    assert bodies(services.points)[0]["zipCode"] == "1009"
+
+
+def test_customs_go_by_the_points_place(serve: Serve) -> None:
+    near = answer_file("beta_points.json").replace(b'"28012"', b'"35002"')
+    services = Services(serve, [http(near, content_type=JSON)])
+    services.client.create_label(shipment(EUROPE, recipient={"zip_code": "28012"}), BETA)
+    assert "customsDeclarations" in bodies(services.labels)[0]["letter"]
+
+
+# The sandbox
+
+
+@pytest.mark.parametrize("point", [point for point in POINTS if point.carrier == "beta"], ids=lambda point: point.code)
+def test_every_point_of_the_sandbox_is_bought_or_refused_and_none_is_misrouted(
+    sandbox: SandboxServer, clients: dict[str, Carrier], point: PickupPoint
+) -> None:
+    code = FRANCE if point.country in ("FR", "MC") else EUROPE
+    recipient = {"country_code": point.country, "zip_code": point.zip_code, "city": point.city}
+    ordered = order(code, recipient=recipient, pickup_point_code=point.code)
+    if point.is_open:
+        clients["beta"].create_label(ordered, BETA)
+        (row,) = ledger(sandbox)
+        assert (row["product_code"], row["misrouted"]) == ("HD", False)
+        return
+    with pytest.raises(PickupPointRejected, match=r"^pickupPointCode: "):
+        clients["beta"].create_label(ordered, BETA)
+    assert ledger(sandbox) == []
+
+
+@pytest.mark.parametrize(("weight_kg", "is_bought"), [("5", True), ("5.01", False)])
+def test_a_small_locker_takes_small_parcels(
+    sandbox: SandboxServer, clients: dict[str, Carrier], weight_kg: str, is_bought: bool
+) -> None:
+    packages = (Package(Decimal(1)), Package(Decimal(weight_kg)))
+    ordered = order(FRANCE, pickup_point_code="004713", packages=packages)
+    if is_bought:
+        clients["beta"].create_label(ordered, BETA)
+    else:
+        with pytest.raises(PickupPointRejected, match="at most 5 kg"):
+            clients["beta"].create_label(ordered, BETA)
+    assert len(ledger(sandbox)) == 2 * is_bought
+
+
+def test_the_sandbox_is_asked_once_in_france_and_by_a_search_abroad(
+    sandbox: SandboxServer, clients: dict[str, Carrier]
+) -> None:
+    clients["beta"].create_label(order(FRANCE), BETA)
+    assert received(sandbox)[LOOK_UP_PATH] == 1
+    far = {"country_code": "DE", "zip_code": "20099", "city": "Hamburg"}
+    clients["beta"].create_label(order(EUROPE, recipient=far, pickup_point_code="810102"), BETA)
+    assert received(sandbox)[SEARCH_PATH] == 1
+
+
+@pytest.mark.parametrize("country", [500, 124, 1000, 202])
+def test_codes_that_the_sandbox_is_asked_for_buy_nothing(
+    sandbox: SandboxServer, clients: dict[str, Carrier], country: int
+) -> None:
+    with pytest.raises(CarrierError):
+        clients["beta"].create_label(order(FRANCE, pickup_point_code=f"99{country:04}"), BETA)
+    assert ledger(sandbox) == []

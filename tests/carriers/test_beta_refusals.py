@@ -1,0 +1,180 @@
+"""Every error code of beta's page: class, our field, cause and remedy, and what counts towards the circuit breaker."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from carriers.base import Limits
+from carriers.beta import refusals
+from carriers.beta.refusal_table import REFUSALS
+from carriers.errors import (
+    AddressRejected,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    PickupPointRejected,
+    ProductNotInContract,
+    Rejected,
+    RequestRejected,
+)
+from tests.carriers.conftest import Serve
+from tests.carriers.support.beta import JSON
+from tests.carriers.support.servers import LABEL, MULTIPART, always, http
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+
+RECIPIENT, SENDER = "destinationAddress", "originAddress"
+Row = tuple[str, type[CarrierError], str]
+
+
+def _rows(error: type[CarrierError], field: str, codes: str) -> Iterator[Row]:
+    return ((code, error, field) for code in codes.split())
+
+
+# Copied from the page by hand, not from the client's table.
+CODES: list[Row] = [
+    *_rows(CredentialsRejected, "", "30000 30007 30008"),
+    *_rows(ProductNotInContract, "productCode", "30009 30700"),
+    *_rows(RequestRejected, "productCode", "30014 30015 30318 30213"),
+    *_rows(RequestRejected, "productCode", " ".join(f"ROUTING_{number}" for number in range(18, 23))),
+    *_rows(RequestRejected, f"{SENDER}.countryCode", "30109"),
+    *_rows(RequestRejected, "", "30002 30010 30018 30017 30022 30023 30025 30026 30090 30702 30703"),
+    *_rows(RequestRejected, "", "14040 40011 40012 40013 40016 40017 30704 30705 30600"),
+    *_rows(RequestRejected, "", " ".join(map(str, range(30800, 30821)))),
+    *_rows(RequestRejected, "customs.shippingCost", "30020"),
+    *_rows(RequestRejected, "parcels[0]", "30303 30306 30309 30310 30311 30312 30313 30316 30317 30321"),
+    *_rows(RequestRejected, "parcels[0]", "30323 30324 30325 30326 30327"),
+    *_rows(AddressRejected, SENDER, "30043 30045 30046 30047 30065 30085"),
+    *_rows(AddressRejected, f"{SENDER}.address1", "30100"),
+    *_rows(AddressRejected, f"{SENDER}.countryCode", "30102 30103"),
+    *_rows(AddressRejected, f"{SENDER}.city", "30104"),
+    *_rows(AddressRejected, f"{SENDER}.zip", "30106 30107 30108"),
+    *_rows(AddressRejected, f"{RECIPIENT}.lastName", "30089 30200 30202"),
+    *_rows(AddressRejected, f"{RECIPIENT}.address1", "30204"),
+    *_rows(AddressRejected, f"{RECIPIENT}.countryCode", "30206 30207"),
+    *_rows(AddressRejected, f"{RECIPIENT}.city", "30208"),
+    *_rows(AddressRejected, f"{RECIPIENT}.zip", "30210 30211 30212"),
+    *_rows(
+        AddressRejected,
+        f"{RECIPIENT}.zip",
+        " ".join(f"ROUTING_{number}" for number in (0, 2, 5, 6, 7, 8, 9, 26, 27, 200, 201, 202, 203)),
+    ),
+    *_rows(AddressRejected, f"{RECIPIENT}.zip", "GEO_ROUTING_IV106 GEO_ROUTING_IV107 GEO_ROUTING_IV108"),
+    *_rows(RequestRejected, f"{RECIPIENT}.phone", "30220 30221"),
+    *_rows(RequestRejected, f"{RECIPIENT}.email", "30222 30223"),
+    *_rows(RequestRejected, "parcels[0].weight", "30300 30301"),
+    *_rows(PickupPointRejected, "pickupPointCode", "30400 30401 30402 30403 30900 30901 30902 30903 30904"),
+    *_rows(RequestRejected, "customs", " ".join(str(code) for code in range(30500, 30555) if code != 30519)),
+    *_rows(RequestRejected, "customs.items", "30519"),
+    *_rows(RequestRejected, "customs.eori", "30562"),
+    *_rows(CarrierUnavailable, "", "1 30701 40014 40015 40018 ROUTING_23 ROUTING_24 ROUTING_25"),
+]
+FAMILIES = [(code, CarrierUnavailable, "") for code in ("300", "399", "1000", "1099")]
+UNDOCUMENTED = [
+    "39999", "2", "99", "400", "30001", "30555", "30821", "1100", "ROUTING_1", "ROUTING_42", "ROUTING_ERROR", "UNHEARD",
+    "GEO_ROUTING_IV109", "030204", "30204 ", "",
+]  # fmt: skip
+
+
+def failure(serve: Serve, code: str, status: int = 400, **values: Any) -> CarrierError:
+    document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]} | values
+    server = serve(always(http(json.dumps(document).encode(), status, JSON)))
+    with pytest.raises(CarrierError) as caught:
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert len(server.requests) == 1
+    return caught.value
+
+
+@pytest.mark.parametrize(("code", "error", "field"), [*CODES, *FAMILIES])
+def test_every_code_of_the_page_has_its_class_and_names_our_field(
+    serve: Serve, code: str, error: type[CarrierError], field: str
+) -> None:
+    caught = failure(serve, code)
+    assert (type(caught), caught.field, caught.carrier_code) == (error, field, code)
+    assert caught.is_nothing_made
+    assert caught.http_status == 400
+    assert str(caught).endswith(": texte")
+    assert caught.is_carrier_failing == (error is CarrierUnavailable)
+
+
+def test_the_table_holds_the_codes_of_the_page_and_no_others() -> None:
+    assert set(REFUSALS) == {code for code, _, _ in CODES}
+    assert len(CODES) == len(set(REFUSALS)) == 190
+
+
+def test_every_code_says_why_and_what_to_do_without_the_carriers_own_words() -> None:
+    rows = list(refusals.rows())
+    assert len(rows) == 190 + 2 + 25
+    for _, code, refusal in rows:
+        assert refusal.cause, code
+        assert refusal.remedy, code
+        text = f"{refusal.cause} {refusal.remedy}"
+        assert not any(word in text for word in ("zipCode", "line2", "addressee", "mobileNumber", "totalAmount")), code
+        assert not text.endswith(".")
+        assert issubclass(refusal.error, Rejected | CarrierUnavailable)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("code", UNDOCUMENTED)
+def test_an_undocumented_code_leaves_the_outcome_unknown(serve: Serve, code: str, status: int) -> None:
+    caught = failure(serve, code, status)
+    assert type(caught) is OutcomeUnknown
+    assert not caught.is_nothing_made
+    assert not caught.is_carrier_failing
+    assert "texte" in str(caught)
+
+
+def test_an_undocumented_failure_of_the_server_counts_towards_the_circuit_breaker(serve: Serve) -> None:
+    caught = failure(serve, "39999", 500)
+    assert type(caught) is OutcomeUnknown
+    assert caught.is_carrier_failing
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (b"<html>Forbidden</html>", "text/html"),
+        (b"", "text/plain"),
+        (b"{}", JSON),
+        (b'{"messages": []}', JSON),
+        (b'{"error": "Unauthorized", "message": "no"}', JSON),
+        (b"nonsense", MULTIPART),
+    ],
+)
+def test_http_401_and_403_are_refusals_of_the_credentials(serve: Serve, status: int, answer: tuple[bytes, str]) -> None:
+    server = serve(always(http(answer[0], status, answer[1])))
+    with pytest.raises(CredentialsRejected) as caught:
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert caught.value.http_status == status
+    assert not caught.value.is_carrier_failing
+
+
+def test_a_parcel_in_an_answer_of_http_403_is_not_forgotten(serve: Serve) -> None:
+    label = LABEL["beta"].partition(b"\r\n\r\n")[2]
+    server = serve(always(http(label, 403, MULTIPART)))
+    with pytest.raises(OutcomeUnknown) as caught:
+        client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert caught.value.made_numbers == ("6A12345678901",)
+
+
+@pytest.mark.parametrize("code", ["30211", "30519", "ROUTING_201", "30000", "40016", "39999"])
+def test_what_an_order_or_a_contract_causes_never_opens_the_circuit_breaker(serve: Serve, code: str) -> None:
+    document = {"messages": [{"id": code, "type": "ERROR", "messageContent": "texte"}]}
+    server = serve(always(http(json.dumps(document).encode(), 400, JSON)))
+    buyer = client("beta", server.url, Limits(failure_threshold=2))
+    for _ in range(5):
+        with pytest.raises((Rejected, OutcomeUnknown)):
+            buyer.create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert len(server.requests) == 5
+
+
+def test_the_wrong_parcel_of_several_is_named(serve: Serve) -> None:
+    document = {"messages": [{"id": "30301", "type": "ERROR", "messageContent": "texte"}]}
+    server = serve(always(LABEL["beta"], http(json.dumps(document).encode(), 400, JSON)))
+    with pytest.raises(RequestRejected) as caught:
+        client("beta", server.url).create_label(shipment("beta", 3), CREDENTIALS["beta"])
+    assert caught.value.field == "parcels[1].weight"
+    assert caught.value.made_numbers == ("6A12345678901",)
