@@ -110,7 +110,7 @@ POINT_REFUSALS: Final[Refusals] = MappingProxyType(
         },
     }
 )
-# A failure of the carrier, whoever asks. One shop's contract may cause 29, and one order the invalid data.
+# Failures of the carrier itself, for every shop. One shop's contract may cause 29, and one order the invalid data.
 FAILURES: Final = frozenset({"1", "36", "37", "700"})
 
 
