@@ -15,6 +15,7 @@ from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import FIELD as POINT
 from carriers.products import PARIS
 from carriers.redaction import Redactor
+from carriers.refusals import Refusal
 from carriers.shipment import Credentials, PickupPoint, Shipment
 
 LOOK_UP: Final = "findPointRetraitAcheminementByID"
@@ -77,7 +78,7 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
     document = _checked(answer, redactor)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
-        raise _refusal(UNKNOWN, "", redactor)
+        raise _error(POINT_REFUSALS[UNKNOWN])
     if string_of(point, "identifiant") != code:
         raise UnreadableError("the answer is about another pickup point")
     return _point(point, shipment)
@@ -121,6 +122,10 @@ def _refusal(code: str, text: str, redactor: Redactor) -> CarrierError:
         # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
         problem = f"the point service's error code {redactor.code(code)} is not documented"
         return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
+    return _error(refusal, code, text)
+
+
+def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
     return refusal.error(
         CARRIER,
         f"{refusal.cause}; {refusal.remedy}",
