@@ -126,7 +126,7 @@ def _elsewhere(near: Sequence[PickupPoint], look_up: Callable[[str], PickupPoint
             return look_up(network)
         except PickupPointRejected:
             continue
-    raise points.unknown_point()
+    raise points.no_point_near()
 
 
 def _check_credentials(credentials: Credentials) -> None:

@@ -12,8 +12,10 @@ from carriers.beta.parties import CARRIER, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, is_failure
 from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
 from carriers.http.messages import Answer, UnreadableError
+from carriers.pickup_points import FIELD as POINT
 from carriers.products import PARIS
 from carriers.redaction import Redactor
+from carriers.refusals import Refusal
 from carriers.shipment import Credentials, PickupPoint, Shipment
 
 LOOK_UP: Final = "findPointRetraitAcheminementByID"
@@ -23,6 +25,7 @@ ABROAD: Final = "1"  # of `optionInter`
 LANGUAGE: Final = "FR"
 MAX_POINTS: Final = 200  # of a search's answer
 GRAMS: Final = 1000
+UNKNOWN: Final = "124"  # the code of a wrong id
 
 Json = dict[str, Any]
 
@@ -75,7 +78,7 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
     document = _checked(answer, redactor)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
-        raise unknown_point()
+        raise _error(POINT_REFUSALS[UNKNOWN])
     if string_of(point, "identifiant") != code:
         raise UnreadableError("the answer is about another pickup point")
     return _point(point, shipment)
@@ -90,10 +93,11 @@ def read_points(answer: Answer, *, shipment: Shipment, redactor: Redactor) -> li
     return [_point(point, shipment) for point in objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]]
 
 
-def unknown_point() -> PickupPointRejected:
-    """Return the error for a point that the service does not find."""
-    refusal = POINT_REFUSALS["124"]
-    return PickupPointRejected(CARRIER, f"{refusal.cause}; {refusal.remedy}", field=refusal.field)
+def no_point_near() -> PickupPointRejected:
+    """Return the error for a point abroad that neither the search nor the networks in its answer show."""
+    problem = "the carrier finds no such pickup point near the recipient"
+    remedy = "let the customer choose another one, or correct the recipient's postal code and city"
+    return PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
 
 
 def _checked(answer: Answer, redactor: Redactor) -> Mapping[str, Any]:
@@ -118,6 +122,10 @@ def _refusal(code: str, text: str, redactor: Redactor) -> CarrierError:
         # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
         problem = f"the point service's error code {redactor.code(code)} is not documented"
         return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
+    return _error(refusal, code, text)
+
+
+def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
     return refusal.error(
         CARRIER,
         f"{refusal.cause}; {refusal.remedy}",

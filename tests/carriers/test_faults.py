@@ -192,8 +192,10 @@ def test_the_outcome_of_each_fault_agrees_with_the_ledger_and_no_purchase_is_sen
     is_slow = fault in UNTIL_THE_DEADLINE
     made = purchase(sandbox, carrier, count, DEADLINE_S if is_slow else WAIT_TIMEOUT_S)
 
-    # A repeated number can only be noticed within the same purchase.
-    end = OutcomeUnknown if (fault, count) == ("twin", 3) else END_OF[fault]
+    # A repeated number can only be noticed within the same purchase, and the half of an answer with a customs form
+    # holds the whole label.
+    others = {("beta", "twin", 3): OutcomeUnknown, ("alpha", "twin", 3): OutcomeUnknown}
+    end = (others | {("beta", "truncated", 3): PurchasedLabel}).get((carrier, fault, count), END_OF[fault])
     assert type(made.outcome) is end
     check_agreement_with_the_ledger(made)
     calls = count if carrier == "beta" and end is PurchasedLabel else failing_rank
