@@ -1,4 +1,4 @@
-"""What deploy/ says is what the service understands: its settings, its commands, its ports, its time-outs."""
+"""The files of deploy/ agree with the service: settings, commands, ports, timeouts."""
 
 import re
 import shlex
@@ -31,7 +31,7 @@ PODS = ["Deployment", "Job", "CronJob", "CronJob"]
 
 @pytest.fixture(scope="module")
 def env_file() -> dict[str, str]:
-    """What ``new-secrets.sh`` writes."""
+    """The output of ``new-secrets.sh``."""
     words = ["parcels.example.com", "labels.example.com"]
     written = subprocess.run([DEPLOY / "new-secrets.sh", *words], capture_output=True, text=True, check=True).stdout
     return dict(line.split("=", 1) for line in written.splitlines())

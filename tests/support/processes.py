@@ -23,7 +23,7 @@ FIRST_PORT, PORTS = 10_000, 1_000
 
 
 def environment() -> dict[str, str]:
-    """What a process needs to see what the test sees, once it is committed (``transactional_db``)."""
+    """Return the environment of a process that works on the test's database (``transactional_db``)."""
     name = str(connection.settings_dict["NAME"])
     is_sqlite = connection.vendor == "sqlite"
     url = f"sqlite:///{name}" if is_sqlite else urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()

@@ -1,4 +1,4 @@
-"""What every answer and every log line carries, and what no log line does."""
+"""Headers of every answer; the contents of log lines, and what they must not contain."""
 
 import json
 import logging
