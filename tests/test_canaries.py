@@ -1,7 +1,7 @@
-"""Nothing that a client writes is in a log, a figure, an error or Redis: 1,000 requests full of canaries.
+"""1,000 requests full of canaries leave none in a log, a metric, an error or Redis.
 
-Each canary is a word that occurs once. They stand wherever a client can put text, on every route, on the way to every
-error, with carriers that fail and with a database, a Redis and a storage that do.
+A canary is a word that occurs once. They are wherever a client can put text: on every route, on the way to every error,
+with carriers, a database, a Redis and a storage that fail.
 """
 
 import os

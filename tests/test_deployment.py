@@ -1,4 +1,4 @@
-"""deploy/ agrees with the service: settings, commands, ports, timeouts."""
+"""The files of deploy/ agree with the service: settings, commands, ports, timeouts."""
 
 import re
 import shlex

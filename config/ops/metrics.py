@@ -85,9 +85,7 @@ def open_labels() -> list[Metric]:
             UNFINISHED,
             [state for state, _ in interrupted],
         ),
-        GaugeMetricFamily(
-            "labels_interrupted_oldest_seconds", "Age of the oldest interrupted purchase.", value=oldest_s
-        ),
+        GaugeMetricFamily("labels_interrupted_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
     ]
 
 

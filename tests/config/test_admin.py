@@ -86,7 +86,7 @@ def test_no_id_fails_a_page(root: Client) -> None:
 
 
 def parameters(model_admin: admin.ModelAdmin[models.Model]) -> set[str]:
-    """Query parameters of a list: the admin's own, the filters' and every field."""
+    """The query parameters of a list: the admin's own, the filters', and every field."""
     fields = {field.name for field in model_admin.model._meta.get_fields()}
     own = {"q", "p", "o", "all", "e", "_popup", "_to_field", "_facets", "carrier", "status", "state", "decision"}
     ours = {"created_from", "created_to", "shop__id__exact", "groups__id__exact", "is_active__exact", "unknown"}
@@ -147,7 +147,7 @@ def links(browser: Client, path: str) -> set[str]:
     return {html.unescape(link) for link in found}
 
 
-# A token's and a contract's page have Django's own link to the shop: a member of staff who sees those sees shops.
+# A token's and a contract's page have Django's own link to the shop: all who see those see shops.
 @pytest.mark.parametrize(
     "permissions",
     [

@@ -1,4 +1,4 @@
-"""deploy/ as data: the services of compose.yaml and the objects of the manifests."""
+"""Reads deploy/: the services of compose.yaml and the objects of the manifests."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class Service:
         return [word for name, value in self.environment.items() for word in ("--env", f"{name}={value}")]
 
     def restrictions(self) -> list[str]:
-        """The container's restrictions, as flags of docker and podman."""
+        """Return the container's restrictions as flags of docker and podman."""
         stop_s = str(self.definition.get("stop_grace_period", "10s")).removesuffix("s")
         flags = ["--memory", self.definition["mem_limit"], "--stop-timeout", stop_s]
         flags += ["--read-only"] if self.definition["read_only"] else []

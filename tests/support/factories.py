@@ -73,7 +73,7 @@ class LineItemFactory(factory.DictFactory):
 
 
 class DestinationFactory(factory.DictFactory):
-    """Where a parcel goes, as in an import."""
+    """The destination of a parcel, as in an import."""
 
     firstName = "Zoé"
     lastName = "Œuvrard"

@@ -23,7 +23,7 @@ FIRST_PORT, PORTS = 10_000, 1_000
 
 
 def environment() -> dict[str, str]:
-    """Environment variables that let a process see what the test has committed (``transactional_db``)."""
+    """Return the environment of a process that works on the test's database (``transactional_db``)."""
     name = str(connection.settings_dict["NAME"])
     is_sqlite = connection.vendor == "sqlite"
     url = f"sqlite:///{name}" if is_sqlite else urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()

@@ -88,7 +88,7 @@ class Proxy:
 
 
 def postgresql_target(settings: dict[str, Any]) -> str | tuple[str, int]:
-    """Where the server of Django's settings listens."""
+    """Return the address of the server in Django's settings."""
     host = settings["HOST"] or settings["OPTIONS"].get("host", "")
     port = int(settings["PORT"] or 5432)
     return f"{host}/.s.PGSQL.{port}" if host.startswith("/") else (host, port)

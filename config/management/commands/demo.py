@@ -179,9 +179,7 @@ def buy_label(url: str, token: str) -> str:
         answer = requests.post(endpoint, json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
         label = answer.json()
     except requests.RequestException as error:
-        raise CommandError(
-            f"the sample label can't be bought: no valid answer from {url} ({type(error).__name__})"
-        ) from None
+        raise CommandError(f"the service at {url} does not answer as it should: {type(error).__name__}") from None
     if answer.status_code != HTTPStatus.CREATED:
         raise CommandError(f"the sample label was not bought: {label['message']}")
     return str(label["id"])

@@ -1,4 +1,4 @@
-"""Headers and log lines: those of every answer, and facts that no log line has."""
+"""Headers of every answer; the contents of log lines, and what they must not contain."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Who may call what: every route with every kind of token."""
+"""The status of every route and method for every kind of token."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The probes: liveness, readiness, and nothing but states by name."""
+"""Probes: liveness, readiness, and nothing in the answers but states by name."""
 
 import json
 import socket
@@ -23,9 +23,9 @@ READY = {"database": "ok", "storage": "ok", "alpha": "circuit breaker closed", "
 
 
 @pytest.fixture(autouse=True)
-def unasked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the checks anew, for the settings of the test; the carriers' clients too."""
-    monkeypatch.setattr(health, "DEADLINE_S", 60.0)  # a busy machine's checks are waited for
+def fresh_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the checks and the carriers' clients for the settings of the test."""
+    monkeypatch.setattr(health, "DEADLINE_S", 60.0)  # a busy machine needs time
     health.checks.cache_clear()
     carrier_client.cache_clear()
     yield
@@ -49,18 +49,18 @@ def broken(*args: Any, **kwargs: Any) -> Any:
     raise DatabaseError("host db.internal password=hunter2")
 
 
-def test_a_process_that_answers_lives_whatever_else_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_liveness_depends_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "databases", broken)
     response = ask("/livez")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-def test_it_is_ready_with_a_database_that_has_this_versions_tables(transactional_db: None) -> None:
+def test_a_service_with_a_migrated_database_is_ready(transactional_db: None) -> None:
     response = ask()
     assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": expected()})
 
 
-def test_a_check_keeps_no_connection(transactional_db: None) -> None:
+def test_a_database_check_closes_its_connection(transactional_db: None) -> None:
     assert health.database_check("default")() == "ok"
     assert connection.connection is None
 
@@ -83,7 +83,7 @@ def test_with_migrations_to_run_it_is_not_ready(transactional_db: None, monkeypa
     response = ask()
     assert response.status_code == 503
     assert response.json()["checks"]["database"] == "migrations are pending"
-    # When they have run they are not looked for again.
+    # Once none is pending, it is not checked again.
     assert [ask().status_code for _ in range(3)] == [200] * 3
 
 
@@ -98,7 +98,7 @@ def test_one_of_several_databases_is_enough_to_read_parcels(
     assert response.json()["checks"] == expected(**{"database replica": "failing"})
 
 
-def test_a_check_that_hangs_holds_no_probe_up_and_is_not_begun_twice(
+def test_a_hanging_check_delays_no_probe_and_is_not_started_twice(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release, begun = threading.Event(), []
@@ -113,7 +113,7 @@ def test_a_check_that_hangs_holds_no_probe_up_and_is_not_begun_twice(
     for check in health.checks().values():
         check.start()
     for name in expected().keys() & health.checks().keys() - {"storage"}:
-        assert health.checks()[name].start().result(60) == "ok"  # and is believed from now on
+        assert health.checks()[name].start().result(60) == "ok"  # and is reused from now on
     monkeypatch.setattr(health, "DEADLINE_S", 0.1)
     answers = [ask().json() for _ in range(3)]
     assert not release.is_set()
@@ -122,7 +122,7 @@ def test_a_check_that_hangs_holds_no_probe_up_and_is_not_begun_twice(
     release.set()
 
 
-def test_a_flood_of_probes_is_one_question(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_probes_is_one_check(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(health, "FRESH_S", 60.0)
 
@@ -179,7 +179,7 @@ def test_the_state_of_a_circuit_breaker_is_shown(transactional_db: None) -> None
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
-def test_probes_only_look(path: str, transactional_db: None) -> None:
+def test_probes_are_read_only(path: str, transactional_db: None) -> None:
     assert client().head(path).status_code == 200
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert client().generic(method, path).status_code == 405

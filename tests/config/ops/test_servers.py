@@ -1,4 +1,4 @@
-"""Two server processes on one PostgreSQL and one Redis, as in production: they count together and answer anything."""
+"""Two server processes on one PostgreSQL and one Redis, as in production."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
         answers = []
         barrier.wait()
         for turn in range(share[thread]):
-            process = (thread + turn) % 2  # in turns, so that neither gets far ahead of the other
+            process = (thread + turn) % 2  # in turns, so that both count about as many
             clients[process].request("GET", PARCELS + number, headers={"Authorization": f"Bearer {caller.token}"})
             response = clients[process].getresponse()
             response.read()
@@ -60,13 +60,13 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
     assert len(answers) == 300
     assert Counter(status for _, status, _ in answers) == {200: 100, 429: 200}
     assert {process for process, status, _ in answers if status == 200} == {0, 1}
-    # No two of those that passed were told the same rest.
+    # Each answer that passed shows another remaining count.
     rests = [int(re.findall(r"r=(\d+)", limit)[0]) for _, status, limit in answers if status == 200]
     assert sorted(rests) == list(range(100))
 
 
 def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
-    """Send bytes as they are, and then maybe say that there are no more; return the status and the body."""
+    """Send bytes as they are, and half-close the connection if `is_all`; return the status and the body."""
     with socket.create_connection(("127.0.0.1", port), timeout=WAIT_TIMEOUT_S) as connection:
         connection.sendall(request)
         if is_all:
@@ -76,7 +76,7 @@ def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]
     return int(head.split()[1]), body
 
 
-def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_path: Path) -> None:
+def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(ports: list[int], tmp_path: Path) -> None:
     caller = fresh_shop()
     parcel = import_parcel(caller.shop, trackingId="a/é b", customerEmail="some.one@example.com")
     token = caller.token.encode()
@@ -110,7 +110,7 @@ def test_whatever_comes_over_the_wire_has_a_proper_answer(ports: list[int], tmp_
         assert hidden not in log
 
 
-def test_what_the_server_itself_refuses_is_as_the_guide_says(ports: list[int]) -> None:
+def test_granians_own_refusals_are_those_of_the_guide(ports: list[int]) -> None:
     get, host, end = b"GET " + SEARCH.encode(), b" HTTP/1.1\r\nHost: localhost\r\n", b"\r\n"
     many = b"".join(b"X-%d: a\r\n" % number for number in range(100))
     assert raw(ports[0], b"nonsense" + end + end) == (400, b"")
@@ -143,7 +143,7 @@ def test_a_body_in_chunks_is_read_like_any_other(
     assert "orderId" not in json.loads(answer[1])["message"]
 
 
-def test_less_of_a_body_than_was_announced_is_refused(ports: list[int]) -> None:
+def test_a_body_shorter_than_announced_is_400(ports: list[int]) -> None:
     token = fresh_shop().token.encode()
     head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"

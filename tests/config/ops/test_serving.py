@@ -74,7 +74,7 @@ def buyer() -> tuple[Shop, str]:
     return shop, AccessTokenFactory(shop=shop).secret
 
 
-def test_a_purchase_that_is_under_way_at_a_sigterm_is_finished_and_nothing_new_begins(
+def test_a_purchase_in_flight_at_sigterm_is_finished_and_no_new_one_begins(
     transactional_db: None, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, token = buyer()
@@ -104,7 +104,7 @@ A_FORM = ("Content-Type: application/x-www-form-urlencoded", f"Cookie: csrftoken
 
 @contextmanager
 def stalled(port: int, path: str, *headers: str) -> Iterator[None]:
-    """Announce a body and send four bytes of it; a thread waits for the rest when this yields."""
+    """Announce a body and send its first four bytes; when this yields, a thread waits for the rest."""
     head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Expect: 100-continue", *headers, "", ""]
     with socket.create_connection(("127.0.0.1", port), timeout=WAIT_TIMEOUT_S) as connection:
         connection.sendall("\r\n".join(head).encode())
@@ -115,7 +115,7 @@ def stalled(port: int, path: str, *headers: str) -> Iterator[None]:
 
 @contextmanager
 def all_places_taken(port: int, token: str) -> Iterator[None]:
-    """Stall three bodies, each in its own way."""
+    """Stall three bodies: of known length, in chunks, and a form."""
     an_order = (f"Authorization: Bearer {token}", "Content-Type: application/json")
     with (
         stalled(port, SHIPMENTS, *an_order, OF_KNOWN_LENGTH),
@@ -126,12 +126,12 @@ def all_places_taken(port: int, token: str) -> Iterator[None]:
 
 
 def statuses_of_posts(server: Server) -> list[int]:
-    """Those that were answered, refusals left out."""
+    """Statuses of the answered POST requests, except 503."""
     lines = [json.loads(line) for line in server.log.read_text().splitlines() if '"method":"POST"' in line]
     return sorted(line["status"] for line in lines if line["status"] != 503)
 
 
-def test_bodies_that_stall_leave_a_thread_for_what_has_none(
+def test_stalled_bodies_leave_threads_for_other_requests(
     transactional_db: None, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     shop, token = buyer()
@@ -153,7 +153,7 @@ def test_bodies_that_stall_leave_a_thread_for_what_has_none(
             assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
         until(lambda: statuses_of_posts(server) == [400, 400, 400])
         assert ask(server.port, *an_order)[0] == 201
-        with all_places_taken(server.port, token):  # so every place was given back
+        with all_places_taken(server.port, token):  # so every place was released
             assert ask(server.port, "GET", "/livez")[0] == 200
     assert sandbox.calls() == 1
 
@@ -174,7 +174,7 @@ def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_pat
 # --- Staying ---
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_db: None, tmp_path: Path) -> None:
+def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None, tmp_path: Path) -> None:
     with served(tmp_path / "log", workers=2, with_metrics=True) as server:
         until(lambda: len(worker_pids(server)) == 2)
         for _ in range(20):
@@ -188,10 +188,10 @@ def test_a_worker_that_is_killed_is_replaced_and_its_figures_stay(transactional_
     assert found[name] == 20
     assert found['carrier_circuit_breaker{carrier="alpha",state="closed"}'] == 2
     assert found['carrier_circuit_breaker{carrier="alpha",state="open"}'] == 0
-    assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # an alert sees the first one, too
+    assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # so an alert sees the first one
 
 
-def test_the_figures_of_several_processes_are_one_whichever_is_asked(transactional_db: None, tmp_path: Path) -> None:
+def test_any_process_serves_the_metrics_of_all(transactional_db: None, tmp_path: Path) -> None:
     with served(tmp_path / "log", {"RATE_LIMIT": "100/31d"}, workers=3, with_metrics=True) as server:
         with ThreadPoolExecutor(8) as pool:
             statuses = Counter(pool.map(lambda _: ask(server.port, "GET", SEARCH)[0], range(150)))
@@ -207,7 +207,7 @@ def test_the_figures_of_several_processes_are_one_whichever_is_asked(transaction
         assert found["labels_interrupted_oldest_seconds"] == 0
 
 
-def test_workers_whose_parent_is_killed_end_too(transactional_db: None, tmp_path: Path) -> None:
+def test_workers_end_when_their_parent_is_killed(transactional_db: None, tmp_path: Path) -> None:
     with served(tmp_path / "log", workers=2) as server:
         until(lambda: server.log.read_text().count("Started worker-") == 2)
         server.process.kill()

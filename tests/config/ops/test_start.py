@@ -26,7 +26,7 @@ def test_timeouts_in_the_wrong_order_are_refused(name: str, value_s: float, word
         call_command("serve", port=free_port())
 
 
-def test_a_port_that_is_taken_is_refused_for_either_use(settings: Settings) -> None:
+def test_a_taken_port_is_refused_for_requests_and_for_metrics(settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CommandError, match=f"port {port} of 127.0.0.1 can't be used"):
@@ -57,7 +57,7 @@ FREE, ANOTHER = "a free port", "another free port"
         ),
     ],
 )
-def test_what_can_not_be_served_with_is_one_line(
+def test_a_refused_start_is_one_line(
     arguments: list[str], settings: dict[str, str], said: str, transactional_db: None
 ) -> None:
     ports = {name: str(free_port()) for name in (FREE, ANOTHER)}
