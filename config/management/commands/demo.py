@@ -229,7 +229,7 @@ The service is running at {url}. Paste these into another terminal:
 
 def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:
     return f"""
-Also there:
+What else there is:
 
   the guide and the reference   {url}/docs
   requests for your editor      {collection_path}
