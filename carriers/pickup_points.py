@@ -7,7 +7,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from carriers.errors import PickupPointRejected
+from carriers.errors import CarrierUnavailable, PickupPointRejected
 from carriers.shipment import PickupPoint, Shipment
 
 DAY_S: Final = 24 * 3600
@@ -30,12 +30,17 @@ class PickupPointCache:
         self._lock = Lock()
 
     def get(self, key: Key, ask: Callable[[], PickupPoint]) -> PickupPoint:
-        """Return the point, asking where no fresh answer is known; raises what `ask` raises."""
+        """Return the point, asked for unless a fresh answer is known; raises what `ask` raises."""
         with self._lock:
             asked_at, point = self._points.get(key, (0.0, None))
         if point and time.monotonic() - asked_at < FRESH_S:
             return point
-        point = ask()
+        try:
+            point = ask()
+        except CarrierUnavailable:
+            if point is None:
+                raise
+            return point
         with self._lock:
             self._points[key] = (time.monotonic(), point)
         return point
