@@ -33,9 +33,11 @@ RULES = re.compile(
     r"|must have 1 to 4 elements for beta\."
     r"|must have at most (15|35) characters for (alpha|beta)\."
     r"|must be above 0 and at most 20 kilograms for \w+\."
+    r"|must not weigh more than the parcels\."
     r"|must be a phone number\."
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
+    r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer
     r"|must not be empty\."  # Python strips more kinds of spaces than a pattern knows
     r") ?)+$"
 )
