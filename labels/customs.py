@@ -45,7 +45,7 @@ class CustomsItemSerializer(ObjectSerializer):
 
 
 class CustomsSerializer(ObjectSerializer):
-    """What is declared of a whole order; amounts are kept as decimal text, which is exact."""
+    """The customs declaration of a whole order; amounts are kept as decimal text, which is exact."""
 
     items = CustomsItemSerializer(  # type: ignore[call-arg]  # the array's
         many=True,

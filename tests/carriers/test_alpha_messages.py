@@ -1,4 +1,4 @@
-"""What alpha is sent: the schema's order, customs of each parcel, dimensions, postal codes."""
+"""Messages to alpha: the schema's order, customs of each parcel, dimensions, postal codes."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""What beta is sent and answers: recorded answers with other values, and the requests of a loopback server."""
+"""Messages of beta: recorded answers with other values, and the requests that a loopback server got."""
 
 import json
 from collections.abc import Sequence
