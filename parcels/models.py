@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
+from carriers.tracking import Status
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.models import Shop
@@ -15,15 +16,15 @@ MAX_KEY_LENGTH = 255
 class TrackingStatus(models.TextChoices):
     """The status of a parcel, as the API names it."""
 
-    FULFILLED = "FULFILLED", "Order shipped; parcel handed to the carrier"
-    IN_TRANSIT = "IN_TRANSIT", "Parcel in transit"
-    OUT_FOR_DELIVERY = "OUT_FOR_DELIVERY", "Out for delivery"
-    DELIVERED = "DELIVERED", "Delivered"
-    DELIVERY_FAILURE = "DELIVERY_FAILURE", "Delivery attempt failed"
-    WAITING_FOR_PICKUP = "WAITING_FOR_PICKUP", "Awaiting pickup at a relay or pickup point"
-    RETURN_TO_SENDER = "RETURN_TO_SENDER", "Parcel being returned to the sender"
-    RETURNED_TO_SENDER = "RETURNED_TO_SENDER", "Parcel returned to the sender"
-    EXCEPTION = "EXCEPTION", "Carrier exception (lost, damaged, and so on)"
+    FULFILLED = Status.FULFILLED, "Order shipped; parcel handed to the carrier"
+    IN_TRANSIT = Status.IN_TRANSIT, "Parcel in transit"
+    OUT_FOR_DELIVERY = Status.OUT_FOR_DELIVERY, "Out for delivery"
+    DELIVERED = Status.DELIVERED, "Delivered"
+    DELIVERY_FAILURE = Status.DELIVERY_FAILURE, "Delivery attempt failed"
+    WAITING_FOR_PICKUP = Status.WAITING_FOR_PICKUP, "Awaiting pickup at a relay or pickup point"
+    RETURN_TO_SENDER = Status.RETURN_TO_SENDER, "Parcel being returned to the sender"
+    RETURNED_TO_SENDER = Status.RETURNED_TO_SENDER, "Parcel returned to the sender"
+    EXCEPTION = Status.EXCEPTION, "Carrier exception (lost, damaged, and so on)"
 
 
 class ParcelQuerySet(ForShop):
@@ -70,7 +71,10 @@ class Parcel(models.Model):
     cross_sell_recommendations = JSONTextField(default=list)
     web_template = models.CharField(max_length=MAX_KEY_LENGTH, null=True)
 
-    imported_at = models.DateTimeField(help_text="When the shop's systems last reported the parcel.")
+    imported_at = models.DateTimeField(null=True, help_text="When the shop's systems last reported it, if they did.")
+    is_withdrawn = models.BooleanField(
+        default=False, help_text="Its label was cancelled before the carrier reported on it: hidden from the API."
+    )
 
     objects = ParcelQuerySet.as_manager()
 
@@ -113,3 +117,53 @@ class ParcelNumber(models.Model):
 
     def __str__(self) -> str:
         return self.number
+
+
+class ParcelTracking(models.Model):
+    """Where a parcel's story comes from, and when its carrier is asked next; only of parcels that are followed."""
+
+    parcel = models.OneToOneField(Parcel, primary_key=True, on_delete=models.CASCADE, related_name="tracking")
+    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
+    carrier_code = models.CharField(max_length=16)
+
+    # The two sources of the parcel's status, events and dates (`parcels.tracking.story`).
+    reported = JSONTextField(null=True, help_text="What the shop's imports said happened; null for a label's parcel.")
+    carrier_events = JSONTextField(default=list, help_text="What the carrier said happened, with number and place.")
+    expected = JSONTextField(null=True, help_text="The delivery that the carrier expects: from, until; milliseconds.")
+    last_event_at = models.BigIntegerField(null=True, help_text="The carrier's newest event: Unix milliseconds.")
+
+    # The next question to the carrier (`parcels.tracking.schedule`).
+    followed_since = models.DateTimeField()
+    next_check_at = models.DateTimeField(null=True, help_text="Null when the carrier is asked no more.")
+    leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that asks now.")
+    checked_at = models.DateTimeField(null=True, help_text="When the carrier last answered.")
+    outcome = models.CharField(max_length=32, blank=True, help_text="The outcome of the last question.")
+
+    class Meta:
+        ordering = ["parcel"]
+        indexes = [
+            models.Index(
+                fields=["carrier_code", "next_check_at"], name="tracking_due", condition=Q(next_check_at__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.parcel_id)
+
+
+class UnlistedEventCode(models.Model):
+    """A carrier's event code without a place in our table: it changes nothing until staff have it added."""
+
+    carrier_code = models.CharField(max_length=16)
+    code = models.CharField(max_length=64)
+    text = models.CharField(max_length=255, help_text="The carrier's text when it was first seen.")
+    count = models.PositiveBigIntegerField(default=0)
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["carrier_code", "code"]
+        constraints = [models.UniqueConstraint(fields=["carrier_code", "code"], name="unlistedeventcode_once")]
+
+    def __str__(self) -> str:
+        return f"{self.carrier_code} {self.code}"
