@@ -15,6 +15,7 @@ class Proxy:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self.listener.getsockname()[1]
         self.accepted = 0  # connections so far
+        self.passed = 0  # bytes so far, both ways
         self.open = threading.Event()
         self.open.set()
         self.pairs: list[socket.socket] = []
@@ -80,6 +81,7 @@ class Proxy:
         with suppress(OSError):
             while data := source.recv(65_536):
                 self.open.wait()
+                self.passed += len(data)
                 sink.sendall(data)
         for end in (source, sink):
             with suppress(OSError):
