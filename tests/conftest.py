@@ -17,11 +17,26 @@ hypothesis.settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("services") == "postgresql":
+    """Run what needs the real services with them only, and what touches no database once, with SQLite."""
+    if config.getoption("services") == "sqlite":
+        for item in items:
+            if item.get_closest_marker("real_services"):
+                item.add_marker(pytest.mark.skip(reason="needs --services postgresql"))
         return
-    for item in items:
-        if item.get_closest_marker("real_services"):
-            item.add_marker(pytest.mark.skip(reason="needs --services postgresql"))
+    once = [item for item in items if not touches_services(item)]
+    config.hook.pytest_deselected(items=once)
+    items[:] = [item for item in items if touches_services(item)]
+
+
+def touches_services(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "fixturenames", ())
+    return any(
+        (
+            "django_db_setup" in fixtures or "db" in fixtures or "transactional_db" in fixtures,
+            item.get_closest_marker("django_db"),
+            item.get_closest_marker("real_services"),
+        )
+    )
 
 
 @pytest.fixture(scope="session")
