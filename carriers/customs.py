@@ -45,25 +45,34 @@ def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
 def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> list[tuple[CustomsItem, ...]]:
     """Lay the declared items into the parcels, each with its origin; raises RequestRejected if they don't fit.
 
-    Whole pieces go, in their order, into the first parcel that still has room for their weight; those without one fit
-    anywhere.
+    Whole pieces go, in their order, into the first parcel that still has room for their weight, the last ones into the
+    parcels that are still empty. Pieces without a weight fit anywhere.
     """
     items = [_with_origin(item, shipment.sender) for item in customs.items]
     if customs.is_for_each_parcel:
         return [tuple(items)] * len(shipment.packages)
     room_kg = [package.weight_kg for package in shipment.packages]
     laid: list[dict[int, int]] = [{} for _ in room_kg]  # by parcel: pieces by the item's index
-    for index, item in enumerate(items):
-        for _ in range(item.quantity):
-            weight_kg = item.weight_kg or Decimal(0)
-            parcel = next((number for number, room in enumerate(room_kg) if room >= weight_kg), None)
-            if parcel is None:
-                raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
-            room_kg[parcel] -= weight_kg
-            laid[parcel][index] = laid[parcel].get(index, 0) + 1
+    pieces = [index for index, item in enumerate(items) for _ in range(item.quantity)]
+    for placed, index in enumerate(pieces):
+        weight_kg = items[index].weight_kg or Decimal(0)
+        choice = (*_waiting(laid, len(pieces) - placed), *range(len(laid)))
+        parcel = next((number for number in choice if room_kg[number] >= weight_kg), None)
+        if parcel is None:
+            raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
+        room_kg[parcel] -= weight_kg
+        laid[parcel][index] = laid[parcel].get(index, 0) + 1
     if not all(laid):
         raise RequestRejected(carrier, "leave a parcel without goods", field="customs.items")
-    return [tuple(replace(items[index], quantity=quantity) for index, quantity in pieces.items()) for pieces in laid]
+    return [tuple(replace(items[index], quantity=quantity) for index, quantity in goods.items()) for goods in laid]
+
+
+def _waiting(laid: list[dict[int, int]], left: int) -> list[int]:
+    """Return the parcels that are still empty when no more pieces are left than would fill them, else none."""
+    if left > len(laid):
+        return []
+    empty = [number for number, goods in enumerate(laid) if not goods]
+    return empty if left <= len(empty) else []
 
 
 def _with_origin(item: CustomsItem, sender: Party) -> CustomsItem:
