@@ -189,16 +189,16 @@ class Carrier(ABC):
         pdfs: Sequence[bytes],
         numbers: tuple[str, ...],
         deadline: Deadline,
-        *,
-        error_class: type[CarrierError] = OutcomeUnknown,
+        reservation_number: str = "",
     ) -> bytes:
         """Merge the PDFs into one; the parcels exist by now, so the error of a failure names them."""
         started_s = time.monotonic()
         try:
             return pdf.merged(pdfs, deadline)
         except UnreadableError as error:
-            failure = error_class(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+            failure = OutcomeUnknown(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
             failure.made_pdfs = tuple(pdfs)
+            failure.reservation_number = reservation_number
             self._log("merge", started_s, None, failure)
             raise failure from None
 

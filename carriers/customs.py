@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import replace
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 from typing import Final
 
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE
-from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
+from carriers.shipment import Customs, CustomsItem, Party, Shipment
 
 # Places of customs-free countries that lie outside the customs union, by their postal codes: the Canaries, Ceuta and
 # Melilla; Livigno and Campione; Helgoland and Büsingen; Åland; Mount Athos.
@@ -18,7 +18,6 @@ _OUTSIDE_THE_UNION: Final = {
     "FI": re.compile(r"22[0-9]{3}"),
     "GR": re.compile(r"63086|63087"),
 }
-_GRAM: Final = Decimal("0.001")
 
 
 def needs_customs(sender: Party, recipient: Party) -> bool:
@@ -44,47 +43,40 @@ def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
 
 
 def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> list[tuple[CustomsItem, ...]]:
-    """Lay the declared items into the parcels, with weight and origin; raises RequestRejected if they don't fit.
+    """Lay the declared items into the parcels, each with its origin; raises RequestRejected if they don't fit.
 
-    Whole pieces go, in their order, into the first parcel that still has room for their weight.
+    Whole pieces go, in their order, into the first parcel that still has room for their weight, the last ones into the
+    parcels that are still empty. Pieces without a weight fit anywhere.
     """
+    items = [_with_origin(item, shipment.sender) for item in customs.items]
     if customs.is_for_each_parcel:
-        return [tuple(_shared(customs.items, package, shipment)) for package in shipment.packages]
+        return [tuple(items)] * len(shipment.packages)
     room_kg = [package.weight_kg for package in shipment.packages]
     laid: list[dict[int, int]] = [{} for _ in room_kg]  # by parcel: pieces by the item's index
-    for index, item in enumerate(customs.items):
-        for _ in range(item.quantity):
-            weight_kg = item.weight_kg or Decimal(0)
-            parcel = next((number for number, room in enumerate(room_kg) if room >= weight_kg), None)
-            if parcel is None:
-                raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
-            room_kg[parcel] -= weight_kg
-            laid[parcel][index] = laid[parcel].get(index, 0) + 1
+    pieces = [index for index, item in enumerate(items) for _ in range(item.quantity)]
+    for placed, index in enumerate(pieces):
+        weight_kg = items[index].weight_kg or Decimal(0)
+        choice = (*_waiting(laid, len(pieces) - placed), *range(len(laid)))
+        parcel = next((number for number in choice if room_kg[number] >= weight_kg), None)
+        if parcel is None:
+            raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
+        room_kg[parcel] -= weight_kg
+        laid[parcel][index] = laid[parcel].get(index, 0) + 1
     if not all(laid):
         raise RequestRejected(carrier, "leave a parcel without goods", field="customs.items")
-    origin = shipment.sender.country_code
-    return [
-        tuple(
-            replace(
-                customs.items[index],
-                quantity=quantity,
-                origin_country_code=customs.items[index].origin_country_code or origin,
-            )
-            for index, quantity in pieces.items()
-        )
-        for pieces in laid
-    ]
+    return [tuple(replace(items[index], quantity=quantity) for index, quantity in goods.items()) for goods in laid]
 
 
-def _shared(items: tuple[CustomsItem, ...], package: Package, shipment: Shipment) -> list[CustomsItem]:
-    """Give items without a weight their share of the parcel's."""
-    pieces = sum(item.quantity for item in items)
-    share_kg = (package.weight_kg / pieces).quantize(_GRAM, ROUND_DOWN)
-    origin = shipment.sender.country_code
-    return [
-        replace(item, weight_kg=item.weight_kg or share_kg, origin_country_code=item.origin_country_code or origin)
-        for item in items
-    ]
+def _waiting(laid: list[dict[int, int]], left: int) -> list[int]:
+    """Return the parcels that are still empty when no more pieces are left than would fill them, else none."""
+    if left > len(laid):
+        return []
+    empty = [number for number, goods in enumerate(laid) if not goods]
+    return empty if left <= len(empty) else []
+
+
+def _with_origin(item: CustomsItem, sender: Party) -> CustomsItem:
+    return replace(item, origin_country_code=item.origin_country_code or sender.country_code)
 
 
 def value_eur(items: tuple[CustomsItem, ...]) -> Decimal:

@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
@@ -22,8 +21,9 @@ urlpatterns = [
     re_path(rf"^{API_ROOT[1:]}", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
-    path("", csrf_exempt(require_safe(RedirectView.as_view(pattern_name="guide"))), name="root"),
+    path("", require_safe(RedirectView.as_view(pattern_name="guide")), name="root"),
     path("docs", docs.show_guide, name="guide"),
+    path("docs/refusals", docs.show_refusals, name="refusals"),
     path("docs/reference", docs.show_reference, name="reference"),
     path("docs/parcels.http", docs.download_collection, name="collection"),
     path("openapi.json", openapi_json, name="openapi-json"),

@@ -47,7 +47,17 @@ from tests.support.processes import ROOT, Server, environment, free_port, run_co
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
-PAGES = ("/livez", "/readyz", "/docs", "/docs/reference", "/docs/parcels.http", "/openapi.json", "/openapi.yaml", "/")
+PAGES = (
+    "/livez",
+    "/readyz",
+    "/docs",
+    "/docs/refusals",
+    "/docs/reference",
+    "/docs/parcels.http",
+    "/openapi.json",
+    "/openapi.yaml",
+    "/",
+)
 # Every status there is, but for the 409 of two requests at once.
 EXPECTED = {200, 201, 302, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 502}
 

@@ -82,7 +82,7 @@ class Alpha(Carrier):
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
         with self._call(request.operation, deadline):
             made = self._exchange(request, deadline, read)
-            pdf = self._merge(made.pdfs, made.numbers, deadline)
+            pdf = self._merge(made.pdfs, made.numbers, deadline, made.reservation_number)
             return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:

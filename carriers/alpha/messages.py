@@ -105,14 +105,15 @@ def _reference(shipment: Shipment) -> str:
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
+    routes = [route_of(shipment, product, package) for package in shipment.packages]
     customs = customs_of(CARRIER, shipment)
     goods = items_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
-    return [_parcel(shipment, product, rank, items) for rank, items in enumerate(goods, start=1)]
+    parcels = enumerate(zip(routes, goods, strict=True), start=1)
+    return [_parcel(shipment, product, rank, route, items) for rank, (route, items) in parcels]
 
 
-def _parcel(shipment: Shipment, product: Product, rank: int, goods: tuple[CustomsItem, ...]) -> Fields:
+def _parcel(shipment: Shipment, product: Product, rank: int, route: Route, goods: tuple[CustomsItem, ...]) -> Fields:
     package, count = shipment.packages[rank - 1], len(shipment.packages)
-    route = route_of(shipment, product, package)
     shipped_at = shipment.ship_at.astimezone(PARIS)
     return (
         ("bulkNumber", str(count) if count > 1 else ""),

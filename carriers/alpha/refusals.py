@@ -170,7 +170,7 @@ def _last(path: str) -> str:
 
 def rows() -> Iterable[tuple[str, str, Refusal]]:
     """Return all documented codes for a table: operation, code, meaning."""
-    yield from (("purchase", code, refusal) for code, refusal in REFUSALS.items())
-    yield from (("purchase", "33", refusal) for _, refusal in MEANINGS_OF_33)
+    purchase = (*REFUSALS.items(), *(("33", refusal) for _, refusal in MEANINGS_OF_33))
+    yield from (("purchase", code, refusal) for code, refusal in sorted(purchase, key=lambda row: int(row[0])))
     yield from (("cancellation", code, refusal) for code, refusal in CANCELLATION_REFUSALS.items())
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())

@@ -92,7 +92,8 @@ Credentials
 Faults
   Order with the reference "FAULT <name>", for example "FAULT HANG". <name> is a fault of the table or an error
   code of the carrier: "FAULT 33" (alpha), "FAULT 30204", "FAULT R18" (ROUTING_18) or "FAULT IV106"
-  (GEO_ROUTING_IV106) (beta). "FAULT 2 <name>" fails only the second of beta's linked parcels. Case does not matter.
+  (GEO_ROUTING_IV106) (beta). "FAULT 2 <name>" fails only the second of beta's linked parcels,
+  which go overseas; elsewhere each parcel is a first. Case does not matter.
   A request that breaks the carrier's rules is refused before any fault. An armed fault goes before a reference,
   the oldest first; it may name an error code as well. accept and unfound can only be armed.
 

@@ -4,11 +4,13 @@ A shop developer asks through the API, with a magic `reference`; a test asks at 
 the names in `FAULTS`, a carrier's error code, or a routing error (`ROUTING...`).
 
 The magic reference is `FAULT <name>`, in any case, as in `"reference": "FAULT HANG"` or `"FAULT 33"`.
-`FAULT <k> <name>` fails only the k-th of beta's linked parcels: `"FAULT 2 40015"`. The reference is the one
-public field that is free text, optional and not validated against others, so a fault can be asked for with any
-address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta as
-`senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at
-most nine characters, because beta's field holds 15.
+`FAULT <k> <name>` fails only the k-th of beta's linked parcels: `"FAULT 2 40015"`. Parcels are linked overseas only;
+elsewhere each one is the first.
+
+The reference is the one public field that is free text, optional and not validated against others, so a fault can be
+asked for with any address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta as
+`senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at most
+nine characters, because beta's field holds 15.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import orjson
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import defaults
-from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -104,7 +103,6 @@ def plain_response(error: ApiError) -> HttpResponse:
     return response
 
 
-@csrf_exempt
 def unknown_path(request: HttpRequest) -> HttpResponse:
     """Answer 404 to any method on a path under the API that is no endpoint, before the token is read."""
     return error_response(PATH_UNKNOWN)

@@ -1,4 +1,4 @@
-"""Renders the guide from Markdown to HTML; its tables come from the code, and a test runs its examples."""
+"""Renders the texts from Markdown to HTML; their tables come from the code, and a test runs the guide's examples."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from pygments.lexers import get_lexer_by_name
 from config.docs.tables import TABLES
 
 SOURCE = Path(__file__).with_name("guide.md")
+REFUSALS = Path(__file__).with_name("refusals.md")
 # The demonstration's address in the examples; the page shows its own address instead.
 ORIGIN = "http://127.0.0.1:8000"
 ORIGIN_MARK = "SERVICEORIGIN"  # a single token in every lexer
@@ -33,7 +34,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Guide:
+class Text:
     """The page's HTML, with `ORIGIN_MARK` for the service's address."""
 
     body: str
@@ -48,15 +49,23 @@ def markdown() -> MarkdownIt:
     return parser
 
 
+def guide() -> Text:
+    return text_of(SOURCE)
+
+
+def refusals() -> Text:
+    return text_of(REFUSALS)
+
+
 @cache
-def guide() -> Guide:
+def text_of(path: Path) -> Text:
     parser = markdown()
-    source = SOURCE.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
+    source = path.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
     tokens = parser.parse(PLACEHOLDER.sub(lambda match: TABLES[match[1]](), source))
     headings = tuple(name_headings(tokens))
     label_cells(tokens)
     body = parser.renderer.render(list(folded(tokens)), parser.options, {})
-    return Guide(body, headings)
+    return Text(body, headings)
 
 
 def name_headings(tokens: list[Token]) -> Iterator[Heading]:

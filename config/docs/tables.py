@@ -1,13 +1,17 @@
-"""The guide's tables, generated from the code's own data."""
+"""The texts' tables, generated from the code's own data."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from django.utils.html import format_html, format_html_join
 
 from carriers import CARRIERS
+from carriers.alpha import refusals as alpha
+from carriers.beta import refusals as beta
 from carriers.products import PRODUCTS
+from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS
 from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
@@ -15,6 +19,8 @@ from shops.errors.entries import ErrorEntry
 from shops.errors.plain import PLAIN_ERRORS
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
+
+REFUSALS = {"alpha": alpha.rows, "beta": beta.rows}
 
 
 @dataclass(frozen=True)
@@ -131,11 +137,35 @@ def faults() -> str:
     return table(("name", "carrier", "bought", "what happens"), rows)
 
 
-TABLES = {
+def refusals(carrier: str, operation: str) -> str:
+    """List the carrier's error codes of an operation; those that mean the same share a line."""
+    groups: dict[Refusal, list[str]] = {}
+    for its_operation, carrier_code, refusal in REFUSALS[carrier]():
+        if its_operation == operation:
+            groups.setdefault(refusal, []).append(carrier_code)
+    rows = (
+        (" ".join(map(code, codes)), answer_of(refusal, carrier), code(refusal.field), refusal.cause, refusal.remedy)
+        for refusal, codes in groups.items()
+    )
+    return table(("carrier's code", "answer", "field", "cause", "what to do"), rows)
+
+
+def answer_of(refusal: Refusal, carrier: str) -> str:
+    """Return the answer's status and code, or nothing for a refusal that only staff meet."""
+    entry = CODES.get(refusal.error.code_for(carrier))
+    return f"{entry.statuses[0]:d} {code(entry.name)}" if entry else ""
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
     "statuses": statuses,
     "products": products,
     "codes": codes,
     "plain-errors": plain_errors,
     "provoked": provoked,
     "faults": faults,
+    "alpha-purchase": partial(refusals, "alpha", "purchase"),
+    "alpha-point": partial(refusals, "alpha", "pickup point"),
+    "alpha-cancellation": partial(refusals, "alpha", "cancellation"),
+    "beta-purchase": partial(refusals, "beta", "purchase"),
+    "beta-point": partial(refusals, "beta", "pickup point"),
 }

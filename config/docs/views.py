@@ -10,12 +10,11 @@ from django.template.loader import render_to_string
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.html import escape
 from django.utils.safestring import mark_safe
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
-from config.docs.guide import ORIGIN_MARK, guide
+from config.docs.guide import ORIGIN_MARK, guide, refusals
 
 MAX_AGE_S = 60  # caches may show the previous release this long
 # Swagger UI's icons are data: URLs. It sets its styles by script, which needs no permission here.
@@ -38,7 +37,7 @@ def page(view: View) -> View:
         patch_vary_headers(response, ["Accept-Encoding"])  # here, so that a 304 has it too
         return response
 
-    return csrf_exempt(require_safe(gzip_page(conditional_page(wrapped))))  # another method is 405, not a CSRF error
+    return require_safe(gzip_page(conditional_page(wrapped)))
 
 
 @page
@@ -47,6 +46,12 @@ def show_guide(request: HttpRequest) -> HttpResponse:
     text = guide()
     body = text.body.replace(ORIGIN_MARK, escape(origin(request)))
     return rendered("docs/guide.html", body=mark_safe(body), headings=text.headings)  # noqa: S308 - our own file
+
+
+@page
+def show_refusals(request: HttpRequest) -> HttpResponse:
+    """Show every error code of the carriers, and what becomes of it."""
+    return rendered("docs/refusals.html", body=mark_safe(refusals().body))  # noqa: S308 - our own file
 
 
 @page

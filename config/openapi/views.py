@@ -9,7 +9,6 @@ import orjson
 import yaml
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import cache_control
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import etag, require_safe
 
 FILE: Final = Path(__file__).with_name("openapi.yaml")
@@ -39,7 +38,6 @@ def version_of(request: HttpRequest) -> str:
 # Public and not rate-limited: the description holds no customer's data.
 
 
-@csrf_exempt
 @require_safe
 @cache_control(public=True, max_age=MAX_AGE_S)
 @etag(version_of)
@@ -47,7 +45,6 @@ def openapi_json(request: HttpRequest) -> HttpResponse:
     return HttpResponse(as_json(), content_type="application/json")
 
 
-@csrf_exempt
 @require_safe
 @cache_control(public=True, max_age=MAX_AGE_S)
 @etag(version_of)

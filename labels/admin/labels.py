@@ -16,10 +16,10 @@ from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
-from labels.admin.filters import NEEDED, CreatedFilter, DecisionFilter, StateFilter
+from labels.admin.filters import NEEDED, NOTICE, CreatedFilter, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
-from labels.admin.states import state_label, state_meaning
+from labels.admin.states import notice_label, state_label, state_meaning
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
@@ -68,9 +68,10 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return found_by(text)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        context = {"undecided_count": undecided_count(request), "needed": NEEDED}
-        is_narrowed_to_them = request.GET.get("decision") == NEEDED
-        return super().changelist_view(request, context | {"is_narrowed_to_them": is_narrowed_to_them})
+        noticed = ShippingLabel.objects.with_notice().order_by()[:LISTED_AT_MOST].count()
+        counts = {"undecided_count": undecided_count(request), "notice_count": noticed}
+        context = counts | {"needed": NEEDED, "notice": NOTICE, "decision": request.GET.get("decision")}
+        return super().changelist_view(request, context)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
         label = self.get_object(request, object_id)
@@ -247,7 +248,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     @admin.display(description="state")
     def status(self, label: ShippingLabel) -> str:
-        return state_label(label)
+        return state_label(label) + notice_label(label)
 
     @admin.display(description="product")
     def product(self, label: ShippingLabel) -> str:

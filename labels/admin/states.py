@@ -1,6 +1,7 @@
 """A label's state for staff: its name, its colour and its meaning."""
 
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from labels.models import LabelState, ShippingLabel
 from shops.admin.wording import short_name
@@ -46,4 +47,12 @@ def state_meaning(label: ShippingLabel) -> str:
 def state_label(label: ShippingLabel) -> str:
     """Show a label's state in its colour, with its meaning as the tooltip."""
     context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
+    return render_to_string("unfold/helpers/label.html", context)
+
+
+def notice_label(label: ShippingLabel) -> str:
+    """Mark a label that has a notice for staff, with the notice as the tooltip."""
+    if not label.staff_notice:
+        return SafeString()
+    context = {"text": "Needs attention", "type": "warning", "label_title": label.staff_notice}
     return render_to_string("unfold/helpers/label.html", context)

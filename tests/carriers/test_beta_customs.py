@@ -180,6 +180,16 @@ def test_goods_are_declared_with_the_parcel_that_they_are_in() -> None:
         assert weight_kg <= Decimal(str(body["letter"]["parcel"]["weight"]))
 
 
+def test_no_parcel_is_left_without_goods_while_there_are_enough_pieces() -> None:
+    packages = (Package(Decimal(2)), Package(Decimal("0.1")), Package(Decimal(2)))
+    goods = replace(OWN, items=(replace(CANDLES, quantity=3), replace(SOAP, quantity=1, weight_kg=Decimal("0.1"))))
+    declared = [articles(body) for body in sent("beta", "CH", packages=packages, customs=goods)]
+    pieces = [[(article["description"], article["quantity"]) for article in each] for each in declared]
+    assert pieces == [[("Bougies parfumees", 2)], [("Savon", 1)], [("Bougies parfumees", 1)]]
+    with pytest.raises(RequestRejected, match="leave a parcel without goods"):
+        sent("beta", "CH", packages=packages, customs=replace(OWN, items=(replace(SOAP, quantity=2),)))
+
+
 def test_goods_of_unknown_weight_share_what_the_others_leave() -> None:
     (body,) = sent("beta", "CH", customs=replace(OWN, items=(CANDLES, replace(SOAP, weight_kg=None))))
     assert [article["weight"] for article in articles(body)] == [0.4, 0.15]

@@ -1,5 +1,7 @@
 """Recovery from an unknown outcome: alpha finds parcels by the shipment's id, labels by the reservation."""
 
+import base64
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -112,6 +114,16 @@ def test_a_yes_without_a_pdf_tells_the_reservations_number(
         clients["alpha"].create_label(order("alpha-13"), ALPHA)
     assert caught.value.made_numbers == bought(sandbox, "alpha")
     assert len(text_of(clients["alpha"].fetch_label(caught.value.reservation_number, ALPHA))) == 1
+
+
+def test_labels_that_cannot_be_merged_are_fetched_by_their_reservation(serve: Serve) -> None:
+    broken = base64.b64encode(b"%PDF-broken")
+    answer = re.sub(rb"(?<=<pdfEtiquette>)[^<]+", broken, answer_file("alpha_3_parcels.xml"))
+    with pytest.raises(OutcomeUnknown, match="cannot be merged") as caught:
+        client("alpha", serve(always(http(answer))).url).create_label(order("alpha-13", 3), ALPHA)
+    reservation_number = ET.fromstring(answer).findtext(".//reservationNumber")
+    assert caught.value.reservation_number == reservation_number
+    assert caught.value.made_pdfs == (b"%PDF-broken",) * 3
 
 
 def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, clients: Clients) -> None:

@@ -184,7 +184,8 @@ def _services(*numbers: int) -> dict[int, tuple[float, float]]:
 
 
 _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
-# The published table does not define its areas: France counts as Europe, and as the world.
+# The published table does not define its areas: France counts as Europe, and as the world. 5E and 5X are bought at the
+# points of France only.
 SATURDAY_RELAY_SERVICE = 369  # delivery on Saturday, for parcels of these days
 SATURDAY_RELAY_WEEKDAYS = (3, 4)  # Thursday and Friday
 PRODUCTS = {
@@ -196,6 +197,6 @@ PRODUCTS = {
     "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),
     "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
-    "5E": Product("Shop to shop", EUROPE, _services(0), is_relay=True),
-    "5X": Product("Shop direct", EUROPE, _services(6), is_relay=True),
+    "5E": Product("Shop to shop", FRANCE, _services(0), is_relay=True),
+    "5X": Product("Shop direct", FRANCE, _services(6), is_relay=True),
 }

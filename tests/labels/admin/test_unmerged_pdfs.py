@@ -1,6 +1,7 @@
 """Parcels' PDFs that cannot be merged into one are kept for the staff: they were paid for."""
 
 import io
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -25,15 +26,20 @@ def answer(number: str, pdf: bytes) -> bytes:
     return http(body.replace(label, pdf), content_type=MULTIPART)
 
 
+def bought_from(settings: Settings, buyer: Caller, body: dict[str, Any], *answers: bytes) -> ShippingLabel:
+    """Return the label of an order that beta answers so; nothing can read the PDFs."""
+    with serving(always(*answers)) as server:
+        settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
+        clients.client.cache_clear()
+        response = post(buyer, body, key="k")
+    assert "cannot be merged" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
+    return row()
+
+
 @pytest.fixture
 def unmerged_pdfs(buyer: Caller, settings: Settings) -> ShippingLabel:
     """A label of two parcels whose PDFs nothing can read."""
-    with serving(always(*map(answer, NUMBERS, PDFS))) as server:
-        settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
-        clients.client.cache_clear()
-        response = post(buyer, order(PRODUCT["beta"], parcels=weighing(1, 2)), key="k")
-    assert "cannot be merged" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
-    return row()
+    return bought_from(settings, buyer, order(PRODUCT["beta"], parcels=weighing(1, 2)), *map(answer, NUMBERS, PDFS))
 
 
 def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
@@ -48,6 +54,15 @@ def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, 
         names = [f"{rank:02}-{number}.pdf" for rank, number in enumerate(NUMBERS, 1)]
         assert archive.namelist() == names
         assert [archive.read(name) for name in names] == PDFS
+
+
+def test_a_customs_form_is_downloaded_beside_its_label(buyer: Caller, settings: Settings, staff: Client) -> None:
+    form = b"\r\n--uuid:0f4a\r\nContent-ID: <cn23>\r\n\r\n%PDF-1.4 form"
+    label = bought_from(settings, buyer, order(PRODUCT["beta"]), answer(NUMBERS[0], PDFS[0] + form))
+    assert (label.state, label.tracking_numbers) == ("unknown", NUMBERS[:1])
+    with ZipFile(io.BytesIO(staff.get(f"{LABELS}{label.id}/pdf/").content)) as archive:
+        read = {name: archive.read(name) for name in archive.namelist()}
+    assert read == {f"01-{NUMBERS[0]}.pdf": PDFS[0], "02-customs-form.pdf": b"%PDF-1.4 form"}
 
 
 def test_what_is_decided_keeps_them_no_longer(unmerged_pdfs: ShippingLabel, staff: Client) -> None:

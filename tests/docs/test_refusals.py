@@ -1,0 +1,95 @@
+"""The page of the carriers' error codes: all that the carriers document, in the words of this API."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from rest_framework.serializers import ListSerializer, Serializer
+
+from carriers import CARRIERS
+from config.docs.tables import REFUSALS
+from labels.serializers import LabelOrderSerializer
+from shops.errors.coded import CODES
+from tests.carriers.support.pages import CODES as DOCUMENTED
+from tests.carriers.support.pages import FIELDS, documented
+from tests.support.api import Nobody
+
+HEADINGS = {"purchase": "labels", "pickup point": "pickup-points", "cancellation": "cancellations"}
+
+
+class Tables(HTMLParser):
+    """The cells of each table, row by row, under the id of the heading before it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[str]]] = {}
+        self.heading = ""
+        self.is_in_cell = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in {"h2", "h3"}:
+            self.heading = dict(attrs)["id"] or ""
+        elif tag == "tr":
+            self.rows.setdefault(self.heading, []).append([])
+        elif tag == "td":
+            self.rows[self.heading][-1].append("")
+            self.is_in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.is_in_cell = self.is_in_cell and tag != "td"
+
+    def handle_data(self, data: str) -> None:
+        if self.is_in_cell:
+            self.rows[self.heading][-1][-1] += data
+
+
+@pytest.fixture
+def tables(nobody: Nobody) -> dict[str, list[list[str]]]:
+    found = Tables(nobody.get("/docs/refusals").content.decode()).rows
+    return {heading: [row for row in rows if row] for heading, rows in found.items()}
+
+
+def table_of(tables: dict[str, list[list[str]]], carrier: str, operation: str) -> list[list[str]]:
+    return tables[f"{HEADINGS[operation]}-of-{carrier}"]
+
+
+@pytest.mark.parametrize(("carrier", "operation"), DOCUMENTED)
+def test_every_documented_code_has_an_answer_a_cause_and_a_remedy(
+    carrier: str, operation: str, tables: dict[str, list[list[str]]]
+) -> None:
+    rows = table_of(tables, carrier, operation)
+    told = {each: row for row in rows for each in row[0].split()}
+    assert set(documented(carrier, operation)) <= set(told)
+    for carrier_code, (_, answer, _, cause, remedy) in told.items():
+        assert cause, carrier_code
+        assert remedy, carrier_code
+        if operation != "cancellation":
+            status, name = answer.split()
+            assert int(status) == CODES[name].statuses[0]
+            assert name.startswith(f"{carrier.upper()}_")
+
+
+def test_the_page_has_a_table_for_each_operation_of_each_carrier(tables: dict[str, list[list[str]]]) -> None:
+    assert set(REFUSALS) == set(CARRIERS)
+    operations = {(carrier, operation) for carrier in CARRIERS for operation, _, _ in REFUSALS[carrier]()}
+    assert operations == set(DOCUMENTED)
+    assert len(tables) == len(DOCUMENTED)
+
+
+def test_every_field_that_is_named_is_one_of_the_api(tables: dict[str, list[list[str]]]) -> None:
+    named = {row[2] for rows in tables.values() for row in rows} - {""}
+    assert len(named) > 15
+    for path in named:
+        part: object = LabelOrderSerializer(context={"sender_address": None})
+        for name in path.replace("[]", "").split("."):
+            part = part.child if isinstance(part, ListSerializer) else part
+            assert isinstance(part, Serializer), path
+            assert name in part.fields, path
+            part = part.fields[name]
+
+
+def test_no_cause_and_no_remedy_uses_a_name_of_the_carriers(tables: dict[str, list[list[str]]]) -> None:
+    told = [text for rows in tables.values() for row in rows for text in row[3:]]
+    words = set(re.findall(r"\w+", " ".join(told)))
+    assert not words & set(FIELDS)
