@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from shops.admin.base import ModelAdmin
 
@@ -30,10 +32,33 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     class Media:
         css = STYLES
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Hide superusers from all others, who could otherwise take over an account."""
+        users = super().get_queryset(request)
+        return users if is_superuser(request) else users.filter(is_superuser=False)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str] | tuple[str, ...]:
+        """Let only superusers hand out permissions."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if is_superuser(request) else (*fields, "is_superuser", "groups", "user_permissions")
+
 
 @admin.register(Group)
 class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin[Group]):
-    """Groups of staff, with their permissions."""
+    """Groups of staff, with their permissions, which only superusers change."""
 
     class Media:
         css = STYLES
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_superuser(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_superuser(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_superuser(request)
+
+
+def is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_superuser)

@@ -21,14 +21,14 @@ class IdempotencyKey:
     body_digest: str
 
 
-def read_key(header: str | None, body: Any) -> IdempotencyKey | None:
+def read_key(header: str | None) -> str | None:
     """Read the header, None where there is none; quotes around it are ignored. Raise ApiError."""
     if header is None:
         return None
     value = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
     if not PRINTABLE.fullmatch(value):
         raise ApiError(IDEMPOTENCY_KEY_INVALID)
-    return IdempotencyKey(value, digest(body))
+    return value
 
 
 def digest(body: Any) -> str:

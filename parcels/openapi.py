@@ -10,6 +10,7 @@ from parcels.serializers import ParcelSerializer
 from shops.errors.entries import Failures
 from shops.errors.plain import (
     HOST_UNKNOWN,
+    HTTPS_REQUIRED,
     PARCEL_NOT_FOUND,
     PATH_UNKNOWN,
     REQUEST_UNREADABLE,
@@ -157,12 +158,12 @@ search = extend_schema(
 FAILURES: Final[dict[str, Failures]] = {
     "lookUpParcel": {
         400: (HOST_UNKNOWN,),
-        403: (TOKEN_MISSING, TOKEN_INVALID),
+        403: (TOKEN_MISSING, TOKEN_INVALID, HTTPS_REQUIRED),
         404: (PARCEL_NOT_FOUND, PATH_UNKNOWN),
     },
     "searchParcels": {
         400: (SEARCH_WITHOUT_FILTER, REQUEST_UNREADABLE, HOST_UNKNOWN),
-        403: (TOKEN_MISSING, TOKEN_INVALID),
+        403: (TOKEN_MISSING, TOKEN_INVALID, HTTPS_REQUIRED),
     },
 }
 # The requests that follow from an answer.

@@ -3,7 +3,7 @@
 import logging
 from threading import Lock
 
-from cachetools import TTLCache, cached
+from cachetools import LRUCache, TTLCache, cached
 from django.db import DatabaseError
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -13,11 +13,14 @@ from shops.db import replicas
 from shops.errors.exceptions import UnauthenticatedError
 from shops.errors.plain import TOKEN_INVALID, TOKEN_MISSING
 from shops.models import AccessToken, Shop
-from shops.throttling import count_refusal
+from shops.throttling import count_refusal, refuse_if_blocked
 
 REALM = "parcel-service"
 # A valid token is cached this long, so a revocation takes effect within it.
 TOKEN_CACHE_TTL_S = 2
+# Tokens that were valid in this process: their shops are served however many invalid tokens their address sends.
+known_digests: LRUCache[str, bool] = LRUCache(maxsize=10_000)
+known_lock = Lock()
 logger = logging.getLogger("shops.authentication")
 
 
@@ -32,6 +35,8 @@ class BearerAuthentication(BaseAuthentication):
         if secret is None:
             count_refusal(request)
             raise UnauthenticatedError(TOKEN_MISSING)
+        if not is_known(secret):
+            refuse_if_blocked(request)
         token = valid_token(secret, is_replica_enough=self.is_replica_enough)
         if token is None:
             count_refusal(request)
@@ -96,7 +101,14 @@ def find(secret: str) -> AccessToken:
         token = AccessToken.objects.select_related("shop").get(digest=tokens.digest(secret))
         if token.is_valid:
             record_use(token)
+            with known_lock:
+                known_digests[token.digest] = True
     return token
+
+
+def is_known(secret: str) -> bool:
+    with known_lock:
+        return tokens.digest(secret) in known_digests
 
 
 @cached(TTLCache(maxsize=10_000, ttl=TOKEN_CACHE_TTL_S), lock=Lock(), key=tokens.digest)

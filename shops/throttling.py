@@ -3,9 +3,13 @@
 import ipaddress
 import logging
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+from threading import Lock
+from typing import TYPE_CHECKING, Self
 
+from cachetools import LRUCache
 from django.conf import settings
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
 
 # After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
 BACK_OFF_S = 1.0
+NETWORK_PREFIX = 48
+ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
+MAX_COUNTS = 1_000_000  # in one process
+MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window
 logger = logging.getLogger("shops.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -36,6 +44,11 @@ class Usage:
     remaining: int
     reset_s: int
     is_exceeded: bool = False
+
+    @classmethod
+    def of(cls, counted: int, *, limit: int, window_s: int, reset_s: int) -> Self:
+        """Make the usage of a window with so many requests, the current one included."""
+        return cls(limit, window_s, max(0, limit - counted), reset_s, is_exceeded=counted > limit)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -63,48 +76,113 @@ class ShopThrottle(BaseThrottle):
 
 
 def count_refusal(request: Request) -> None:
-    """Count a request without a valid token against its address; raise ApiError beyond the limit."""
-    count(request._request, group="address", key=client_address(request._request)).check()
+    """Count a request without a valid token against its address and network; raise ApiError beyond a limit."""
+    for group, key, limit in senders(request._request):
+        usage = count(request._request, group=group, key=key, limit=limit)
+        if usage.is_exceeded:
+            blocked.add((group, key), usage)
+        usage.check()
 
 
-def count(request: HttpRequest, *, group: str, key: str) -> Usage:
-    """Count a request; if the counter fails, let the request through within the deadline, and log it."""
-    limit, window_s = settings.RATE_LIMIT
-    uncounted = Usage(limit=limit, window_s=window_s, remaining=limit, reset_s=window_s)
+def refuse_if_blocked(request: Request) -> None:
+    """Raise ApiError where this process knows that the limit of the request's address or network is used up."""
+    for group, key, _ in senders(request._request):
+        if usage := blocked.find((group, key)):
+            metrics.REFUSALS.labels(group).inc()
+            usage.check()
+
+
+def senders(request: HttpRequest) -> Iterator[tuple[str, str, int]]:
+    """Yield what a request without a valid token is counted against: group, key and limit."""
+    limit, _ = settings.RATE_LIMIT
+    address = client_address(request)
+    yield "address", address, limit
+    if ":" in address:  # one customer of a provider may hold a whole /48
+        network = ipaddress.ip_network((address, NETWORK_PREFIX), strict=False)
+        yield "network", str(network.network_address), limit * ADDRESSES_OF_A_NETWORK
+
+
+def count(request: HttpRequest, *, group: str, key: str, limit: int | None = None) -> Usage:
+    """Count a request; within the deadline, and in this process alone while the counter store does not answer."""
+    default_limit, window_s = settings.RATE_LIMIT
+    limit = limit or default_limit
+    usage = shared_count(request, group=group, key=key, limit=limit, window_s=window_s)
+    if usage is None:
+        metrics.STAND_IN.labels(group).inc()
+        usage = in_process.count(f"{group}:{key}", limit=limit, window_s=window_s)
+    if usage.is_exceeded:
+        metrics.REFUSALS.labels(group).inc()
+    return usage
+
+
+def shared_count(request: HttpRequest, *, group: str, key: str, limit: int, window_s: int) -> Usage | None:
+    """Count in the store that all processes share; None if it does not answer, which is logged."""
     if back_off.is_active:
-        back_off.let_through += 1
-        metrics.LET_THROUGH.labels(group).inc()
-        return uncounted
+        return None
     try:
         usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
         back_off.begin()
         metrics.FAILURES.labels(group).inc()
-        metrics.LET_THROUGH.labels(group).inc()
-        let_through = {"let_through": back_off.let_through}
-        logger.warning("rate limit not counted: the counter store did not answer", extra=let_through, exc_info=True)
-        return uncounted
-    if usage["should_limit"]:
-        metrics.REFUSALS.labels(group).inc()
-    return Usage(
-        limit=limit,
-        window_s=window_s,
-        remaining=max(0, limit - usage["count"]),
-        reset_s=max(1, usage["time_left"] + 1),  # the window's last second still belongs to it
-        is_exceeded=usage["should_limit"],
-    )
+        logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)
+        return None
+    reset_s = max(1, usage["time_left"] + 1)  # the window's last second still belongs to it
+    return Usage.of(usage["count"], limit=limit, window_s=window_s, reset_s=reset_s)
 
 
-class BackOff:
-    """The time after a failure in which this process does not ask the counter.
+class ProcessCounter:
+    """Fixed windows counted in this process: it stands in for the counter store."""
 
-    `let_through` is the number of requests let through uncounted since the process started; the log line of each
-    failure reports it.
+    def __init__(self) -> None:
+        self.counts: dict[str, tuple[int, int]] = {}  # by key: the window, and its requests
+        self.lock = Lock()
+
+    def count(self, key: str, *, limit: int, window_s: int) -> Usage:
+        now_s = int(time.time())
+        window, elapsed_s = divmod(now_s, window_s)
+        with self.lock:
+            if len(self.counts) >= MAX_COUNTS:
+                self.counts = {key: value for key, value in self.counts.items() if value[0] == window}
+            latest, counted = self.counts.get(key, (window, 0))
+            counted = counted + 1 if latest == window else 1
+            self.counts[key] = window, counted
+        return Usage.of(counted, limit=limit, window_s=window_s, reset_s=window_s - elapsed_s)
+
+
+class Blocked:
+    """The senders whose limit is used up, each until its window ends: few of their tokens are looked up.
+
+    One a second still is, as a shop with a valid token may have the same address.
     """
 
     def __init__(self) -> None:
-        self.until = 0.0
-        self.let_through = 0
+        # By the sender: its usage, the Unix time at which the window ends, and that of the next look-up.
+        self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
+        self.lock = Lock()
+
+    def add(self, sender: tuple[str, str], usage: Usage) -> None:
+        now_s = time.time()
+        with self.lock:
+            *_, look_up_at = self.windows.get(sender, (now_s,))
+            self.windows[sender] = usage, now_s + usage.reset_s, look_up_at
+
+    def find(self, sender: tuple[str, str]) -> Usage | None:
+        """Return the usage as it is now; None where it is not used up, or a token may be looked up."""
+        now_s = time.time()
+        with self.lock:
+            if sender not in self.windows:
+                return None
+            usage, ends_at, look_up_at = self.windows[sender]
+            if now_s >= ends_at or now_s >= look_up_at:
+                self.windows[sender] = usage, ends_at, now_s + 1
+                return None
+        return replace(usage, reset_s=ceil(ends_at - now_s))
+
+
+class BackOff:
+    """The time after a failure in which this process does not ask the counter store."""
+
+    until = 0.0
 
     @property
     def is_active(self) -> bool:
@@ -112,10 +190,11 @@ class BackOff:
 
     def begin(self) -> None:
         self.until = time.monotonic() + BACK_OFF_S
-        self.let_through += 1
 
 
 back_off = BackOff()
+blocked = Blocked()
+in_process = ProcessCounter()
 
 
 def client_address(request: HttpRequest) -> str:

@@ -13,9 +13,10 @@ from labels.bulkhead import bulkhead
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
 
-MAX_BODY_BYTES = 1024 * 1024
+MAX_JSON_BYTES = 64 * 1024  # the largest valid order is below 16 KiB
+MAX_FORM_BYTES = 1024 * 1024  # of the admin, without uploads
 # A larger body is read to its end up to here: a client that is still sending may miss the answer otherwise.
-MAX_DRAINED_BYTES = 8 * MAX_BODY_BYTES
+MAX_DRAINED_BYTES = 8 * 1024 * 1024
 DRAINED_AT_ONCE_BYTES = 64 * 1024
 SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
 
@@ -24,7 +25,7 @@ class BodyTooLargeError(ApiError):
     """A body above the limit."""
 
     def __init__(self, limit_bytes: int) -> None:
-        super().__init__(BODY_TOO_LARGE, limit_bytes=limit_bytes, limit_mib=limit_bytes // 1024**2)
+        super().__init__(BODY_TOO_LARGE, limit_bytes=limit_bytes, limit_kib=limit_bytes // 1024)
 
 
 class BodyCutShortError(ApiError):
@@ -45,12 +46,12 @@ class Handler(WSGIHandler):
     """Django's WSGI application, for bodies in chunks too.
 
     Granian decodes the chunks, but WSGI tells a body's length by ``Content-Length``, which such a request lacks. Django
-    reads up to one byte above the limit instead, enough to see that a body is too large.
+    reads up to one byte above the larger limit instead, enough to see that a body is too large.
     """
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         if "HTTP_TRANSFER_ENCODING" in environ:
-            environ["CONTENT_LENGTH"] = str(MAX_BODY_BYTES + 1)
+            environ["CONTENT_LENGTH"] = str(MAX_FORM_BYTES + 1)
         return super().__call__(environ, start_response)
 
 
@@ -95,12 +96,12 @@ def announced_length(environ: Mapping[str, Any]) -> int:
 def receive_json(environ: Mapping[str, Any], read: Callable[[int], bytes]) -> bytes:
     """Read an API request's body; raise TooBusyError, BodyCutShortError or BodyTooLargeError."""
     if announced_length(environ) > MAX_DRAINED_BYTES:
-        raise BodyTooLargeError(MAX_BODY_BYTES)
+        raise BodyTooLargeError(MAX_JSON_BYTES)
     with body_reads.hold():
-        body = read(MAX_BODY_BYTES + 1)
-        if len(body) > MAX_BODY_BYTES:
+        body = read(MAX_JSON_BYTES + 1)
+        if len(body) > MAX_JSON_BYTES:
             drain(read)
-    return checked(body, environ, MAX_BODY_BYTES)
+    return checked(body, environ, MAX_JSON_BYTES)
 
 
 def drain(read: Callable[[int], bytes]) -> None:

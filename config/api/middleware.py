@@ -22,7 +22,7 @@ from config.api import bodies
 from config.api.errors import error_response, plain_response
 from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
-from shops.errors.plain import HOST_UNKNOWN
+from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED
 from shops.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -56,7 +56,9 @@ class RequestMiddleware:
         except DisallowedHost:
             response: HttpResponse = error_response(HOST_UNKNOWN)
         else:
-            response = self.get_response(request)
+            # A redirect would hide that the token went in clear.
+            is_refused = settings.HTTPS and not request.is_secure()
+            response = error_response(HTTPS_REQUIRED) if is_refused else self.get_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
@@ -165,10 +167,10 @@ class Forms:
 
 def form_limit_bytes(request: HttpRequest) -> int:
     """Allow large forms, which hold PDFs, to staff only; the user is looked up only for a large form."""
-    is_large = bodies.announced_length(request.META) > bodies.MAX_BODY_BYTES
+    is_large = bodies.announced_length(request.META) > bodies.MAX_FORM_BYTES
     if is_large and request.user.is_staff:
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    return bodies.MAX_BODY_BYTES
+    return bodies.MAX_FORM_BYTES
 
 
 def refuse_nul(*texts: str) -> None:

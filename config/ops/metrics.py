@@ -26,7 +26,7 @@ from config.ops.background_check import Check
 from labels.metrics import PURCHASES
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.contracts.metrics import CALLS, show_circuit_state
-from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
+from shops.metrics import FAILURES, REFUSALS, STAND_IN
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
 # A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
@@ -138,8 +138,8 @@ def expose(host: str, port: int) -> None:
 def begin_series() -> None:
     """Create the series that alerts need, and each kind of file, while a failure still stops the start."""
     request_figures("livez", "GET", HTTPStatus.OK)
-    for group in ("shop", "address"):
-        for counter in (REFUSALS, LET_THROUGH, FAILURES):
+    for group in ("shop", "address", "network"):
+        for counter in (REFUSALS, STAND_IN, FAILURES):
             counter.labels(group).inc(0)
     # Alerts need these series at zero: one that appears with its first event shows no increase.
     for name, carrier in CARRIERS.items():

@@ -49,6 +49,13 @@ HOST_UNKNOWN: Final = PLAIN_ERRORS.declare(
     cause="The request came to the service under a name that is not its own.",
     remedy="Use the base URL you were given; do not call the service by its address or through another name.",
 )
+HTTPS_REQUIRED: Final = PLAIN_ERRORS.declare(
+    "https_required",
+    HTTPStatus.FORBIDDEN,
+    message="The API is served over https only. A token that was sent over http can have been read: replace it.",
+    cause="The request came over http, so its token went over the network in clear.",
+    remedy="Use https, and have the token replaced.",
+)
 TOKEN_MISSING: Final = PLAIN_ERRORS.declare(
     "token_missing",
     HTTPStatus.UNAUTHORIZED,
@@ -113,11 +120,11 @@ METHOD_NOT_ALLOWED: Final = PLAIN_ERRORS.declare(
 BODY_TOO_LARGE: Final = PLAIN_ERRORS.declare(
     "body_too_large",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    message="The body has more than the {limit_bytes} bytes ({limit_mib} MiB) that are read.",
-    cause="An order is larger than 1 MiB.",
+    message="The body has more than the {limit_bytes} bytes ({limit_kib} KiB) that are read.",
+    cause="An order is larger than 64 KiB.",
     remedy="Send the documented fields only.",
-    limit_bytes=2**20,
-    limit_mib=1,
+    limit_bytes=2**16,
+    limit_kib=64,
 )
 MEDIA_TYPE_UNSUPPORTED: Final = PLAIN_ERRORS.declare(
     "media_type_unsupported",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import quote as quoted
+from django.contrib.auth.models import Group, Permission, User
 from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -241,3 +242,22 @@ def test_a_small_screen_names_every_column(root: Client, shop: Shop) -> None:
         page = root.get(f"/admin/{options.app_label}/{options.model_name}/").text
         cells = re.findall(r'<t[dh][^>]* data-label="([^"]*)">(.)', page)
         assert [name for name, start in cells if name == "Select record" and start != "<"] == []
+
+
+def test_who_may_change_users_becomes_no_superuser_and_resets_none(root: Client) -> None:
+    boss = User.objects.get(is_superuser=True)
+    clerk = logged_in("change_user", "add_user", "view_group", "change_group", "delete_group", name="clerk")
+    own = User.objects.get(is_superuser=False)
+    group = Group.objects.create(name="all")
+    assert boss.username not in clerk.get("/admin/auth/user/").content.decode().replace(own.username, "")
+    for path in (f"{boss.pk}/change/", f"{boss.pk}/password/", f"{boss.pk}/delete/"):
+        assert clerk.get(f"/admin/auth/user/{path}").status_code in {302, 403, 404}
+    changed = {"username": own.username, "is_staff": "on", "is_superuser": "on", "groups": [group.pk]}
+    changed |= {"user_permissions": [Permission.objects.first().pk], "is_active": "on"}  # type: ignore[union-attr]  # there are
+    clerk.post(f"/admin/auth/user/{own.pk}/change/", changed | {"date_joined_0": "1.1.2026", "date_joined_1": "1:00"})
+    before = set(own.user_permissions.all())
+    own.refresh_from_db()
+    assert (own.is_superuser, set(own.groups.all()), set(own.user_permissions.all())) == (False, set(), before)
+    assert clerk.get("/admin/auth/group/add/").status_code == 403
+    assert clerk.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert root.get(f"/admin/auth/user/{boss.pk}/change/").status_code == 200

@@ -60,6 +60,11 @@ def as_many_bodies_as_may_be_read_at_once(world: World) -> Response:
         return post(world.own, order())
 
 
+def over_http(world: World) -> Response:
+    world.settings.HTTPS = True
+    return world.own.get(SEARCH)
+
+
 def with_a_token(token: str, path: str) -> Callable[[World], Response]:
     return lambda world: world.nobody.get(path, headers={"Authorization": f"Bearer {token}"})
 
@@ -70,6 +75,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("body_not_json", 400, lambda world: post(world.own, b"{")),
     ("request_unreadable", 400, lambda world: world.own.get(f"{SEARCH}?{'a=1&' * 1100}")),
     ("host_unknown", 400, lambda world: world.own.get(SEARCH, headers={"Host": "elsewhere.example"})),
+    ("https_required", 403, over_http),
     ("token_missing", 401, lambda world: world.nobody.get(f"{SHIPMENTS}/1")),
     ("token_missing", 403, lambda world: world.nobody.get(SEARCH)),
     ("token_invalid", 401, with_a_token("pts_1", f"{SHIPMENTS}/1")),

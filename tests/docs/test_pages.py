@@ -15,7 +15,7 @@ from django.test import Client, override_settings
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
-from config.api.bodies import MAX_BODY_BYTES
+from config.api.bodies import MAX_JSON_BYTES
 from config.docs.guide import ORIGIN_MARK, SOURCE, guide
 from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
@@ -212,7 +212,7 @@ def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
         f"{settings.RATE_LIMIT[0]} in {settings.RATE_LIMIT[1]} seconds",
         f"| parcels in a search | {SEARCH_LIMIT} |",
         f"| a label's URL | valid for {URL_LIFETIME_S // 60} minutes |",
-        f"| a request's body | {MAX_BODY_BYTES // 1024**2} MiB |",
+        f"| a request's body | {MAX_JSON_BYTES // 1024} KiB |",
         f"given up after {settings.CARRIER_TIMEOUT:.0f} seconds",
     ):
         assert sentence in text

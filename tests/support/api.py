@@ -14,7 +14,7 @@ from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 
 from shops import throttling
-from shops.authentication import find, find_replicated
+from shops.authentication import find, find_replicated, known_digests
 from shops.errors.plain import PATH_UNKNOWN
 from shops.models import Shop
 from tests.support.factories import AccessTokenFactory
@@ -31,10 +31,13 @@ UNKNOWN_PATH = PATH_UNKNOWN.message
 
 
 def forget() -> None:
-    """Clear the state that the process keeps between requests: cached tokens, and the counter's back-off."""
+    """Clear the state that the process keeps between requests: tokens, counts, and the counter's back-off."""
     find.cache_clear()
     find_replicated.cache_clear()
+    known_digests.clear()
     throttling.back_off.until = 0
+    throttling.in_process.counts.clear()
+    throttling.blocked.windows.clear()
 
 
 @cache

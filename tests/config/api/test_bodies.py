@@ -12,15 +12,15 @@ from django.test import Client
 
 from config.api import bodies
 from labels.bulkhead import bulkhead
-from shops.errors.plain import PLAIN_ERRORS
+from shops.errors.plain import BODY_TOO_LARGE, PLAIN_ERRORS
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
 from tests.support.paths import SEARCH, SHIPMENTS
 
 TOO_BUSY = PLAIN_ERRORS["too_busy"].message
 TOO_LARGE = PLAIN_ERRORS["body_too_large"].example_message()
-MAX_FORM_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-LARGE = b" " * (bodies.MAX_BODY_BYTES + 2)
+MAX_UPLOAD_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+LARGE = b" " * (bodies.MAX_JSON_BYTES + 2)
 
 
 @pytest.fixture
@@ -97,7 +97,8 @@ def test_a_body_whose_announced_length_is_far_too_large_is_not_read(own: Caller,
     assert_error(response, 413, TOO_LARGE)
     assert response["Connection"] == "close"
     response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
-    assert (response.status_code, response.content.decode()) == (413, TOO_LARGE)
+    said = BODY_TOO_LARGE.message.format(limit_bytes=bodies.MAX_FORM_BYTES, limit_kib=bodies.MAX_FORM_BYTES // 1024)
+    assert (response.status_code, response.content.decode()) == (413, said)
 
 
 @pytest.mark.parametrize("who", ["nobody", "a forger", "no staff", "staff"])
@@ -107,11 +108,11 @@ def test_only_staff_may_send_a_large_form(who: str, db: None) -> None:
         User.objects.update(is_staff=False)
     if who == "a forger":
         browser.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
-    for length, is_read in ((bodies.MAX_BODY_BYTES + 1, who == "staff"), (MAX_FORM_BYTES + 1, False)):
+    for length, is_read in ((bodies.MAX_FORM_BYTES + 1, who == "staff"), (MAX_UPLOAD_BYTES + 1, False)):
         form: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": BytesIO(b" " * length)}
         response = browser.post("/admin/", content_type="text/plain", **form)
-        limit_bytes = MAX_FORM_BYTES if who == "staff" else bodies.MAX_BODY_BYTES
-        said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024**2} MiB) that are read."
+        limit_bytes = MAX_UPLOAD_BYTES if who == "staff" else bodies.MAX_FORM_BYTES
+        said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024} KiB) that are read."
         assert (response.status_code == 413, response.content.decode() == said) == (not is_read, not is_read)
         assert response.get("Connection") == (None if is_read else "close")
 

@@ -1,10 +1,12 @@
 """`manage.py serve` behind proxies: the client's address, https, and probes."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from shops.errors.plain import HTTPS_REQUIRED, TOKEN_MISSING
 from tests.support.http import ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import Server, served
@@ -68,16 +70,18 @@ def test_behind_two_proxies_the_entry_of_the_first_counts(transactional_db: None
         assert statuses_of(server, [[("X-Forwarded-For", "203.0.113.9")], []]) == [403, 429]
 
 
-def test_http_is_redirected_unless_a_trusted_proxy_says_https(transactional_db: None, tmp_path: Path) -> None:
+def test_http_is_refused_to_the_api_unless_a_trusted_proxy_says_https(transactional_db: None, tmp_path: Path) -> None:
     forwarded = [("X-Forwarded-Proto", "https")]
     with served(tmp_path / "direct", {"HTTPS": "1"}) as server:
         for headers in ([], forwarded):
-            status, found, _ = ask(server.port, "GET", PARCELS + "1", headers)
-            assert (status, found["location"]) == (301, f"https://127.0.0.1:{server.port}{PARCELS}1")
+            status, found, body = ask(server.port, "GET", PARCELS + "1", headers)
+            assert (status, json.loads(body)["message"]) == (403, HTTPS_REQUIRED.message)
+            status, found, _ = ask(server.port, "GET", "/docs", headers)
+            assert (status, found["location"]) == (301, f"https://127.0.0.1:{server.port}/docs")
     with served(tmp_path / "proxied", {"HTTPS": "1", "TRUSTED_PROXIES": "1"}) as server:
-        assert ask(server.port, "GET", PARCELS + "1")[0] == 301
-        status, found, _ = ask(server.port, "GET", PARCELS + "1", forwarded)
-        assert status == 403
+        assert ask(server.port, "GET", "/docs")[0] == 301
+        status, found, body = ask(server.port, "GET", PARCELS + "1", forwarded)
+        assert (status, json.loads(body)["message"]) == (403, TOKEN_MISSING.message)
         assert re.match(r"max-age=\d{8}; includeSubDomains; preload", found["strict-transport-security"])
 
 

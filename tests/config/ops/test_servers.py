@@ -125,7 +125,7 @@ def test_granians_own_refusals_are_those_of_the_guide(ports: list[int]) -> None:
         ([b'{"orderId":"1"', b"}"], b"application/json", 400, "carrierCode: is required."),
         ([], b"application/json", 400, "The body is empty. Send JSON."),
         ([b"{nope"], b"application/json", 400, "not valid JSON"),
-        ([b" " * 2**19] * 3, b"application/json", 413, "1 MiB"),
+        ([b" " * 2**19] * 3, b"application/json", 413, "64 KiB"),
         ([b"<a/>"], b"text/xml", 415, "Content-Type: application/json"),
     ],
     ids=["an order", "nothing", "broken", "too large", "XML"],

@@ -39,7 +39,7 @@ def world(tmp_path: Path) -> Iterator[Counters]:
 
 
 def count(cache: CountingRedisCache) -> int | None:
-    """Count as a request does, in the time that it has; return None if it is let through uncounted."""
+    """Count as a request does, in the time that it has; return None if the store does not answer."""
     started_at = time.monotonic()
     try:
         cache.add("key", 1, 60)
