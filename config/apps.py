@@ -35,7 +35,7 @@ def trim_signals() -> None:
 
 
 def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMessage]:
-    """List allowed defaults that suit a first look only; `serve` logs them as warnings, `check` shows them."""
+    """List defaults that are allowed and rarely wanted; `serve` logs them as warnings, `check` shows them."""
     if settings.DEBUG:
         return []
     messages: list[checks.CheckMessage] = []
@@ -47,4 +47,7 @@ def first_look_defaults(app_configs: Any, **kwargs: Any) -> list[checks.CheckMes
         messages.append(
             checks.Info("REDIS_URL is not set: each process counts the rate limit for itself.", id="config.I002")
         )
+    for name, days in settings.KEEP_SUGGESTED_DAYS.items():
+        text = f"{name} is not set, so nothing is removed: {days} suits most, `never` keeps it for ever."
+        messages.append(checks.Info(text, id="config.I003"))
     return messages

@@ -1,5 +1,6 @@
 """All settings, from the environment. With DEBUG off, an insecure, malformed or missing value stops the start."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -277,11 +278,30 @@ STORAGES = {
 
 # --- Days that `apply_retention` keeps data; None is for ever ---
 
-KEEP_PARCELS_DAYS = env.int("KEEP_PARCELS_DAYS", None, validate=validators.whole_days)
-KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=validators.whole_days)
-KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=validators.whole_days)
+
+def days_kept(name: str) -> int | None:
+    """Read a setting of days; `never` removes nothing, as does leaving it unset, which is warned of."""
+    if env.str(name, "") == "never":
+        return None
+    return env.int(name, None, validate=validators.whole_days)
+
+
+KEEP_PARCELS_DAYS = days_kept("KEEP_PARCELS_DAYS")
+KEEP_LABEL_ADDRESSES_DAYS = days_kept("KEEP_LABEL_ADDRESSES_DAYS")
+KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS")
+KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS")
 KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
-KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=validators.whole_days)
+# What most would choose, of the settings that nobody has decided.
+KEEP_SUGGESTED_DAYS = {
+    name: days
+    for name, days in {
+        "KEEP_PARCELS_DAYS": 400,
+        "KEEP_LABEL_ADDRESSES_DAYS": 400,
+        "KEEP_LABEL_PDFS_DAYS": 400,
+        "KEEP_TOKENS_DAYS": 90,
+    }.items()
+    if name not in os.environ
+}
 
 # --- Serving ---
 

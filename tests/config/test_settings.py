@@ -242,8 +242,16 @@ def test_a_command_refuses_to_start_in_one_line() -> None:
 
 
 def test_the_deployment_check_is_clean_in_production() -> None:
-    done = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    decided = {f"KEEP_{what}_DAYS": "never" for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS")}
+    done = manage("check", "--deploy", "--fail-level", "WARNING", KEEP_TOKENS_DAYS="90", **PRODUCTION, **decided)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_settings_of_days_that_nobody_has_decided_are_named() -> None:
+    done = manage("check", KEEP_TOKENS_DAYS="never", **PRODUCTION)
+    assert done.returncode == 0
+    assert "KEEP_PARCELS_DAYS is not set" in done.stderr
+    assert "KEEP_TOKENS_DAYS" not in done.stderr
 
 
 def test_defaults_for_a_single_machine_cause_warnings(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
@@ -290,6 +291,24 @@ def test_the_command_tells_counts_and_never_the_customer(own: Caller, transactio
     parcel_of_the_person(own.shop)
     code, out, err = run_command("erase_customer", "own", EMAIL)
     assert (code, out, err) == (0, "1 parcels\n0 labels\n0 PDFs\n", "")
+
+
+def test_an_export_holds_all_that_an_erasure_removes_and_nothing_of_others(
+    own: Caller, other: Caller, folder: Path
+) -> None:
+    mine = parcel_of_the_person(own.shop)
+    import_parcel(own.shop, customerEmail="somebody@example.com", orderId="another")
+    parcel_of_the_person(other.shop)
+    label = LabelFactory(shop=own.shop, recipient=RECIPIENT | {"email": EMAIL})
+    out = StringIO()
+    call_command("export_customer", "own", EMAIL.lower(), stdout=out)
+    held = orjson.loads(out.getvalue())
+    assert [parcel["id"] for parcel in held["parcels"]] == [mine["id"]]
+    assert [(found["id"], "pdf" in found) for found in held["labels"]] == [(label.id, False)]
+    assert held["pdfs"] == [label.pdf_key]
+    assert held["parcels"][0]["destination"]["phone"] == PERSON["phone"]
+    with pytest.raises(CommandError, match="EMAIL"):
+        call_command("export_customer", "own", " ")
 
 
 @pytest.mark.real_services
