@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from anyascii import anyascii
@@ -24,8 +24,10 @@ class Redactor:
     one of the carrier's own words, which does less harm than showing a personal one.
     """
 
-    def __init__(self, credentials: Credentials, shipment: Shipment | None = None) -> None:
-        values = set(credentials.values)
+    def __init__(
+        self, credentials: Credentials, shipment: Shipment | None = None, personal: Iterable[str] = ()
+    ) -> None:
+        values = {*credentials.values, *personal}
         for party in (shipment.sender, shipment.recipient) if shipment else ():
             values.update(_personal(party))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
@@ -34,7 +36,8 @@ class Redactor:
     def text(self, raw: str) -> str:
         """Return one line of at most 200 characters."""
         # Truncated first, as masking takes time; the words of a value cut in two are still masked.
-        spaced = "".join(_visible(char) for char in raw[:_MAX_RAW_LENGTH])
+        cut = raw[:_MAX_RAW_LENGTH]
+        spaced = cut if cut.isprintable() else "".join(map(_visible, cut))
         masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
 

@@ -13,6 +13,7 @@ from carriers.beta import refusals as beta
 from carriers.products import PRODUCTS
 from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
 from shops.errors.entries import ErrorEntry
@@ -156,6 +157,11 @@ def answer_of(refusal: Refusal, carrier: str) -> str:
     return f"{entry.statuses[0]:d} {code(entry.name)}" if entry else ""
 
 
+def journeys() -> str:
+    rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
+    return table(("name", "what happens"), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "statuses": statuses,
     "products": products,
@@ -168,4 +174,5 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "alpha-cancellation": partial(refusals, "alpha", "cancellation"),
     "beta-purchase": partial(refusals, "beta", "purchase"),
     "beta-point": partial(refusals, "beta", "pickup point"),
+    "journeys": journeys,
 }
