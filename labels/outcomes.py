@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import storage, unmerged_pdfs
+from labels import metrics, storage, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
@@ -112,7 +112,8 @@ def save_state(label: ShippingLabel) -> bool:
 
     A label that is generated is never changed, and a PDF that was received or a decision outweighs every failure. A
     key that was released may belong to another purchase by now, so it is never taken back. Nor is a PDF kept whose
-    parcels are being cancelled.
+    parcels are being cancelled. A row that the database has lost, in a failover to a standby without it, is written
+    again.
     """
     rows = ShippingLabel.objects.row_of(label).exclude(state__in=STORED)
     if label.state == LabelState.RECEIVED:
@@ -132,7 +133,21 @@ def save_state(label: ShippingLabel) -> bool:
         error_status=label.error_status,
         finished_at=label.finished_at,
     )
+    if not written and not ShippingLabel.objects.row_of(label).exists():
+        write_again(label)
+        return True
     return bool(written)
+
+
+def write_again(label: ShippingLabel) -> None:
+    """Write a row that vanished, with all that this process knows of it; its key only if no other purchase has it."""
+    same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
+    if label.idempotency_key is not None and same_key.exists():
+        label.idempotency_key = None
+    label.save(force_insert=True)
+    metrics.VANISHED_ROWS.inc()
+    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+    logger.critical("label's row vanished and was written again", extra=facts)
 
 
 def end_lease(label: ShippingLabel) -> None:
