@@ -163,7 +163,7 @@ def write_again(label: ShippingLabel) -> None:
     if label.idempotency_key is not None and same_key.exists():
         label.idempotency_key = None
     label.save(force_insert=True)
-    metrics.VANISHED_ROWS.inc()
+    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
     facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
     logger.critical("label's row vanished and was written again", extra=facts)
 
