@@ -18,7 +18,7 @@ from django.core.files.base import ContentFile
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from carriers.alpha.client import Alpha
-from carriers.http.connections import Deadline, _BoundedConnection
+from carriers.http.connections import BoundedConnection, Deadline
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from config.wsgi import application as service
@@ -99,7 +99,7 @@ def hook_reserve() -> None:
 
 def hook_call() -> None:
     """Add the points of the exchange with the carrier: on the wire, and before the second of beta's linked calls."""
-    post, send = Transport.post, _BoundedConnection.send
+    post, send = Transport.post, BoundedConnection.send
 
     def posting(self: Transport, carrier: str, request: Request, deadline: Deadline) -> Answer:
         kill = current.get() or Kill("", 0)
@@ -116,7 +116,7 @@ def hook_call() -> None:
         reach("call-half-sent" if kill.sends == 1 else "call-sent")
 
     Transport.post = posting  # type: ignore[method-assign]  # replaced on purpose
-    _BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
+    BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
 
 
 def hook_finish() -> None:
