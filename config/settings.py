@@ -218,7 +218,7 @@ if DEBUG:
     )
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
-STORAGE_TIMEOUT_S = 15.0  # of a bucket: two attempts of 2 s to connect and 5 s to read, and the pause between them
+STORAGE_TIMEOUT_S = 15.0  # of a bucket: a deadline over all attempts
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
@@ -237,7 +237,7 @@ def aws_keys() -> dict[str, str | None]:
 def label_storage(bucket: str) -> dict[str, Any]:
     """Configure the storage of PDFs: a private bucket, or a folder that only the service's account can read."""
     if not bucket:
-        return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
+        return {"BACKEND": "labels.folder.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
     return {
         "BACKEND": "labels.storage.LabelBucket",
@@ -252,8 +252,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # Together STORAGE_TIMEOUT_S at most (boto3's defaults: five minutes). If the bucket is silent, the
-                # PDF is kept in the database.
+                # If the bucket is silent, the PDF is kept in the database; two attempts fit into STORAGE_TIMEOUT_S.
                 connect_timeout=2,
                 read_timeout=5,
                 retries={"mode": "standard", "total_max_attempts": 2},
@@ -330,7 +329,11 @@ LOGGING = {
         "server": {"()": "config.ops.logs.ServerFilter"},
     },
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["server", "request_id"]},
+        "stderr": {
+            "class": "config.ops.log_writer.Handler",
+            "formatter": LOG_FORMAT,
+            "filters": ["server", "request_id"],
+        },
     },
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {
