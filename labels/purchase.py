@@ -112,7 +112,7 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         case LabelState.CANCELLING | LabelState.CANCELLED:
             raise ApiError(LABEL_CANCELLED, id=label.id)
         case LabelState.RECEIVED:
-            return finish_again(label)
+            return finish_again(label, key)
         case LabelState.PURCHASING if label.is_leased:
             raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)
         case LabelState.PURCHASING:
@@ -120,12 +120,12 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     raise PurchaseFailedError(label)
 
 
-def finish_again(label: ShippingLabel) -> ShippingLabel:
+def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     """Finish a label that waits for the storage, within the bulkhead; raise ApiError."""
     try:
         with bulkhead.enter(label.carrier_code):
-            latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, maybe
-            return latest if latest.state == LabelState.GENERATED else outcomes.finish(latest)
+            latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
+            return outcomes.finish(latest) if latest.state == LabelState.RECEIVED else replay(latest, key)
     except BulkheadFullError:
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
 

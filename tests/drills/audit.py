@@ -1,19 +1,24 @@
 """Compares the carriers' ledger with the labels' table: each key bought once and recorded, or not bought.
 
-A parcel that was cancelled counts as not bought, and a label that is generated must have none.
+A parcel that was cancelled counts as not bought; a label that is generated must have none, and one that is cancelled
+none that is left at a carrier who was asked to cancel it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
 
 from tests.drills.environment import Environment
-from tests.drills.http_client import Answer
+from tests.drills.http_client import Answer, call
+from tests.support.paths import SHIPMENTS
 
-GENERATED, FAILED, HELD = "label_generated", "failed", ("unknown", "incomplete")
+GENERATED, FAILED, CANCELLED = "label_generated", "failed", "cancelled"
+HELD = ("unknown", "incomplete", "cancelling")  # for a person
+WITHDRAWN = (CANCELLED, "cancelling")
+FIGURES = ["keys", "bought", "bought twice", "unknown to us", "held for a person"]
 
 
 @dataclass
@@ -33,11 +38,21 @@ class AuditResult:
         self.states.update(other.states)
         self.faults += other.faults
 
+    @property
+    def held(self) -> int:
+        """The rows that wait for a person."""
+        return sum(self.states[state] for state in HELD)
+
+    @property
+    def figures(self) -> list[int]:
+        """The cells below `FIGURES`."""
+        return [self.keys, self.bought, self.bought_twice, self.unknown_to_us, self.held]
+
     def __str__(self) -> str:
         states = ", ".join(f"{count} {state}" for state, count in sorted(self.states.items()))
         return (
             f"{self.keys} keys, {self.bought} bought, {self.bought_twice} bought twice, "
-            f"{self.unknown_to_us} bought and unknown to us; rows: {states}"
+            f"{self.unknown_to_us} bought and unknown to us, {self.held} held for a person; rows: {states}"
         )
 
 
@@ -47,6 +62,7 @@ class Audit:
     def __init__(self, env: Environment) -> None:
         from labels.models import ShippingLabel
 
+        self.env = env
         made = env.ledger()
         self.references = {parcel["reference"] for parcel in made}
         self.ledger: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -67,7 +83,7 @@ class Audit:
 
     def key(self, key: str, answers: list[Answer]) -> AuditResult:
         rows = self.rows[key]
-        bought = [row for row in rows if self.ledger.get(row.id)]
+        bought = [row for row in rows if self.ledger.get(row.id) and row.state != CANCELLED]
         result = AuditResult(keys=1, bought=bool(bought), states=Counter(row.state for row in rows))
         parcels_twice = [row.id for row in bought if len(self.ledger[row.id]) > len(row.weights_kg)]
         if len(bought) > 1 or parcels_twice:
@@ -78,8 +94,20 @@ class Audit:
             if problem:
                 result.unknown_to_us += bool(self.ledger.get(row.id))
                 result.faults.append(f"{key}: {row.id} {row.state}: {problem}")
-        result.faults += [f"{key}: {fault}" for fault in missing_labels(rows, answers)]
+        faults = [*missing_labels(rows, answers), *released_keys(rows, key), *wrong_replays(rows, answers)]
+        result.faults += [f"{key}: {fault}" for fault in faults]
         return result
+
+    def wrongly_shown(self, keys: Iterable[str], port: int) -> list[str]:
+        """Retrieve every label from the API; return those shown or hidden against their state."""
+        rows = [row for key in keys for row in self.rows[key]]
+        headers = {"Authorization": f"Bearer {self.env.token}"}
+        statuses = {row: call(port, "GET", f"{SHIPMENTS}/{row.id}", headers=headers).status for row in rows}
+        return [
+            f"{row.order_id}: {row.id} {row.state}: retrieved with {status}"
+            for row, status in statuses.items()
+            if status != (200 if row.state == GENERATED else 404)
+        ]
 
     def unrecorded(self) -> AuditResult:
         """Find what the carriers made and no row records."""
@@ -90,16 +118,32 @@ class Audit:
 
 def missing_labels(rows: list[Any], answers: list[Answer]) -> list[str]:
     """Compare the labels that clients were given with the table."""
-    generated = {row.id: row.tracking_number for row in rows if row.state == GENERATED}
+    bought = {row.id: row.tracking_number for row in rows if row.state in (GENERATED, *WITHDRAWN)}
     given = [answer.body for answer in answers if answer.status == 201]
-    missing = [label["id"] for label in given if generated.get(label["id"]) != label["trackingNumber"]]
+    missing = [label["id"] for label in given if bought.get(label["id"]) != label["trackingNumber"]]
     return [f"answered 201 for {label_id}, which does not exist" for label_id in missing]
+
+
+def released_keys(rows: list[Any], key: str) -> list[str]:
+    """Find cancelled labels whose key could buy another."""
+    return [f"{row.id}: its key is released" for row in rows if row.state in WITHDRAWN and row.idempotency_key != key]
+
+
+def wrong_replays(rows: list[Any], answers: list[Answer]) -> list[str]:
+    """Find cancelled labels whose key's last answer was another than that."""
+    expected, last = "409 LABEL_CANCELLED", answers[-1].outcome
+    return [f"{row.id}: answered {last}" for row in rows if row.state in WITHDRAWN and last != expected]
 
 
 def problem_of(row: Any, parcels: list[dict[str, Any]]) -> str:
     """Describe the problem of a row after its reconciliation; empty if there is none."""
     if row.state == GENERATED:
         return problem_of_label(row, [parcel["tracking_number"] for parcel in parcels])
+    numbers = {parcel["tracking_number"] for parcel in parcels}
+    if lasting := numbers.intersection(row.cancelled_numbers):
+        return f"the carrier did not cancel {lasting}"
+    if row.state == CANCELLED:
+        return "the carrier did not cancel it" if parcels and row.carrier_code == "alpha" else ""
     if row.state == FAILED:
         return "the carrier made it" if parcels else ""
     return "" if row.state in HELD else "not in a final state"

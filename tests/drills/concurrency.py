@@ -2,7 +2,8 @@
 
 It sends 20 concurrent posts with one Idempotency-Key to two server processes: each key buys one label, and every other
 answer is a replay (201 with ``Idempotent-Replayed``) or a 409. Then as many concurrent posts of different keys; the
-same with a carrier that refuses, where each refusal releases the key; and with two bodies for one key.
+same with a carrier that refuses, where each refusal releases the key; and with two bodies for one key. Last,
+cancellations of one label at once, and against reconciliations and retries.
 """
 
 import argparse
@@ -14,10 +15,11 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
-from tests.drills.audit import FAILED, GENERATED, Audit, AuditResult
+from tests.drills import cancellations
+from tests.drills.audit import Audit
+from tests.drills.concurrency_result import FACTS, Keys, Result
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer
 from tests.drills.printing import counts, exit_code, print_table
@@ -28,31 +30,6 @@ PROCESSES = 2
 # References that the sandbox refuses.
 REFUSALS = {"alpha": "FAULT 38", "beta": "FAULT 30204"}
 IN_PROGRESS, REUSED = "409 IDEMPOTENCY_KEY_IN_PROGRESS", "422 IDEMPOTENCY_KEY_REUSED"
-Keys = dict[str, list[Answer]]
-
-
-@dataclass
-class Result:
-    """The outcome of one scenario."""
-
-    outcomes: Counter[str]
-    slowest_s: float
-    audit: AuditResult
-    faults: list[str]
-
-
-FACTS: dict[str, Callable[[Result], object]] = {
-    "keys": lambda result: result.audit.keys,
-    "keys bought": lambda result: result.audit.bought,
-    "bought twice": lambda result: result.audit.bought_twice,
-    "bought and unknown to us": lambda result: result.audit.unknown_to_us,
-    "rows generated": lambda result: result.audit.states[GENERATED],
-    "rows failed": lambda result: result.audit.states[FAILED],
-    "rows in another state": lambda result: (
-        result.audit.states.total() - result.audit.states[GENERATED] - result.audit.states[FAILED]
-    ),
-    "slowest answer, s": lambda result: f"{result.slowest_s:.2f}",
-}
 
 
 def main() -> None:
@@ -178,6 +155,7 @@ SCENARIOS: dict[str, Callable[[Environment, list[int], int], Result]] = {
     "keys mixed": mixed_keys,
     "a carrier that refuses": refused,
     "two bodies": two_bodies,
+    **cancellations.SCENARIOS,
 }
 
 

@@ -1,9 +1,9 @@
 """The kill drill: ``python -m tests.drills.kill [--rounds N] [--carrier C] [--database D] [--server forking|granian]``.
 
-It kills the service with SIGKILL at each point of a purchase, N times. The client, which got no answer, retries at once
-with the same Idempotency-Key. When the leases have expired, ``reconcile_labels`` runs in two processes at the same
-time, the client retries again, and the sandbox's ledger is compared with the table. Then follow kills at the points of
-a reconciliation.
+It kills the service with SIGKILL at each point of a purchase, of a purchase to a pickup point and of a cancellation, N
+times. The client, which got no answer, retries at once with the same Idempotency-Key. When the leases have expired,
+reconciliations are killed at each of their points, ``reconcile_labels`` runs in two processes at the same time, the
+client retries again, and the sandbox's ledger is compared with the table and with what the API shows.
 """
 
 import argparse
@@ -11,49 +11,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-from tests.drills.audit import Audit, AuditResult
+from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer, call
-from tests.drills.printing import counts, exit_code
+from tests.drills.kill_cases import CANCELLATION, Case, all_cases
+from tests.drills.printing import counts, exit_code, print_table
 from tests.drills.servers import Server, serving
-from tests.drills.shop import new_key, order
+from tests.drills.shop import new_key
 from tests.support.processes import ROOT
 
-POINTS = {
-    "reserve-before": "before the row is written",
-    "reserve-commit": "row written, before its commit",
-    "reserve-after": "row committed",
-    "call-before": "before the carrier is called",
-    "call-half-sent": "half of the request sent",
-    "call-sent": "request sent, no answer read",
-    "call-second": "before the second of two linked calls",
-    "call-answered": "answer received, not yet read",
-    "keep-before": "answer read, before the keeping commit",
-    "keep-after": "kept",
-    "store-before": "before the upload",
-    "store-half": "half of the PDF written",
-    "store-after": "uploaded",
-    "finish-before": "before the finishing commit",
-    "finish-after": "finished, not answered",
-}
-# Points of a reconciliation, each with the point at which its purchase was killed: answered (alpha) or kept (both).
-# What alpha answered and nobody kept has no PDF: it is found, cancelled, and bought again by the client's retry.
-RECONCILE_POINTS = {
-    "take-after": ("call-answered", "lease taken"),
-    "find-after": ("call-answered", "carrier asked"),
-    "begin-after": ("call-answered", "to be cancelled"),
-    "cancel-after": ("call-answered", "cancelled, not recorded"),
-    "record-after": ("call-answered", "cancelled"),
-    "store-half": ("keep-after", "half of the PDF written"),
-    "store-after": ("keep-after", "uploaded"),
-    "finish-after": ("keep-after", "finished"),
-}
 # Long enough for a purchase on a busy machine.
 TIMEOUT_S, LEASE_S = 4.0, 6.0
 SETTINGS: dict[str, object] = {
@@ -91,41 +61,12 @@ def drill(database: str, carriers: list[str], rounds: int, server: str) -> list[
     with environment(database, SETTINGS) as env:
         total, kills = AuditResult(), 0
         for carrier in carriers:
-            print(f"\n{database}, {carrier}, {server}: {rounds} purchases interrupted at each point", flush=True)
+            print(f"\n{database}, {carrier}, {server}: {rounds} interruptions at each point", flush=True)
             run = Run(env, carrier, rounds, GRANIAN_BATCH if server == "granian" else 1)
             total.add(run.all_cases())
             kills += run.kills
     print(f"\n{database}: {kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults
-
-
-@dataclass
-class Case:
-    """One point, the purchases interrupted there, and all that their clients saw."""
-
-    point: str
-    reconcile_point: str = ""
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
-    at_once: Counter[str] = field(default_factory=Counter)
-    reconciled: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def name(self) -> str:
-        if self.reconcile_point:
-            return f"reconciling: {RECONCILE_POINTS[self.reconcile_point][1]}"
-        return POINTS[self.point]
-
-    def order(self, key: str, carrier: str) -> dict[str, object]:
-        """Order two parcels where two calls are needed."""
-        return order(key, carrier, parcels=2 if self.point == "call-second" else 1)
-
-
-def all_cases(carrier: str, batch: int) -> list[Case]:
-    cases = [Case(point) for point in POINTS if point != "call-second" or carrier == "beta"]
-    for reconcile_point, (point, _) in RECONCILE_POINTS.items() if batch == 1 else ():
-        if carrier == "alpha" or point == "keep-after":  # beta has no search by reference
-            cases.append(Case(point, reconcile_point))
-    return cases
 
 
 class Run:
@@ -139,11 +80,11 @@ class Run:
         self.kills = 0
 
     def all_cases(self) -> AuditResult:
-        cases = all_cases(self.carrier, self.batch)
+        cases = all_cases(self.carrier, with_reconciling=self.batch == 1)
         with serving(self.env, self.batch) as server:
             with self.reconciling():
                 for case in cases:
-                    self.interrupt_purchases(server, case)
+                    self.interrupt(server, case)
             time.sleep(LEASE_S)
             for case in cases:
                 self.interrupt_reconciling(server, case)
@@ -151,16 +92,16 @@ class Run:
             self.env.reconcile()
             for case in cases:
                 case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)
-        return self.audit(cases)
+            return self.audit(cases, server.port)
 
-    def audit(self, cases: list[Case]) -> AuditResult:
-        total, audit = AuditResult(), Audit(self.env)
+    def audit(self, cases: list[Case], port: int) -> AuditResult:
+        total, audit, rows = AuditResult(), Audit(self.env), []
         for case in cases:
             result = audit.keys(case.answers)
+            result.faults += audit.wrongly_shown(case.answers, port)
             total.add(result)
-            print(f"  {case.name:38} {result}")
-            outcomes = f"at once: {counts(case.at_once)}; after the reconciliation: {counts(case.reconciled)}"
-            print(f"  {'':38} retried {outcomes}")
+            rows.append([case.name, *result.figures, counts(case.at_once), counts(case.reconciled)])
+        print_table(["interrupted", *FIGURES, "retried at once", "after the reconciliation"], rows)
         total.add(audit.unrecorded())
         return total
 
@@ -181,7 +122,7 @@ class Run:
             is_over.set()
             thread.join()
 
-    def interrupt_purchases(self, server: Server, case: Case) -> None:
+    def interrupt(self, server: Server, case: Case) -> None:
         for _ in range(-(-self.rounds // self.batch)):
             keys = [new_key() for _ in range(self.batch)]
             case.answers |= {key: [] for key in keys}
@@ -190,10 +131,18 @@ class Run:
                 case.at_once.update(self.ask(server.port, case, key).outcome for key in keys)
 
     def kill(self, server: Server, case: Case, keys: list[str]) -> None:
-        """Send purchases that kill the server at the case's point."""
+        """Send purchases, or cancellations of labels bought before, that kill the server at the case's point."""
         headers = {"X-Drill-Kill": f"{case.point}*{self.batch}"}
+
+        def act(key: str) -> Answer:
+            if case.kind != CANCELLATION:
+                return self.ask(server.port, case, key, **headers)
+            bought = self.ask(server.port, case, key)
+            assert bought.status == 201, bought
+            return call(server.port, "POST", f"/drill/cancel?{key}", headers=headers)
+
         with ThreadPoolExecutor(len(keys)) as pool:
-            answers = list(pool.map(lambda key: self.ask(server.port, case, key, **headers), keys))
+            answers = list(pool.map(act, keys))
         self.restart(server, case.point, answers)
 
     def interrupt_reconciling(self, server: Server, case: Case) -> None:

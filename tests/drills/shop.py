@@ -17,6 +17,7 @@ RECIPIENT = {
     "countryCode": "FR", "phone": "+33612345678", "email": "soren@mail.example",
 }  # fmt: skip
 PRODUCTS = {"alpha": "alpha-18", "beta": "beta_domicile_sans_signature_france"}
+PICKUPS = {"alpha": ("relais", "1234A"), "beta": ("beta_point_retrait_france", "001234")}
 ACCOUNTS = {"alpha": ("19869502", "255562"), "beta": ("804735", "s3cret-Pass")}
 
 
@@ -38,6 +39,11 @@ def order(key: str, carrier: str, parcels: int = 1, **fields: Any) -> dict[str, 
         "destinationAddress": RECIPIENT,
         "parcels": [{"weight": 1.25}] * parcels,
     } | fields
+
+
+def pickup(carrier: str) -> dict[str, str]:
+    """Return the fields of an order to a pickup point."""
+    return dict(zip(("productCode", "pickupPointCode"), PICKUPS[carrier], strict=True))
 
 
 def open_shop() -> str:

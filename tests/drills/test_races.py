@@ -174,6 +174,14 @@ def test_the_same_key_finishes_a_label_that_waited_for_the_storage(
     assert (found.id, is_replay, state(label)) == (label.id, True, LabelState.GENERATED)
 
 
+def test_the_same_key_does_not_finish_a_label_that_was_cancelled_meanwhile(contract: CarrierContract) -> None:
+    stale = interrupted(state=LabelState.RECEIVED, pdf=b"%PDF-1.7", tracking_numbers=["XY000000001FR"])
+    ShippingLabel.objects.filter(id=stale.id).update(state=LabelState.CANCELLED, pdf=None)
+    with pytest.raises(ApiError) as caught:
+        purchase.replay(stale, KEY)
+    assert caught.value.public_code == "LABEL_CANCELLED"
+
+
 def test_an_interrupted_purchase_answers_unknown_until_it_is_reconciled(contract: CarrierContract) -> None:
     interrupted()
     with pytest.raises(PurchaseFailedError) as caught:

@@ -1,0 +1,33 @@
+"""The outcome of one scenario of the concurrency drill."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.drills.audit import CANCELLED, FAILED, GENERATED, AuditResult
+from tests.drills.http_client import Answer
+
+Keys = dict[str, list[Answer]]
+
+
+@dataclass
+class Result:
+    """Clients' answers, and the audit of their keys."""
+
+    outcomes: Counter[str]
+    slowest_s: float
+    audit: AuditResult
+    faults: list[str]
+
+
+FACTS: dict[str, Callable[[Result], object]] = {
+    "keys": lambda result: result.audit.keys,
+    "keys bought": lambda result: result.audit.bought,
+    "bought twice": lambda result: result.audit.bought_twice,
+    "bought and unknown to us": lambda result: result.audit.unknown_to_us,
+    "held for a person": lambda result: result.audit.held,
+    "rows generated": lambda result: result.audit.states[GENERATED],
+    "rows failed": lambda result: result.audit.states[FAILED],
+    "rows cancelled": lambda result: result.audit.states[CANCELLED],
+    "slowest answer, s": lambda result: f"{result.slowest_s:.2f}",
+}

@@ -1,0 +1,97 @@
+"""The points at which the kill drill interrupts purchases, cancellations and reconciliations."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tests.drills.http_client import Answer
+from tests.drills.shop import order, pickup
+
+PURCHASE, PICKUP, CANCELLATION = "purchase", "pickup", "cancellation"
+POINTS = {
+    PURCHASE: {
+        "reserve-before": "before the row is written",
+        "reserve-commit": "row written, before its commit",
+        "reserve-after": "row committed",
+        "call-before": "before the carrier is called",
+        "call-half-sent": "half of the request sent",
+        "call-sent": "request sent, no answer read",
+        "call-second": "before the second of two linked calls",
+        "call-answered": "answer received, not yet read",
+        "keep-before": "answer read, before the keeping commit",
+        "keep-after": "kept",
+        "store-before": "before the upload",
+        "store-half": "half of the PDF written",
+        "store-after": "uploaded",
+        "finish-before": "before the finishing commit",
+        "finish-after": "finished, not answered",
+    },
+    PICKUP: {
+        "point-before": "before the point is looked up",
+        "point-half-sent": "half of the look-up sent",
+        "point-sent": "look-up sent, no answer read",
+        "point-answered": "point received, not yet read",
+        "call-before": "point known, before the carrier is called",
+        "call-sent": "to a point: request sent, no answer read",
+        "keep-after": "to a point: kept",
+    },
+    CANCELLATION: {
+        "request-before": "before the cancellation is committed",
+        "request-after": "to be cancelled, carrier not called",
+        "cancel-half-sent": "half of the cancellation sent",
+        "cancel-sent": "cancellation sent, no answer read",
+        "cancel-answered": "cancelled at the carrier, not recorded",
+        "record-after": "one of two parcels recorded",
+        "over-before": "cancelled, before the commit",
+        "over-after": "cancelled, not answered",
+    },
+}
+# Points of a reconciliation, each with the point at which the purchase or cancellation before it was interrupted.
+# What alpha answered and nobody kept has no PDF: it is found, cancelled, and bought again by the client's retry.
+RECONCILE_POINTS = [
+    (PURCHASE, "call-answered", "take-after", "lease taken"),
+    (PURCHASE, "call-answered", "find-answered", "carrier asked"),
+    (PURCHASE, "call-answered", "begin-after", "to be cancelled"),
+    (PURCHASE, "call-answered", "cancel-answered", "cancelled, not recorded"),
+    (PURCHASE, "call-answered", "record-after", "cancelled"),
+    (PURCHASE, "keep-after", "store-half", "half of the PDF written"),
+    (PURCHASE, "keep-after", "store-after", "uploaded"),
+    (PURCHASE, "keep-after", "finish-after", "finished"),
+    (CANCELLATION, "request-after", "take-after", "cancellation taken"),
+    (CANCELLATION, "request-after", "record-after", "one of two parcels cancelled"),
+    (CANCELLATION, "request-after", "over-before", "all cancelled, before the commit"),
+    (CANCELLATION, "over-before", "over-after", "cancelled and committed"),
+]
+ONLY_BETA = {"call-second"}
+# beta has no search by reference, and is not asked to cancel.
+ONLY_ALPHA = {"find-answered", "begin-after", "cancel-half-sent", "cancel-sent", "cancel-answered", "record-after"}
+
+
+@dataclass
+class Case:
+    """One point, the keys interrupted there, and all that their clients saw."""
+
+    kind: str
+    point: str
+    name: str
+    reconcile_point: str = ""
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    at_once: Counter[str] = field(default_factory=Counter)
+    reconciled: Counter[str] = field(default_factory=Counter)
+
+    def order(self, key: str, carrier: str) -> dict[str, object]:
+        """Order two parcels where two calls to the carrier are needed."""
+        parcels = 2 if self.point == "call-second" or self.kind == CANCELLATION else 1
+        return order(key, carrier, parcels, **(pickup(carrier) if self.kind == PICKUP else {}))
+
+    def is_possible(self, carrier: str) -> bool:
+        points = {self.point, self.reconcile_point}
+        if self.kind == PURCHASE and self.reconcile_point and self.point == "call-answered" and carrier == "beta":
+            return False  # it waits for a person
+        return not points & (ONLY_ALPHA if carrier == "beta" else ONLY_BETA)
+
+
+def all_cases(carrier: str, *, with_reconciling: bool) -> list[Case]:
+    cases = [Case(kind, point, name) for kind, points in POINTS.items() for point, name in points.items()]
+    if with_reconciling:
+        cases += [Case(kind, point, f"reconciling: {name}", last) for kind, point, last, name in RECONCILE_POINTS]
+    return [case for case in cases if case.is_possible(carrier)]
