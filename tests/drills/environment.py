@@ -84,26 +84,32 @@ class Environment:
         """Serve a WSGI application with granian itself; yield the port and the process."""
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", str(workers)]
         command += ["--blocking-threads", str(threads), application]
-        with self.listening(command, log, **variables) as server:
+        with self.listening(command, log, None, **variables) as server:
             yield server
 
     @contextmanager
     def listening(
-        self, command: list[str], log: str = "service.log", **variables: str
+        self, command: list[str], log: str = "service.log", stderr: int | None = None, **variables: str
     ) -> Iterator[tuple[int, Process]]:
         port = free_port()
         options = ["--host", "127.0.0.1", "--port", str(port)]
-        with Process([*command, *options], self.variables | variables, self.folder / log) as process:
+        with Process([*command, *options], self.variables | variables, self.folder / log, stderr) as process:
             process.wait_until_listening(port)
             yield port, process
 
     @contextmanager
-    def forking_server(self) -> Iterator[int]:
+    def forking_server(self, **variables: str) -> Iterator[int]:
         """Serve the kill points from forked children, each replaced as soon as it is killed; yield the port."""
-        command = [sys.executable, "-m", "tests.drills.forking_server"]
-        variables = self.variables | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        with Process(command, variables, self.folder / "service.log") as process:
+        with self.forking_process(**variables) as process:
             yield int(process.first_line())
+
+    @contextmanager
+    def forking_process(self, **variables: str) -> Iterator[Process]:
+        """Yield the same server's process, whose first line is the port."""
+        command = [sys.executable, "-m", "tests.drills.forking_server"]
+        variables = self.variables | {"DJANGO_SETTINGS_MODULE": "config.settings"} | variables
+        with Process(command, variables, self.folder / "service.log") as process:
+            yield process
 
     def reconcile(self, processes: int = 2) -> None:
         """Run the command in several processes at once."""
