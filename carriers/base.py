@@ -91,8 +91,10 @@ class Carrier(ABC):
         """Raise Rejected for a sender that the carrier cannot print."""
 
     @abstractmethod
-    def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
-        """Buy a label; raises CarrierError only."""
+    def create_label(
+        self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
+    ) -> PurchasedLabel:
+        """Buy a label within the deadline, by default one that begins now; raises CarrierError only."""
 
     @property
     def can_be_asked(self) -> bool:

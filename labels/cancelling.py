@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 
 from carriers.base import Carrier
 from carriers.errors import CancellationRefused, CarrierError
@@ -21,6 +20,7 @@ from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 
 WHY_NOT = {
     LabelState.CANCELLED: "was cancelled before",
@@ -50,7 +50,7 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
 
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
-    requested = {"state": LabelState.CANCELLING, "cancel_requested_at": timezone.now(), "leased_until": lease()}
+    requested = {"state": LabelState.CANCELLING, "cancel_requested_at": clock.now(), "leased_until": lease()}
     is_begun = ShippingLabel.objects.row_of(label).generated().update(**requested)
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
     if not is_begun:
@@ -105,7 +105,7 @@ def begin_for_found(label: ShippingLabel) -> bool:
 
     False where this process has lost the lease.
     """
-    requested_at = label.cancel_requested_at or timezone.now()
+    requested_at = label.cancel_requested_at or clock.now()
     own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
     label.cancel_requested_at = requested_at
     return bool(own.filter(decided_at=None).update(cancel_requested_at=requested_at))

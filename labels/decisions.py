@@ -14,7 +14,6 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
@@ -25,6 +24,7 @@ from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 
 logger = logging.getLogger("labels.decisions")
 
@@ -50,10 +50,10 @@ def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
     A process that works on a purchase holds a lease that ends at `lease()` at the latest. A later end is the time at
     which the reconciliation asks again; it asks about unknown purchases, and only carriers that can be asked.
     """
-    now = timezone.now()
+    now = clock.now()
     is_unknown = Q(state=LabelState.UNKNOWN)
     if client(label.carrier_code).can_be_asked:
-        is_unknown &= Q(leased_until__lt=now) | Q(leased_until__gt=lease())
+        is_unknown &= Q(leased_until__lt=now) | Q(leased_until__gt=lease(now))
     is_open = is_unknown | Q(state=LabelState.INCOMPLETE) | Q(state=LabelState.PURCHASING, leased_until__lt=now)
     rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_open, id=label.id)
     return rows
@@ -74,7 +74,7 @@ def adopt(
         content = pdf or fetched(label)
         keep(taken, tracking_numbers, content, decided_by)
     except DecisionError:
-        taken.update(leased_until=timezone.now())
+        taken.update(leased_until=clock.now())
         raise
     adopted = ShippingLabel.objects.get(id=label.id)
     if adopted.state == LabelState.RECEIVED:  # not finished meanwhile by a request with its key
@@ -119,14 +119,14 @@ def keep(
             error_status=None,
             cancel_requested_at=None,
             decided_by=decided_by.get_username(),
-            decided_at=timezone.now(),
+            decided_at=clock.now(),
         )
         record(before, decided_by, f"Adopted {', '.join(tracking_numbers)}; it was {before.state}.")
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         before = open_rows(label).only("id", "state").select_for_update().first()
         if before is None:
@@ -155,7 +155,7 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
 
 def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser) -> None:
     """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError."""
-    decided: dict[str, Any] = {"decided_by": decided_by.get_username(), "decided_at": timezone.now()}
+    decided: dict[str, Any] = {"decided_by": decided_by.get_username(), "decided_at": clock.now()}
     rows = cancellations(label)
     if is_cancelled:
         decided["state"] = LabelState.CANCELLED
@@ -170,8 +170,8 @@ def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: Ab
 
 def cancellations(label: ShippingLabel) -> QuerySet[ShippingLabel]:
     """Return a query for the label's row if it waits for its cancellation, and no process works on it."""
-    now = timezone.now()
-    is_free = Q(leased_until__lt=now) | Q(leased_until__gt=lease())
+    now = clock.now()
+    is_free = Q(leased_until__lt=now) | Q(leased_until__gt=lease(now))
     rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_free, id=label.id, state=LabelState.CANCELLING)
     return rows
 

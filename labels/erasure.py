@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from labels import storage
 from labels.models import OVER, STORED, ShippingLabel
+from shops.db import clock
 from shops.db.batches import batches
 
 # A key is kept for this long, erased or not: a repeated request must not buy again.
@@ -57,7 +57,7 @@ def remove_pdf(label: ShippingLabel) -> int:
     Return 1, or 0 where another process recorded it meanwhile.
     """
     storage.remove(label)
-    return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=timezone.now())
+    return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
 
 
 def erase(label_ids: Sequence[str]) -> int:
@@ -66,7 +66,7 @@ def erase(label_ids: Sequence[str]) -> int:
     erased = 0
     for ids in batches(label_ids):
         erased += anonymise(over.filter(id__in=ids))
-        past_promise = ShippingLabel.objects.over().filter(id__in=ids, finished_at__lt=timezone.now() - KEY_PROMISE)
+        past_promise = ShippingLabel.objects.over().filter(id__in=ids, finished_at__lt=clock.now() - KEY_PROMISE)
         past_promise.update(idempotency_key=None, body_digest="")
     return erased
 
@@ -79,7 +79,7 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     alike: defaultdict[bytes, list[str]] = defaultdict(list)
     for label in rows.select_related("shop").only("recipient", "sender", "customs", "shop__sender_address"):
         alike[orjson.dumps(remainder(label))].append(label.id)
-    now = timezone.now()
+    now = clock.now()
     notes = {"reference": "", "pickup_point_code": "", "error_message": ""}
     for addresses, ids in alike.items():
         rows_alike = ShippingLabel.objects.filter(id__in=ids)

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 PURCHASES = Counter(
     "label_purchases_total", "Purchases of labels, by the state that their request left them in.", ["carrier", "state"]
 )
+VANISHED_ROWS = Counter(
+    "label_rows_vanished_total", "Committed rows that the database had lost, written again by their purchase."
+)
 
 
 def count_purchase(label: "ShippingLabel") -> None:

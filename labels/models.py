@@ -1,21 +1,21 @@
 """The labels that shops bought or tried to buy."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import or_
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Cast
-from django.utils import timezone
 
 from labels import ids
 from shops.contracts.models import CARRIER_CHOICES
+from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.models import Shop
@@ -56,10 +56,10 @@ class ShippingLabelQuerySet(ForShop):
 
     def interrupted(self) -> Self:
         """Purchases and cancellations that are not over and that no process works on any more."""
-        return self.filter(state__in=UNFINISHED, leased_until__lt=timezone.now())
+        return self.filter(state__in=UNFINISHED, leased_until__lt=clock.Now())
 
     def needing_decision(self) -> Self:
-        is_overdue = Q(cancel_requested_at__lt=timezone.now() - CANCEL_TIMEOUT)
+        is_overdue = Q(cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
         is_undecided = Q(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
         return self.filter(is_undecided | Q(state=LabelState.CANCELLING) & is_overdue)
 
@@ -88,7 +88,7 @@ class ShippingLabel(models.Model):
     id = KeyField(primary_key=True, max_length=ids.LABEL_ID_LENGTH, default=ids.new_label_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="labels", db_index=False)
     state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=clock.now)
     finished_at = models.DateTimeField(null=True, blank=True)
     # The end of the lease of the process that works on it: another one takes over only after that.
     leased_until = models.DateTimeField()
@@ -206,15 +206,15 @@ class ShippingLabel(models.Model):
 
     @property
     def is_leased(self) -> bool:
-        return self.leased_until > timezone.now()
+        return self.leased_until > clock.now()
 
     @property
     def is_cancellation_overdue(self) -> bool:
         """Tell if the time is over in which a cancellation is tried again."""
         asked_at = self.cancel_requested_at
-        return asked_at is not None and asked_at < timezone.now() - CANCEL_TIMEOUT
+        return asked_at is not None and asked_at < clock.now() - CANCEL_TIMEOUT
 
 
-def lease() -> Any:
-    """Return the end of a lease taken now: later than any call to a carrier can end."""
-    return timezone.now() + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
+def lease(begins_at: datetime | None = None) -> datetime:
+    """Return the end of a lease, taken now by default: later than any call to a carrier can end."""
+    return (begins_at or clock.now()) + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)

@@ -6,7 +6,6 @@ The validated body has the names of the row's columns, as `LabelOrderSerializer`
 from decimal import Decimal
 from typing import Any
 
-from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from carriers.customs import customs_of, items_by_parcel
@@ -16,6 +15,7 @@ from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
 from shops.addresses import party
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 from shops.errors.coded import product_not_activated
 from shops.errors.exceptions import ApiError
 
@@ -40,12 +40,14 @@ def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
 
 def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
+    ordered_at = clock.now()
     return ShippingLabel(
+        created_at=ordered_at,
+        leased_until=lease(ordered_at),
         shop_id=shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
-        leased_until=lease(),
         **order,
     )
 
@@ -61,7 +63,7 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         packages=tuple(
             Package(Decimal(weight), *sides_cm) for weight, sides_cm in zip(label.weights_kg, sides, strict=True)
         ),
-        ship_at=timezone.now(),
+        ship_at=label.created_at,
         reference=label.reference,
         pickup_point_code=label.pickup_point_code,
         commercial_name=contract.commercial_name,

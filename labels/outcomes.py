@@ -3,14 +3,15 @@
 import logging
 from contextlib import suppress
 
-from django.utils import timezone
+from django.db import transaction
 
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import storage, unmerged_pdfs
+from labels import metrics, storage, unmerged_pdfs, unrecorded
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
+from shops.db import clock
 from shops.errors.exceptions import CarrierFailedError
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
@@ -38,12 +39,11 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
     try:
         is_kept = with_db_retry(lambda: save_state(label), deadline=deadline)
     except DATABASE_ERRORS as error:
-        # The last resort: the numbers by which a person finds the parcels again.
-        logger.critical(
-            "label bought and not recorded",
-            extra={"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)},
-            exc_info=True,
-        )
+        # The last resort: the numbers by which a person finds the parcels again, and the PDF in the storage.
+        facts = {"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)}
+        logger.critical("label bought and not recorded", extra=facts, exc_info=True)
+        with suppress(storage.StorageError):
+            unrecorded.keep(label, purchased)
         label.state = LabelState.UNKNOWN
         describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
         raise PurchaseFailedError(label) from error
@@ -59,10 +59,7 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
     assert label.pdf is not None
     try:
         storage.store(label, bytes(label.pdf))
-        label.state = LabelState.GENERATED
-        label.pdf = None
-        label.finished_at = timezone.now()
-        with_db_retry(lambda: save_state(label), deadline=deadline)
+        with_db_retry(lambda: make_visible(label), deadline=deadline)
     except storage.StorageError as error:
         end_lease(label)
         raise StorageUnavailableError(label) from error
@@ -71,6 +68,14 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
         logger.exception("label stored and not finished", extra={"label": label.id})
         raise StorageUnavailableError(label) from error
     return label
+
+
+@transaction.atomic
+def make_visible(label: ShippingLabel) -> None:
+    """Let the shop see a stored label, in one transaction with all that appears with it."""
+    label.state = LabelState.GENERATED
+    label.pdf = None
+    save_state(label)
 
 
 def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
@@ -96,7 +101,6 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
         label.idempotency_key = None
     else:
         label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
-    label.finished_at = timezone.now()
     with_db_retry(lambda: save_state(label))
 
 
@@ -112,8 +116,11 @@ def save_state(label: ShippingLabel) -> bool:
 
     A label that is generated is never changed, and a PDF that was received or a decision outweighs every failure. A
     key that was released may belong to another purchase by now, so it is never taken back. Nor is a PDF kept whose
-    parcels are being cancelled.
+    parcels are being cancelled. A row that the database has lost, in a failover to a standby without it, is written
+    again.
     """
+    if label.state != LabelState.RECEIVED:
+        label.finished_at = clock.now()
     rows = ShippingLabel.objects.row_of(label).exclude(state__in=STORED)
     if label.state == LabelState.RECEIVED:
         rows = rows.filter(cancel_requested_at=None)
@@ -132,7 +139,21 @@ def save_state(label: ShippingLabel) -> bool:
         error_status=label.error_status,
         finished_at=label.finished_at,
     )
+    if not written and not ShippingLabel.objects.row_of(label).exists():
+        write_again(label)
+        return True
     return bool(written)
+
+
+def write_again(label: ShippingLabel) -> None:
+    """Write a row that vanished, with all that this process knows of it; its key only if no other purchase has it."""
+    same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
+    if label.idempotency_key is not None and same_key.exists():
+        label.idempotency_key = None
+    label.save(force_insert=True)
+    metrics.VANISHED_ROWS.inc()
+    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+    logger.critical("label's row vanished and was written again", extra=facts)
 
 
 def end_lease(label: ShippingLabel) -> None:
@@ -142,4 +163,4 @@ def end_lease(label: ShippingLabel) -> None:
     """
     own = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
     with suppress(*DATABASE_ERRORS):
-        own.update(leased_until=timezone.now())
+        own.update(leased_until=clock.now())

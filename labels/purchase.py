@@ -15,9 +15,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
+from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel, Shipment
 from labels import metrics, outcomes
@@ -29,6 +29,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, contract_for, new_label, shipment, with_sender
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
@@ -138,11 +139,21 @@ def reserve(label: ShippingLabel) -> None:
     except IntegrityError:
         raise
     except DATABASE_ERRORS:
-        # A commit that raised may have been made: what is not going to be bought must not look as if it were.
         connection.close()
         with suppress(*DATABASE_ERRORS):
-            with_db_retry(ShippingLabel.objects.row_of(label).delete)
+            with_db_retry(lambda: withdraw(label))
         raise
+
+
+def withdraw(label: ShippingLabel) -> None:
+    """Remove the row of a purchase that is not going to be made: it must not look as if it were.
+
+    The COMMIT that raised may have been made, or be made yet. Writing the same id again waits for it, so afterwards
+    there is a row to remove, and none can appear any more.
+    """
+    with suppress(IntegrityError), transaction.atomic():
+        label.save(force_insert=True)
+    ShippingLabel.objects.row_of(label).delete()
 
 
 def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
@@ -158,11 +169,11 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
 
 def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> PurchasedLabel:
     """Ask the carrier, with no database connection held meanwhile; a failure is on the row before it is raised."""
-    connection.close()
     try:
-        check_time_left(label)
+        deadline = deadline_within_lease(label)
+        connection.close()
         with calls_for(label.id):
-            return client(label.carrier_code).create_label(ordered, credentials)
+            return client(label.carrier_code).create_label(ordered, credentials, deadline)
     except CarrierError as error:
         raise outcomes.failed(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
@@ -170,11 +181,18 @@ def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> P
         raise outcomes.failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
 
 
-def check_time_left(label: ShippingLabel) -> None:
-    """Refuse to call a carrier when the lease might end before the call does, as after a process was suspended.
+def deadline_within_lease(label: ShippingLabel) -> Deadline:
+    """Begin the carrier's deadline; raise CarrierUnavailable if the lease might end before it.
 
-    By then another process may have found that nothing was made, and the key may have bought another label.
+    After the lease another process may find that nothing was made, and the key may buy another label. The deadline
+    begins before the check: a process that is suspended after it finds its time over, and sends nothing.
     """
+    deadline = Deadline(settings.CARRIER_TIMEOUT)
     time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
-    if timezone.now() + time_needed > label.leased_until:
+    try:
+        is_late = clock.now() + time_needed > label.leased_until
+    except DATABASE_ERRORS as error:
+        raise CarrierUnavailable(label.carrier_code, "the service could not check its lease") from error
+    if is_late:
         raise CarrierUnavailable(label.carrier_code, "the service was too slow to ask it")
+    return deadline

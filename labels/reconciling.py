@@ -10,18 +10,19 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
 from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel
-from labels import cancelling, outcomes
+from labels import cancelling, outcomes, unrecorded
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
+from labels.storage import StorageError
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.db import clock
 
 # The pause before a purchase that stays unknown is taken up again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)
@@ -31,8 +32,13 @@ logger = logging.getLogger("labels.reconciling")
 
 
 def reconcile() -> Counter[str]:
-    """Take up every label that no process works on, the oldest first; return their number by state."""
+    """Take up every label that no process works on, the oldest first; return their number by state.
+
+    Do nothing on a host whose clock is off: nobody knows what else is wrong with it, and any other host will do.
+    """
     states: Counter[str] = Counter()
+    if clock.is_host_off():
+        return states
     for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
         label = take(label_id)
         if label is None:
@@ -40,6 +46,9 @@ def reconcile() -> Counter[str]:
         try:
             with calls_for(label.id):
                 settle(label)
+        except StorageError as error:  # it may hold what was bought: nothing is known without it
+            logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
+            hold(label)
         except Exception:  # one label's failure must not keep the others waiting; it is tried again after its lease
             logger.exception("label not reconciled", extra={"label": label.id})
             label.refresh_from_db(fields=["state"])  # the new state may not be written
@@ -61,10 +70,23 @@ def settle(label: ShippingLabel) -> None:
         store(label)
     elif label.state == LabelState.CANCELLING:
         cancel_again(label)
+    elif record_stored(label):
+        store(label)
     elif label.reservation_number or client(label.carrier_code).can_be_asked:
         ask(label)
     else:
         hold(label)
+
+
+def record_stored(label: ShippingLabel) -> bool:
+    """Record a label that was bought while the database was away; tell if it was. Raise StorageError."""
+    purchased = unrecorded.find(label)
+    if purchased is None:
+        return False
+    outcomes.keep(label, purchased)
+    with suppress(StorageError):  # `check_labels` names what is left
+        unrecorded.forget(label)
+    return True
 
 
 def store(label: ShippingLabel) -> None:
@@ -90,7 +112,7 @@ def hold(label: ShippingLabel) -> None:
     decided or taken by another.
     """
     own = ShippingLabel.objects.filter(id=label.id, state=label.state, leased_until=label.leased_until)
-    if not own.update(leased_until=timezone.now() + ASK_AGAIN_AFTER):
+    if not own.update(leased_until=clock.now() + ASK_AGAIN_AFTER):
         return
     if label.state == LabelState.PURCHASING:
         outcomes.fail(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
@@ -109,7 +131,7 @@ def ask(label: ShippingLabel) -> None:
         if label.reservation_number:
             fetch(label, carrier, credentials)
             return
-        asked_at = timezone.now()
+        asked_at = clock.now()
         found = carrier.find_by_reference(label.id, credentials)
         if numbers := all_numbers(label, found):
             cancel_found(label, carrier, credentials, numbers)

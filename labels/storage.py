@@ -170,16 +170,29 @@ def check() -> None:
 def store(label: ShippingLabel, pdf: bytes) -> None:
     """Store a label's PDF under its own key; a repetition changes nothing. Raise StorageError."""
     try:
-        pdfs().save(label.pdf_key, ContentFile(pdf))
+        write(label.pdf_key, pdf)
+    except StorageError as error:
+        logger.warning("label not stored", extra={"label": label.id, "reason": str(error)})
+        raise
+
+
+def write(name: str, content: bytes) -> None:
+    """Write a file, in place of an earlier one of its name. Raise StorageError."""
+    try:
+        pdfs().save(name, ContentFile(content))
     except FAILURES as error:
-        logger.warning("label not stored", extra={"label": label.id, "reason": reason(error)})
         raise StorageError(reason(error)) from error
 
 
 def remove(label: ShippingLabel) -> None:
     """Remove a label's PDF if there is one. Raise StorageError."""
+    delete(label.pdf_key)
+
+
+def delete(name: str) -> None:
+    """Remove a file if there is one of this name. Raise StorageError."""
     try:
-        pdfs().delete(label.pdf_key)
+        pdfs().delete(name)
     except FAILURES as error:
         raise StorageError(reason(error)) from error
 
@@ -228,7 +241,7 @@ def name_in_link(signed_name: str) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """Read a PDF, None if there is none of that name; raise StorageError."""
+    """Read a file, None if there is none of that name; raise StorageError."""
     try:
         with pdfs().open(name) as file:
             content: bytes = file.read()

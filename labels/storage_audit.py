@@ -9,23 +9,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from labels import storage
+from labels import storage, unrecorded
 from labels.ids import id_prefix, id_time
 from labels.models import STORED, LabelState, ShippingLabel
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "pdf_removed_at")
-PDF_NAME = re.compile(r"/([0-9A-Z]{15})\.pdf\Z")
+LABELS_NAME = re.compile(r"/([0-9A-Z]{15})\.(?:pdf|json)\Z")
 
 NO_PDF = "no PDF"  # the shop can retrieve the label, and its PDF is gone
 NO_ROW = "no row"  # a PDF without its label, as after the database was restored to an earlier time
 NOT_FINISHED = "not finished"  # the PDF is stored, and the row says that the purchase has not come so far
+NOT_RECORDED = "not recorded"  # bought while the database was away: the storage has what the row does not say yet
 NOT_REMOVED = "not removed"  # the PDF is stored, and the row says that it was removed by its age or on request
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of one of the four kinds, about a label with its shop or a name in the storage."""
+    """A difference of one of the five kinds, about a label with its shop or a name in the storage."""
 
     kind: str
     about: str
@@ -84,13 +85,15 @@ def without_pdf(label_id: str) -> Iterator[Difference]:
 
 def without_label(name: str) -> Iterator[Difference]:
     """Look once more at a name in the storage that no label has."""
-    match = PDF_NAME.search(name)
+    match = LABELS_NAME.search(name)
     label = ShippingLabel.objects.only(*FIELDS).filter(id=match[1]).first() if match else None
     is_expected = label is not None and label.pdf_key == name and may_be_kept(label)
     if is_expected or not storage.is_stored(name):
         return
-    if label is None or label.pdf_key != name:
+    if label is None or name not in (label.pdf_key, unrecorded.facts_key(label)):
         yield Difference(NO_ROW, name)
+    elif name != label.pdf_key:
+        yield Difference(NOT_RECORDED, described(label))
     elif label.pdf_removed_at:
         yield Difference(NOT_REMOVED, name)
     else:

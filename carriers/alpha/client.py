@@ -70,11 +70,13 @@ class Alpha(Carrier):
         """Return true if there is a tracking service."""
         return self._endpoint.tracking_url is not None
 
-    def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
+    def create_label(
+        self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
+    ) -> PurchasedLabel:
         """Buy a label for all parcels in one call, after looking up the relay; raises CarrierError only."""
         _check_credentials(credentials)
         body = alpha_message.purchase(shipment, credentials)
-        deadline = Deadline(self._timeout_s)
+        deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
         if point:
             body = alpha_message.purchase(shipment, credentials, point)

@@ -51,14 +51,16 @@ class Beta(Carrier):
         """Raise Rejected for a sender that the carrier cannot print."""
         beta_message.check_sender(party)
 
-    def create_label(self, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
+    def create_label(
+        self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
+    ) -> PurchasedLabel:
         """Buy a label, parcel by parcel within one deadline, after looking up the point; raises CarrierError only.
 
         If a parcel fails, the error's `made_numbers` are those bought before it.
         """
         _check_credentials(credentials)
         bodies = beta_message.bodies(shipment)
-        deadline = Deadline(self._timeout_s)
+        deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
         if point:
             bodies = beta_message.bodies(shipment, point)

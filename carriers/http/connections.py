@@ -7,6 +7,7 @@ them. Here the timeout of every socket operation is the time left of the whole c
 import queue
 import socket
 import ssl
+import sys
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -24,15 +25,20 @@ CONNECT_TIMEOUT_S: Final = 5.0
 MAX_IDLE_S: Final = 4.0
 
 
+def clock_s() -> float:
+    """Return a time that runs on while the machine is suspended; the monotonic clock of Linux stands still then."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+
+
 class Deadline:
-    """The moment at which a call's time is up."""
+    """The moment at which a call's time is up: nothing is sent after it, whatever held the process up."""
 
     def __init__(self, timeout_s: float) -> None:
-        self._ends_at = time.monotonic() + timeout_s
+        self._ends_at = clock_s() + timeout_s
 
     def remaining_s(self) -> float:
         """Return the seconds left, above 0; raises TimeoutError if there are none."""
-        remaining_s = self._ends_at - time.monotonic()
+        remaining_s = self._ends_at - clock_s()
         if remaining_s <= 0:
             raise TimeoutError("the deadline has passed")
         return remaining_s
@@ -58,7 +64,7 @@ class _BoundedSocket(socket.socket):
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         self.settimeout(current_exchange.get().deadline.remaining_s())
         count = super().recv_into(*args, **kwargs)
-        self.used_at = time.monotonic()
+        self.used_at = clock_s()
         return count
 
     def send(self, *args: Any, **kwargs: Any) -> int:
@@ -148,7 +154,7 @@ class _BoundedConnection(urllib3.connection.HTTPConnection):
     def is_connected(self) -> bool:
         """Return true if the connection may be reused; the pool checks it before handing one out."""
         used_at = getattr(self.sock, "used_at", 0.0)
-        return super().is_connected and time.monotonic() - used_at < MAX_IDLE_S
+        return super().is_connected and clock_s() - used_at < MAX_IDLE_S
 
 
 class _BoundedTLSConnection(_BoundedConnection, urllib3.connection.HTTPSConnection):

@@ -12,7 +12,6 @@ from threading import Thread
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
 from prometheus_client import CollectorRegistry, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import MetricsHandler
@@ -26,6 +25,7 @@ from config.ops.background_check import Check
 from labels.metrics import PURCHASES
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.contracts.metrics import CALLS, show_circuit_state
+from shops.db import clock
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
@@ -55,7 +55,7 @@ def observe_request(route: str, method: str, status: int, duration_s: float) -> 
 
 
 class OpenLabels(Collector):
-    """Collects from the database the purchases that are not finished."""
+    """Collects from the database the purchases that are not finished, and how far this host's clock is off."""
 
     def __init__(self) -> None:
         self.check = Check(open_labels, fresh_s=OPEN_LABELS_FRESH_S)
@@ -74,9 +74,10 @@ def open_labels() -> list[Metric]:
         undecided = list(ShippingLabel.objects.needing_decision().values_list("state", flat=True)[:MAX_COUNTED])
         rows = ShippingLabel.objects.interrupted().order_by("leased_until").values_list("state", "leased_until")
         interrupted = list(rows[:MAX_COUNTED])
+        oldest_s = (clock.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
+        offset_s = clock.host_offset_s()
     finally:
         connection.close()
-    oldest_s = (timezone.now() - interrupted[0][1]).total_seconds() if interrupted else 0.0
     return [
         by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNDECIDED, undecided),
         by_state(
@@ -86,6 +87,7 @@ def open_labels() -> list[Metric]:
             [state for state, _ in interrupted],
         ),
         GaugeMetricFamily("labels_interrupted_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
+        GaugeMetricFamily("host_clock_offset_seconds", "This host's clock less the database's.", value=offset_s),
     ]
 
 

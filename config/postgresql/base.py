@@ -19,6 +19,11 @@ from shops.db.fields import ByCodePoint
 GRACE_S = 0.5
 # The time limit for the first answer of a database that was unreachable.
 PROBE_TIMEOUT_S = 1.0
+# What was paid for survives a crash and a failover, whatever the database's default; a stricter setting stays.
+RAISE_DURABILITY = """
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')
+"""
 
 
 class SchemaEditor(DatabaseSchemaEditor):
@@ -75,6 +80,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
             connection.hosts = self.hosts
             self.hosts.note_success(connection.host, order)
         return connection
+
+    def init_connection_state(self) -> None:
+        super().init_connection_state()
+        assert self.connection is not None
+        self.connection.execute(RAISE_DURABILITY, prepare=False)
 
     def is_usable(self) -> bool:
         """Send ``SELECT 1`` only if the connection has unread bytes.

@@ -2,10 +2,10 @@
 
 import django.contrib.postgres.indexes
 import django.db.models.deletion
-import django.utils.timezone
 from django.db import migrations, models
 
 import labels.ids
+import shops.db.clock
 import shops.db.fields
 
 
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("created_at", models.DateTimeField(default=shops.db.clock.now)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 ("leased_until", models.DateTimeField()),
                 (

@@ -9,7 +9,7 @@ from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
-from shops.db.fields import KeyField
+from shops.db.fields import DatabaseTimeField, KeyField
 from shops.db.querysets import ForShop
 from shops.ids import new_id
 
@@ -45,7 +45,7 @@ class CarrierContract(models.Model):
     customs_value_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     customs_hs_code = models.CharField(max_length=10, blank=True)
     customs_shipping_cost_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = DatabaseTimeField(auto_now=True)
 
     objects = CarrierContractQuerySet.as_manager()
 

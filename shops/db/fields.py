@@ -1,5 +1,6 @@
-"""Model fields: keys in code point order, and JSON stored as text."""
+"""Model fields: keys in code point order, times by the database's clock, and JSON stored as text."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -7,13 +8,17 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
 
+from shops.db import clock
+
 if TYPE_CHECKING:
     Text = models.CharField[str, str]
     NullableText = models.CharField[str | None, str | None]
     LongText = models.TextField[Any, Any]
+    Time = models.DateTimeField[datetime, datetime]
 else:
     Text = NullableText = models.CharField
     LongText = models.TextField
+    Time = models.DateTimeField
 
 
 class ByCodePoint:
@@ -34,6 +39,15 @@ class KeyField(ByCodePoint, Text):
 
 class NullableKeyField(ByCodePoint, NullableText):
     """A nullable `KeyField`."""
+
+
+class DatabaseTimeField(Time):
+    """The time of a row's last change, by the database's clock; with `auto_now`."""
+
+    def pre_save(self, instance: models.Model, add: bool) -> datetime:  # noqa: FBT001 - Django's signature
+        changed_at = clock.now()
+        setattr(instance, self.attname, changed_at)
+        return changed_at
 
 
 class JSONTextField(LongText):

@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
                     "customs_shipping_cost_eur",
                     models.DecimalField(blank=True, decimal_places=2, max_digits=10, null=True),
                 ),
-                ("updated_at", models.DateTimeField(auto_now=True)),
+                ("updated_at", shops.db.fields.DatabaseTimeField(auto_now=True)),
                 (
                     "shop",
                     models.ForeignKey(

@@ -71,7 +71,7 @@ def test_an_answer_counts_from_when_the_carrier_was_asked(
     def slowly(*args: Any) -> Any:
         numbers = find(*args)
         later = timezone.now() + timedelta(minutes=20)
-        monkeypatch.setattr("labels.reconciling.timezone.now", lambda: later)
+        monkeypatch.setattr("shops.db.clock.now", lambda: later)
         return numbers
 
     monkeypatch.setattr(carrier, "find_by_reference", slowly)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.utils import timezone
 
 from labels.retention import release_keys, remove_addresses, remove_pdfs
 from labels.storage import StorageError
 from parcels.retention import remove_parcels
+from shops.db import clock
 from shops.management import base
 from shops.retention import remove_sessions, remove_tokens
 
@@ -52,7 +52,7 @@ class Command(base.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch"] <= MAX_BATCH_SIZE:
             raise CommandError(f"--batch: needs 1 to {MAX_BATCH_SIZE}")
-        now = timezone.now()
+        now = clock.now()
         for kind in kinds():
             try:
                 self.apply(kind, now, batch_size=options["batch"], is_dry_run=options["dry_run"])

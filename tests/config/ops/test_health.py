@@ -5,12 +5,14 @@ import socket
 import threading
 from collections.abc import Iterator
 from copy import deepcopy
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
 from django.db import DatabaseError, connection
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CarrierUnavailable
@@ -19,7 +21,13 @@ from labels import storage
 from shops.contracts.clients import client as carrier_client
 from tests.support.api import Response, client
 
-READY = {"database": "ok", "storage": "ok", "alpha": "circuit breaker closed", "beta": "circuit breaker closed"}
+READY = {
+    "database": "ok",
+    "clock": "ok",
+    "storage": "ok",
+    "alpha": "circuit breaker closed",
+    "beta": "circuit breaker closed",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -191,3 +199,14 @@ def test_the_answers_show_no_address_and_no_secret(transactional_db: None) -> No
         assert not value or value not in text
     assert "127.0.0.1" not in text
     assert "http" not in text
+
+
+@pytest.mark.parametrize("offset_s", [-6, 6])
+def test_a_host_whose_clock_is_off_is_degraded_and_says_so(
+    offset_s: float, transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("shops.db.clock.now", lambda: timezone.now() - timedelta(seconds=offset_s))
+    response = ask()
+    assert (response.status_code, response.json()) == (200, {"status": "degraded", "checks": expected(clock="off")})
+    (said,) = [record for record in caplog.records if record.name == "service.clock"]
+    assert (said.levelname, round(vars(said)["offset_s"])) == ("ERROR", offset_s)

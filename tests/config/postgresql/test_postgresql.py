@@ -194,3 +194,18 @@ def test_a_server_without_an_answer_fails_the_commit(servers: list[Server], conn
     servers[0].proxy.silence()
     with pytest.raises(DatabaseError, match="did not answer"):
         connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("default", "used"),
+    [("off", "on"), ("local", "on"), ("on", "on"), ("remote_write", "remote_write"), ("remote_apply", "remote_apply")],
+)
+def test_a_commit_waits_for_the_disk_whatever_the_databases_default(
+    default: str, used: str, servers: list[Server], connect: Connect
+) -> None:
+    with psycopg.connect(servers[0].url, autocommit=True) as admin:
+        admin.execute(f"ALTER ROLE postgres SET synchronous_commit = {default}")
+        try:
+            assert value(connect(servers[0]), "SHOW synchronous_commit") == used
+        finally:
+            admin.execute("ALTER ROLE postgres RESET synchronous_commit")

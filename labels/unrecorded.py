@@ -1,0 +1,47 @@
+"""Labels that were bought while the database was away: the storage keeps them until the reconciliation records them.
+
+The PDF is where the label's belongs, and a file beside it holds what else the carrier gave. That file is written last
+and removed when the row has everything.
+"""
+
+import json
+
+from carriers.shipment import PurchasedLabel
+from labels import storage
+from labels.models import ShippingLabel
+
+
+def facts_key(label: ShippingLabel) -> str:
+    """Return the name of the file beside the PDF."""
+    return label.pdf_key.removesuffix(".pdf") + ".json"
+
+
+def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+    """Keep a purchased label in the storage. Raise StorageError."""
+    facts = {
+        "tracking_numbers": purchased.tracking_numbers,
+        "reservation_number": purchased.reservation_number,
+        "is_customs_form_missing": purchased.is_customs_form_missing,
+    }
+    storage.store(label, purchased.pdf)
+    storage.write(facts_key(label), json.dumps(facts).encode())
+
+
+def find(label: ShippingLabel) -> PurchasedLabel | None:
+    """Return what the storage keeps of a purchase, if anything. Raise StorageError."""
+    content = storage.read(facts_key(label))
+    pdf = storage.read(label.pdf_key) if content else None
+    if content is None or pdf is None:
+        return None
+    facts = json.loads(content)
+    return PurchasedLabel(
+        tuple(facts["tracking_numbers"]),
+        pdf,
+        reservation_number=facts["reservation_number"],
+        is_customs_form_missing=facts["is_customs_form_missing"],
+    )
+
+
+def forget(label: ShippingLabel) -> None:
+    """Remove the file beside the PDF. Raise StorageError."""
+    storage.delete(facts_key(label))

@@ -1,0 +1,70 @@
+"""A COMMIT that raised and is carried out later leaves no row of a purchase that was not made."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+
+from labels.models import ShippingLabel
+from tests.labels.conftest import Sandbox
+from tests.labels.interruptions import BETA, KEY
+from tests.labels.orders import order, post
+from tests.support.api import Caller
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+pytestmark = pytest.mark.real_services
+
+
+class LateCommit:
+    """The COMMIT of a label's row raises; the server carries it out when a statement waits for it, or at the end."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_over = threading.Event()
+        self.committing: threading.Thread | None = None
+        self.monkeypatch = monkeypatch
+        self.usual: Any = connection._commit  # type: ignore[attr-defined]  # the types leave it out
+        monkeypatch.setattr(connection, "_commit", self.raise_and_commit_late)
+
+    def raise_and_commit_late(self) -> None:
+        if not ShippingLabel.objects.exists():
+            self.usual()
+            return
+        self.monkeypatch.undo()
+        session: Any = connection.connection
+        connection.connection = None
+        self.committing = threading.Thread(target=self.commit, args=(session,))
+        self.committing.start()
+        raise OperationalError("the connection was lost")
+
+    def commit(self, session: "psycopg.Connection[Any]") -> None:
+        with closing(session), psycopg.connect(session.info.dsn, autocommit=True) as observer:
+            until(lambda: self.is_over.is_set() or is_waited_for(observer))
+            session.commit()
+
+    def end(self) -> None:
+        self.is_over.set()
+        if self.committing:
+            self.committing.join(WAIT_TIMEOUT_S)
+
+
+def is_waited_for(observer: "psycopg.Connection[Any]") -> bool:
+    return observer.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is not None
+
+
+@pytest.fixture
+def late_commit(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> Iterator[LateCommit]:
+    made = LateCommit(monkeypatch)
+    yield made
+    made.end()
+
+
+def test_it_holds_no_key(late_commit: LateCommit, buyer: Caller, sandbox: Sandbox) -> None:
+    assert post(buyer, order(BETA), key=KEY).status_code == 500
+    late_commit.end()
+    assert (ShippingLabel.objects.count(), sandbox.calls()) == (0, 0)
+    assert post(buyer, order(BETA), key=KEY).status_code == 201
+    assert len(sandbox.made()) == 1

@@ -1,0 +1,82 @@
+"""What was bought while the database was away is in the storage, and is recorded from there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+
+from labels import db_retry, storage, unrecorded
+from labels.models import LabelState
+from labels.reconciling import reconcile
+from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.interruptions import BETA, KEY, assert_bought, pass_time
+from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.labels.test_storage_audit import check
+from tests.labels.urls import fetch
+from tests.support.api import Caller
+
+
+@contextmanager
+def nothing_recorded() -> Iterator[None]:
+    """Let the database fail when the carrier has answered."""
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and params[0] in (LabelState.RECEIVED, LabelState.UNKNOWN):
+            raise OperationalError
+        return execute(sql, params, many, context)
+
+    with pytest.MonkeyPatch.context() as patched, connection.execute_wrapper(refuse):
+        patched.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
+        yield
+
+
+@pytest.mark.parametrize("body", [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))])
+def test_it_is_recorded_with_its_numbers_without_asking_the_carrier(
+    body: Any, kept: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    with nothing_recorded():
+        assert "_OUTCOME_UNKNOWN" in post(buyer, body, key=KEY).json()["code"]
+    assert row().state == LabelState.PURCHASING
+    pass_time()
+    calls = sandbox.calls()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert row().tracking_numbers == [parcel.tracking_number for parcel in sandbox.made()]
+    assert fetch(post(buyer, body, key=KEY).json()["labelUrl"]).is_pdf
+    assert (sandbox.questions(), sandbox.calls()) == (0, calls)
+    assert not storage.is_stored(unrecorded.facts_key(row()))
+    assert check() == ([], "")
+
+
+def test_it_is_told_by_check_labels_until_then(buyer: Caller, sandbox: Sandbox) -> None:
+    with nothing_recorded():
+        post(buyer, order(BETA), key=KEY)
+    told = f"{row().id} of shop own, purchasing"
+    assert sorted(check()[0]) == [f"not finished: {told}", f"not recorded: {told}"]
+
+
+def test_a_storage_that_cannot_be_asked_decides_nothing(buyer: Caller, sandbox: Sandbox, folder: Path) -> None:
+    with nothing_recorded():
+        post(buyer, order(), key=KEY)
+    pass_time()
+    folder.rename(folder.with_name("away"))
+    folder.write_text("no folder")
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert sandbox.questions() == 0
+    folder.unlink()
+    folder.with_name("away").rename(folder)
+    pass_time(400)
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert_bought(buyer, sandbox)
+
+
+def test_with_neither_database_nor_storage_the_numbers_are_in_the_log(
+    buyer: Caller, sandbox: Sandbox, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.write_text("no folder")
+    with nothing_recorded():
+        assert_coded(post(buyer, order(BETA), key=KEY), 502, "BETA_OUTCOME_UNKNOWN")
+    (alarm,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
+    assert vars(alarm)["tracking_numbers"] == sandbox.made()[0].tracking_number
