@@ -9,7 +9,7 @@ import sys
 import time
 
 from tests.drills.audit import FIGURES
-from tests.drills.edges.acts import ACTS, ONLY_POSTGRESQL, fresh, libfaketime
+from tests.drills.edges.acts import ACTS, OF_CLOCKS, ONLY_POSTGRESQL, fresh, libfaketime
 from tests.drills.edges.buyers import SETTINGS
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import exit_code, print_table
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def is_possible(name: str, database: str) -> bool:
-    if name.startswith(("buyer", "reconciler")) and libfaketime() is None:
+    if name in OF_CLOCKS and libfaketime() is None:
         print(f"{name}: left out, as libfaketime is missing (Debian's package faketime)")
         return False
     return database == "postgresql" or name not in ONLY_POSTGRESQL

@@ -3,20 +3,23 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from tests.drills.audit import AuditResult
-from tests.drills.edges.buyers import LEASE_S, SETTLE_S, Buyers, buy_control
+from tests.drills.edges.buyers import RECONCILE_WAIT_S, SETTLE_S, Buyers, buy_control
 from tests.drills.edges.gateway import ANSWERS, gateway
 from tests.drills.edges.log_pipe import log_pipe
 from tests.drills.edges.severing import SeveringProxy
 from tests.drills.environment import Environment, sandbox_settings
 from tests.drills.http_client import call
 from tests.support.proxies import postgresql_target
+from tests.support.waiting import until
 
 SKEW_MINUTES = 20
+IN_FLIGHT_S = 8.0
 # Points of a purchase at which its process is frozen until another one has settled what it left.
 FREEZE_POINTS = ("reserve-after", "call-allowed", "call-before", "call-half-sent")
 LOG_TIMEOUT_S = 20.0
@@ -37,13 +40,14 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
     """Reconcile on one host, and ask again there, while slow purchases of another are in flight."""
     buyers = Buyers(env, 8)
     with (
+        env.setting({"CARRIER_TIMEOUT": str(2 * IN_FLIGHT_S)}),
         env.forking_server(**clock_off_by(buyer_minutes)) as port,
         env.forking_server(**clock_off_by(reconciler_minutes)) as other,
-        env.faults({"fault": "slow", "delay_s": 3.0}),
+        env.faults({"fault": "slow", "delay_s": IN_FLIGHT_S, "count": len(buyers.carriers)}),
     ):
         with buyers.asking(port):
-            time.sleep(1)
-            buyers.settle(other, seconds=LEASE_S, reconciler=other)
+            time.sleep(1)  # the orders are with the carrier
+            buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
         buyers.settle(other, reconciler=port if reconciler_minutes else other)
         return buyers.audited(other)
 
@@ -106,6 +110,26 @@ def merged(env: Environment, acts: list[Buyers]) -> Buyers:
         everyone.carriers |= buyers.carriers
         everyone.answers |= buyers.answers
     return everyone
+
+
+def reconciler_frozen(env: Environment) -> AuditResult:
+    """Let a purchase end while a frozen reconciliation, which has not found its parcel, still means to fail it."""
+    buyers = Buyers(env, 1, "alpha")
+    with ExitStack() as stack:
+        buyer, reconciler = (stack.enter_context(env.forking_process()) for _ in range(2))
+        port, other = int(buyer.first_line()), int(reconciler.first_line())
+        with env.faults({"fault": "young", "count": 1}), buyers.asking(port, **{"X-Drill-Freeze": "keep-before"}):
+            buyer.wait_until_frozen()
+            time.sleep(RECONCILE_WAIT_S + 1)
+            buy_control(env, other)
+            freezing = {"X-Drill-Freeze": "find-answered"}
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(call, other, "POST", "/drill/reconcile-all", None, freezing)
+                reconciler.wait_until_frozen()
+                buyer.thaw()
+                until(lambda: any(buyers.answers.values()))
+                reconciler.thaw()
+        return buyers.audited(port)
 
 
 def unread_log(env: Environment) -> AuditResult:
@@ -174,6 +198,27 @@ def severed(env: Environment) -> AuditResult:
     return with_faults(result, [f"{result.held} held for a person, for nothing"] if result.held else [])
 
 
+def database_away(env: Environment) -> AuditResult:
+    """Take the database away from purchases in flight for longer than they wait for it."""
+    from django.db import connection
+
+    buyers = Buyers(env, 6)
+    with (
+        SeveringProxy(postgresql_target(connection.settings_dict)) as proxy,
+        env.setting({"DATABASE_URL": url_through(proxy.port)}),
+        env.forking_server() as port,
+        env.faults({"fault": "slow", "delay_s": 2.0, "count": len(buyers.carriers)}),
+    ):
+        with buyers.asking(port) as asked:
+            time.sleep(1)
+            proxy.refuse()
+            wait([asked])
+        proxy.restore()
+        buyers.settle(port)
+        result = buyers.audited(port)
+    return with_faults(result, [f"{result.held} PDFs are lost"] if result.held else [])
+
+
 def url_through(port: int) -> str:
     from django.db import connection
 
@@ -188,13 +233,16 @@ def with_faults(result: AuditResult, faults: list[str]) -> AuditResult:
 
 @contextmanager
 def fresh(env: Environment) -> Iterator[None]:
-    """Begin an act with an empty ledger and an empty table."""
+    """Begin an act with an empty ledger, an empty table and contracts that are older than any clock's error."""
     from django.db import connection
+    from django.utils import timezone
 
     from labels.models import ShippingLabel
+    from shops.contracts.models import CarrierContract
 
     call(env.sandbox_port, "POST", "/control/reset")
     ShippingLabel.objects.all().delete()
+    CarrierContract.objects.update(updated_at=timezone.now() - timedelta(days=1))
     connection.close()
     yield
 
@@ -209,10 +257,13 @@ ACTS: dict[str, Act] = {
     "gateway-alpha": lambda env: gateway_answers(env, "alpha"),
     "gateway-beta": lambda env: gateway_answers(env, "beta"),
     "frozen": frozen,
+    "reconciler-frozen": reconciler_frozen,
     "log-unread": unread_log,
     "search-late": late_search,
     "writer-late": late_writer,
     "commits-severed": severed,
+    "database-away": database_away,
 }
-ONLY_POSTGRESQL = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead", "commits-severed"}
+OF_CLOCKS = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead"}
+ONLY_POSTGRESQL = {*OF_CLOCKS, "commits-severed", "database-away"}
 assert SETTLE_S < LATE_SEARCH_S

@@ -77,14 +77,14 @@ class Buyers:
 
     def settle(self, port: int, seconds: float = SETTLE_S, *, reconciler: int | None = None) -> None:
         """Reconcile again and again while the clients persist; `reconciler` is another host's port."""
-        ends_at = time.monotonic() + seconds
+        ends_at, outcomes = time.monotonic() + seconds, set()
         with self.persisting(port):
             while time.monotonic() < ends_at:
                 buy_control(self.env, port)
                 end_pauses()
-                answer = call(reconciler or port, "POST", "/drill/reconcile-all")
-                assert answer.status == 200, answer
+                outcomes.add(call(reconciler or port, "POST", "/drill/reconcile-all").status)
                 time.sleep(1)
+        assert 200 in outcomes, "no reconciliation came to its end"
 
     def audited(self, port: int) -> AuditResult:
         """Ask once more with every key, then compare the ledger with the table."""
