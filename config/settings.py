@@ -310,7 +310,11 @@ LOGGING = {
         "server": {"()": "config.ops.logs.ServerFilter"},
     },
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["server", "request_id"]},
+        "stderr": {
+            "class": "config.ops.log_writer.Handler",
+            "formatter": LOG_FORMAT,
+            "filters": ["server", "request_id"],
+        },
     },
     "root": {"handlers": ["stderr"], "level": "INFO"},
     "loggers": {

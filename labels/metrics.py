@@ -11,7 +11,7 @@ PURCHASES = Counter(
     "label_purchases_total", "Purchases of labels, by the state that their request left them in.", ["carrier", "state"]
 )
 VANISHED_ROWS = Counter(
-    "label_rows_vanished_total", "Committed rows that the database had lost, written again by their purchase."
+    "label_rows_vanished_total", "Rows that the database had lost, written again by their purchase.", ["carrier"]
 )
 
 

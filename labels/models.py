@@ -58,6 +58,10 @@ class ShippingLabelQuerySet(ForShop):
         """Purchases and cancellations that are not over and that no process works on any more."""
         return self.filter(state__in=UNFINISHED, leased_until__lt=clock.Now())
 
+    def to_ask_again(self) -> Self:
+        """Failed purchases that their carrier is to be asked about once more, and that no process asks about now."""
+        return self.filter(state=LabelState.FAILED, ask_again_at__lt=clock.Now(), leased_until__lt=clock.Now())
+
     def needing_decision(self) -> Self:
         is_overdue = Q(cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
         is_undecided = Q(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
@@ -119,6 +123,9 @@ class ShippingLabel(models.Model):
     error_message = models.TextField(blank=True, help_text="The carrier's answer, redacted.")
     error_status = models.PositiveSmallIntegerField(null=True, blank=True)
 
+    # A failed purchase is looked for once more: a carrier may report a failure of what it made, or find it late.
+    ask_again_at = models.DateTimeField(null=True, blank=True)
+
     # Removed by its age or on request. The row itself stays: it was paid for.
     pdf_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
     addresses_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -142,6 +149,7 @@ class ShippingLabel(models.Model):
                 name="label_open",
                 condition=Q(state__in=["purchasing", "received", "unknown", "cancelling"]),
             ),
+            models.Index(fields=["ask_again_at"], name="label_ask_again", condition=Q(ask_again_at__isnull=False)),
             models.Index(fields=["order_id", "shop"], name="label_order"),
             # Labels to decide are counted on each of the staff's pages, and are a handful.
             models.Index(

@@ -2,15 +2,17 @@
 
 import logging
 from contextlib import suppress
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from carriers.errors import CarrierError, OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
 from labels import metrics, storage, unmerged_pdfs, unrecorded
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
+from shops.contracts.clients import client
 from shops.db import clock
 from shops.errors.exceptions import CarrierFailedError
 
@@ -19,6 +21,8 @@ CUSTOMS_FORM_MISSING = (
     "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
     " by hand: without it the parcel is stopped at customs."
 )
+# Only then does alpha's search find each parcel that was made.
+SEARCH_DELAY = timedelta(hours=1)
 logger = logging.getLogger("labels.purchase")
 
 
@@ -89,8 +93,15 @@ def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
     return PurchaseFailedError(label)
 
 
-def fail(label: ShippingLabel, error: CarrierError) -> None:
-    """Write down that there is no label. The key is released if, and only if, nothing was made."""
+def fail(label: ShippingLabel, error: CarrierError, *, ask_again_at: datetime | None = None) -> None:
+    """Write down that there is no label. The key is released if, and only if, nothing was made.
+
+    A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
+    """
+    is_carriers_failure = isinstance(error, CarrierUnavailable) and error.carrier_code
+    if is_carriers_failure and client(label.carrier_code).can_be_asked:
+        ask_again_at = label.leased_until + SEARCH_DELAY
+    label.ask_again_at = ask_again_at
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
     label.reservation_number = error.reservation_number or label.reservation_number
@@ -137,6 +148,7 @@ def save_state(label: ShippingLabel) -> bool:
         error_code=label.error_code,
         error_message=label.error_message,
         error_status=label.error_status,
+        ask_again_at=label.ask_again_at,
         finished_at=label.finished_at,
     )
     if not written and not ShippingLabel.objects.row_of(label).exists():
@@ -151,7 +163,7 @@ def write_again(label: ShippingLabel) -> None:
     if label.idempotency_key is not None and same_key.exists():
         label.idempotency_key = None
     label.save(force_insert=True)
-    metrics.VANISHED_ROWS.inc()
+    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
     facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
     logger.critical("label's row vanished and was written again", extra=facts)
 

@@ -6,7 +6,7 @@ It can run at any time, on any number of machines at once.
 import logging
 from collections import Counter
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection
@@ -26,6 +26,9 @@ from shops.db import clock
 
 # The pause before a purchase that stays unknown is taken up again.
 ASK_AGAIN_AFTER = timedelta(minutes=5)
+# A purchase that failed is looked for once more after this time.
+LAST_QUESTION_AFTER = timedelta(days=1)
+NOT_MADE = "the purchase was interrupted, and nothing was made"
 CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
 NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
 logger = logging.getLogger("labels.reconciling")
@@ -39,7 +42,9 @@ def reconcile() -> Counter[str]:
     states: Counter[str] = Counter()
     if clock.is_host_off():
         return states
-    for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
+    interrupted = ShippingLabel.objects.interrupted().order_by("leased_until")
+    failed = ShippingLabel.objects.to_ask_again().order_by("ask_again_at")
+    for label_id in [*interrupted.values_list("id", flat=True), *failed.values_list("id", flat=True)]:
         label = take(label_id)
         if label is None:
             continue
@@ -60,7 +65,8 @@ def reconcile() -> Counter[str]:
 
 def take(label_id: str) -> ShippingLabel | None:
     """Lease a label; None if another process was faster or it is over."""
-    taken = ShippingLabel.objects.interrupted().filter(id=label_id).update(leased_until=lease())
+    due = ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
+    taken = due.filter(id=label_id).update(leased_until=lease())
     return ShippingLabel.objects.get(id=label_id) if taken else None
 
 
@@ -124,24 +130,41 @@ def ask(label: ShippingLabel) -> None:
     if contract is None:
         hold(label)
         return
-    carrier = client(label.carrier_code)
+    carrier, control_id = client(label.carrier_code), control_for(label, contract)
     try:
         credentials = contract.credentials
         connection.close()
         if label.reservation_number:
             fetch(label, carrier, credentials)
             return
-        asked_at = clock.now()
+        # First, as the search may catch up between the two questions.
+        is_caught_up = bool(control_id and carrier.find_by_reference(control_id, credentials))
         found = carrier.find_by_reference(label.id, credentials)
         if numbers := all_numbers(label, found):
             cancel_found(label, carrier, credentials, numbers)
         elif found:
             found_in_part(label, found)
         else:
-            not_found(label, contract, asked_at)
+            not_found(label, is_believed=is_caught_up)
     except (CarrierError, UnreadableSecretError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
         hold(label)
+
+
+def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
+    """Return the id of a label that the search must find if it is to be believed that it does not find this one.
+
+    That is one bought since on the same contract, after the wait in which a search may be late. There is none where a
+    number is known, or where the contract has changed: the parcels may have been made on the old one.
+    """
+    wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
+    is_early = clock.now() < label.created_at + wait
+    if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
+        return ""
+    bought = ShippingLabel.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).generated()
+    purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
+    since = bought.filter(id__gt=label.id, created_at__gt=purchase_ended_at).order_by("id")
+    return since.values_list("id", flat=True).first() or ""
 
 
 def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials) -> None:
@@ -158,6 +181,8 @@ def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credential
     What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
     parcel by its reference before it can cancel it.
     """
+    if label.state == LabelState.FAILED:
+        logger.error("parcels found of a failed purchase", extra={"label": label.id, "numbers": ",".join(numbers)})
     if not cancelling.begin_for_found(label):
         return
     is_over = label.is_cancellation_overdue
@@ -168,17 +193,22 @@ def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credential
         outcomes.fail(label, CarrierUnavailable(label.carrier_code, CANCELLED))
 
 
-def not_found(label: ShippingLabel, contract: CarrierContract, asked_at: datetime) -> None:
-    """Fail a purchase that its carrier does not know after a wait longer than any purchase takes.
-
-    Hold it where a number is known, or where the contract has changed since: it may have been bought on the old one.
-    """
-    wait_s = max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
-    is_early = asked_at < label.created_at + timedelta(seconds=wait_s)
-    if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
+def not_found(label: ShippingLabel, *, is_believed: bool) -> None:
+    """Fail a purchase that its carrier does not know, if that is believed; a failed one is asked about after a day."""
+    if label.state == LabelState.FAILED:
+        schedule_last_question(label)
+    elif is_believed:
+        error = CarrierUnavailable(label.carrier_code, NOT_MADE)
+        outcomes.fail(label, error, ask_again_at=clock.now() + LAST_QUESTION_AFTER)
+    else:
         hold(label)
-        return
-    outcomes.fail(label, CarrierUnavailable(label.carrier_code, "the purchase was interrupted, and nothing was made"))
+
+
+def schedule_last_question(label: ShippingLabel) -> None:
+    """Ask about a failed purchase once more, unless this was the last time."""
+    asks_last_at = label.created_at + LAST_QUESTION_AFTER
+    own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
+    own.update(ask_again_at=asks_last_at if clock.now() < asks_last_at else None)
 
 
 def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from carriers import CARRIERS
 from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
-from labels.metrics import PURCHASES
+from config.ops.log_writer import DROPPED, NO_ROOM, NOT_WRITTEN
+from labels.metrics import PURCHASES, VANISHED_ROWS
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.db import clock
@@ -143,10 +144,13 @@ def begin_series() -> None:
     for group in ("shop", "address"):
         for counter in (REFUSALS, LET_THROUGH, FAILURES):
             counter.labels(group).inc(0)
+    for reason in (NO_ROOM, NOT_WRITTEN):
+        DROPPED.labels(reason)
     # Alerts need these series at zero: one that appears with its first event shows no increase.
     for name, carrier in CARRIERS.items():
         show_circuit_state(name, CircuitState.CLOSED)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
+        VANISHED_ROWS.labels(name)
         for state in LabelState.values:
             PURCHASES.labels(name, state)
 

@@ -7,7 +7,7 @@ from django.db.models import F
 
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.models import CarrierContract
-from tests.labels.conftest import Sandbox, row
+from tests.labels.conftest import CONTROL, Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
 from tests.labels.urls import pages
 from tests.support.api import Caller, client
@@ -49,8 +49,15 @@ def pass_time(seconds: float = 120) -> None:
         label.leased_until -= timedelta(seconds=seconds)
         if label.cancel_requested_at:
             label.cancel_requested_at -= timedelta(seconds=seconds)
-        label.save(update_fields=["created_at", "leased_until", "cancel_requested_at"])
+        if label.ask_again_at:
+            label.ask_again_at -= timedelta(seconds=seconds)
+        label.save(update_fields=["created_at", "leased_until", "cancel_requested_at", "ask_again_at"])
     CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
+
+
+def buy_control(buyer: Caller) -> None:
+    """Buy another label, which the search finds: what it does not find now was not made."""
+    assert post(buyer, order(orderId=CONTROL)).status_code == 201
 
 
 def assert_bought(buyer: Caller, sandbox: Sandbox) -> None:

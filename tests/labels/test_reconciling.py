@@ -23,6 +23,7 @@ from tests.labels.interruptions import (
     WAIT_S,
     as_if_killed,
     assert_bought,
+    buy_control,
     interrupt,
     pass_time,
 )
@@ -139,6 +140,7 @@ def test_a_killed_cancellation_is_ended_by_the_next_run(
         with pytest.raises(KeyboardInterrupt):
             reconcile()
     pass_time(WAIT_S + 1)
+    buy_control(buyer)
     assert reconcile() == {LabelState.FAILED: 1}  # the search does not show it any more
     assert row().idempotency_key is None
 
@@ -228,13 +230,14 @@ def test_what_alpha_does_not_know_after_the_wait_was_not_made(
     if is_killed:
         as_if_killed()
     pass_time(WAIT_S + 1)
+    buy_control(buyer)
     assert reconcile() == {LabelState.FAILED: 1}
     failed = row()
     assert (failed.idempotency_key, failed.error_code, failed.error_status) == (None, "ALPHA_UNAVAILABLE", 502)
     assert "a retry is safe" in failed.error_message
     assert reconcile() == {}
     assert post(buyer, order(), key=KEY).status_code == 201
-    assert len(sandbox.made()) == 1
+    assert len(sandbox.made()) == 2  # the control's too
 
 
 @pytest.mark.parametrize("fault", ["late", "unfound"])
@@ -310,9 +313,10 @@ def test_what_the_new_account_does_not_know_may_be_made_on_the_old_one(buyer: Ca
     mine = CarrierContract.objects.get(carrier_code="alpha")
     mine.account_number = "12345678"
     mine.save()
+    buy_control(buyer)
     assert reconcile() == {LabelState.UNKNOWN: 1}
     assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
-    assert (sandbox.questions(), len(sandbox.made())) == (1, 1)
+    assert (sandbox.questions(), len(sandbox.made())) == (1, 2)
 
 
 def test_without_a_tracking_service_alpha_is_not_asked(buyer: Caller, sandbox: Sandbox, settings: Settings) -> None:

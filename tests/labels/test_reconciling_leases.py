@@ -22,6 +22,7 @@ from tests.labels.interruptions import (
     WAIT_S,
     as_if_killed,
     assert_bought,
+    buy_control,
     interrupt,
     pass_time,
 )
@@ -76,6 +77,7 @@ def test_a_failure_that_could_not_be_recorded_is_not_counted(
 
     interrupt(buyer, sandbox, "close")
     pass_time(WAIT_S + 1)
+    buy_control(buyer)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
     monkeypatch.setattr(outcomes, "save_state", fail)
     assert reconcile() == {LabelState.UNKNOWN: 1}
@@ -174,6 +176,7 @@ def test_a_late_answer_of_a_purchase_given_up_is_kept(buyer: Caller, sandbox: Sa
     interrupt(buyer, sandbox, "close")
     stopped = row()
     pass_time(WAIT_S + 1)
+    buy_control(buyer)
     assert reconcile() == {LabelState.FAILED: 1}
     assert post(buyer, order(), key=KEY).status_code == 201
     outcomes.keep(stopped, PurchasedLabel(("XS1",), b"%PDF-1.4 %%EOF"))

@@ -1,0 +1,91 @@
+"""Writes log lines in a thread of its own, so that a reader who does not read never holds up a request."""
+
+import logging
+import os
+import queue
+import sys
+from contextlib import suppress
+from multiprocessing.util import Finalize
+from threading import Lock, Thread
+
+from prometheus_client import Counter
+
+MAX_LINES = 10_000  # that wait to be written: some megabytes
+FLUSH_TIMEOUT_S = 1.0  # at the end of the process
+DROPPED = Counter(
+    "log_lines_dropped_total", "Log lines that nobody will read: no room to wait, or not written.", ["reason"]
+)
+NO_ROOM, NOT_WRITTEN = "no room", "not written"
+
+
+class LineWriter:
+    """Writes lines to a file descriptor through a bounded queue; counts those that it drops.
+
+    Each process has a thread of its own, which begins with the first line: threads do not survive a fork.
+    """
+
+    def __init__(self, descriptor: int, max_lines: int = MAX_LINES) -> None:
+        self._descriptor = descriptor
+        self._max_lines = max_lines
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        self._lines: queue.Queue[bytes] = queue.Queue(self._max_lines)
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def put(self, line: str) -> None:
+        """Have a line written, if there is room; never wait."""
+        self._start()
+        try:
+            self._lines.put_nowait(f"{line}\n".encode(errors="backslashreplace"))
+        except queue.Full:
+            count_dropped(NO_ROOM)
+
+    def flush(self, timeout_s: float = FLUSH_TIMEOUT_S) -> None:
+        """Wait until all lines are written, or the time is over."""
+        with self._lines.all_tasks_done:
+            self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, timeout_s)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="log", daemon=True)
+                self._thread.start()
+                Finalize(None, self.flush, exitpriority=0)  # in processes of multiprocessing, too, unlike atexit
+
+    def _work(self) -> None:
+        while True:
+            line = self._lines.get()
+            try:
+                while line:
+                    line = line[os.write(self._descriptor, line) :]
+            except OSError:
+                count_dropped(NOT_WRITTEN)
+            self._lines.task_done()
+
+
+def count_dropped(reason: str) -> None:
+    with suppress(OSError):  # the metrics' folder is full or missing
+        DROPPED.labels(reason).inc()
+
+
+# A program that is started with standard error closed has another file at its number.
+stderr = LineWriter(sys.__stderr__.fileno()) if sys.__stderr__ else None
+
+
+class Handler(logging.Handler):
+    """Hands formatted lines to the writer of standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+        except Exception:  # noqa: BLE001 - a line that can't be formatted must not break what it tells of
+            count_dropped(NOT_WRITTEN)
+        else:
+            if stderr:
+                stderr.put(line)
+
+    def flush(self) -> None:
+        """Do nothing: the writer flushes at the end of the process."""

@@ -1,0 +1,110 @@
+"""Log lines never hold anything up: what a frozen reader leaves no room for is dropped and counted."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection
+
+import pytest
+
+from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, LineWriter
+from tests.labels.test_metrics import value
+from tests.support.processes import ROOT, environment, free_port, wait_for_port
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+PAGE = 4096  # the smallest pipe
+
+
+def dropped(reason: str) -> float:
+    return value("log_lines_dropped_total", reason=reason)
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """A small pipe: where its lines are read, and where they are written."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PAGE)
+    yield reader, writer
+    for end in (reader, writer):
+        with suppress(OSError):
+            os.close(end)
+
+
+def test_what_a_frozen_reader_leaves_no_room_for_is_dropped_and_counted(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    lines, before = LineWriter(writer, max_lines=3), dropped(NO_ROOM)
+    for number in range(20):
+        lines.put(f"{number} ".ljust(PAGE, "x"))
+    lost = int(dropped(NO_ROOM) - before)
+    assert 20 - 3 - 2 <= lost <= 20 - 3
+    kept = 20 - lost
+    content = b""
+    while content.count(b"\n") < kept:
+        content += os.read(reader, 65_536)
+    read = content.decode().splitlines()
+    assert [len(line) for line in read] == [PAGE] * kept
+    assert [int(line.split()[0]) for line in read] == sorted(int(line.split()[0]) for line in read)
+
+
+def test_the_end_does_not_wait_for_a_frozen_reader(pipe: tuple[int, int]) -> None:
+    lines = LineWriter(pipe[1])
+    for _ in range(10):
+        lines.put("x" * PAGE)
+    lines.flush(timeout_s=0.1)  # or this test would not end
+
+
+def test_what_can_not_be_written_is_counted(pipe: tuple[int, int]) -> None:
+    lines, before = LineWriter(pipe[1]), dropped(NOT_WRITTEN)
+    os.close(pipe[0])
+    lines.put("nobody reads")
+    lines.flush(WAIT_TIMEOUT_S)
+    assert dropped(NOT_WRITTEN) == before + 1
+
+
+FORKS = """
+import logging, logging.config, multiprocessing, os
+from django.conf import settings
+logging.config.dictConfig(settings.LOGGING)
+def child():
+    logging.warning("child")
+logging.warning("parent")
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+logging.warning("end")
+"""
+
+
+def test_each_process_writes_its_lines_before_it_ends() -> None:
+    variables = {**os.environ, "LOG_FORMAT": "text"}
+    run = subprocess.run(
+        [sys.executable, "-c", FORKS], env=variables, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert [line.rpartition(" ")[2] for line in run.stderr.splitlines()] == ["parent", "child", "end"]
+
+
+def test_a_server_whose_log_is_not_read_answers_and_ends(transactional_db: None) -> None:
+    port = free_port()
+    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"]
+    variables = environment() | {"DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.PIPE) as process:
+        assert process.stderr
+        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, PAGE)
+        try:
+            wait_for_port(port, process)
+            client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
+            for _ in range(100):  # each with a line of some 200 bytes
+                client.request("GET", "/nowhere")
+                response = client.getresponse()
+                response.read()
+                assert response.status == 404
+            client.close()
+            process.send_signal(signal.SIGTERM)
+            until(lambda: process.poll() is not None)
+            assert process.returncode == 0
+        finally:
+            process.kill()

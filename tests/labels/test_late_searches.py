@@ -1,0 +1,132 @@
+"""A search that is late, and a failure that made something, free no key for good and lose no parcel."""
+
+import pytest
+
+from labels.models import LabelState, ShippingLabel
+from labels.orders import shipment
+from labels.reconciling import reconcile
+from shops.contracts import clients
+from shops.contracts.models import CarrierContract
+from tests.labels.conftest import CONTROL, Sandbox, assert_coded, row
+from tests.labels.interruptions import BETA, KEY, SEARCH, WAIT_S, buy_control, interrupt, pass_time
+from tests.labels.orders import order, post
+from tests.support.api import Caller
+
+DAY_S = 24 * 3600
+FAILURES = ["1", "29", "36", "37"]
+
+
+def make_late(label: ShippingLabel, sandbox: Sandbox) -> None:
+    """Let alpha make the parcel of a purchase after all."""
+    contract = CarrierContract.objects.get(carrier_code="alpha")
+    clients.client("alpha").create_label(shipment(label, contract), contract.credentials)
+
+
+# --- Not found ---
+
+
+def test_not_found_is_not_believed_without_a_parcel_bought_since(buyer: Caller, sandbox: Sandbox) -> None:
+    buy_control(buyer)  # earlier
+    pass_time()
+    interrupt(buyer, sandbox, "close")
+    for _ in range(2):
+        pass_time(10 * WAIT_S)
+        assert reconcile() == {LabelState.UNKNOWN: 1}
+        assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_OUTCOME_UNKNOWN")
+    buy_control_since(buyer)
+    pass_time(400)
+    assert reconcile() == {LabelState.FAILED: 1}
+
+
+def buy_control_since(buyer: Caller) -> None:
+    ShippingLabel.objects.filter(order_id=CONTROL).update(state=LabelState.CANCELLED)  # it is none any more
+    buy_control(buyer)
+
+
+def test_not_found_is_not_believed_while_the_search_is_late(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    pass_time(WAIT_S + 1)
+    buy_control(buyer)
+    sandbox.arm("unfound", operation=SEARCH, delay_s=2 * WAIT_S)
+    for _ in range(2):
+        assert reconcile() == {LabelState.UNKNOWN: 1}
+        assert row().idempotency_key == KEY
+        pass_time(10 * WAIT_S)
+    sandbox.disarm()
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert sandbox.is_cancelled(*sandbox.made(row().id))
+
+
+def test_a_control_is_of_the_same_carrier(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "close")
+    pass_time(WAIT_S + 1)
+    post(buyer, order(BETA, orderId=CONTROL))
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert sandbox.questions() == 1
+
+
+# --- Failed, and asked about once more ---
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_a_documented_failure_frees_the_key_and_is_looked_up_after_an_hour_and_a_day(
+    code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(code, count=1)
+    assert_coded(post(buyer, order(), key=KEY), 502, "ALPHA_UNAVAILABLE")
+    assert (row().state, row().idempotency_key, reconcile()) == (LabelState.FAILED, None, {})
+    for wait_s, asked in ((WAIT_S - 60, 0), (200, 1), (WAIT_S, 1), (DAY_S, 2), (DAY_S, 2)):
+        pass_time(wait_s)
+        reconcile()
+        assert sandbox.questions() == asked
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
+
+
+def test_what_is_found_of_a_failure_is_cancelled_and_told(
+    buyer: Caller, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    make_late(row(), sandbox)
+    (parcel,) = sandbox.made()
+    pass_time(WAIT_S + 200)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert sandbox.is_cancelled(parcel)
+    (told,) = [record for record in caplog.records if record.message == "parcels found of a failed purchase"]
+    assert (told.levelname, vars(told)["numbers"]) == ("ERROR", parcel.tracking_number)
+    pass_time(2 * DAY_S)
+    assert reconcile() == {}
+
+
+def test_what_is_found_and_cannot_be_cancelled_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("1", count=1)
+    post(buyer, order(), key=KEY)
+    make_late(row(), sandbox)
+    (parcel,) = sandbox.made()
+    sandbox.server.state.ledger.collect("alpha", parcel.tracking_number)
+    pass_time(WAIT_S + 200)
+    assert reconcile() == {LabelState.UNKNOWN: 1}
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
+    assert (row().tracking_numbers, row().idempotency_key) == ([parcel.tracking_number], None)
+
+
+def test_what_was_believed_not_made_is_looked_up_after_a_day(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "close")
+    pass_time(WAIT_S + 1)
+    buy_control(buyer)
+    assert reconcile() == {LabelState.FAILED: 1}
+    make_late(row(), sandbox)
+    pass_time(DAY_S - 60)
+    assert reconcile() == {}
+    pass_time(60)
+    assert reconcile() == {LabelState.FAILED: 1}
+    assert sandbox.is_cancelled(*sandbox.made(row().id))
+
+
+@pytest.mark.parametrize(("fault", "product_code"), [("38", "alpha-13"), ("40015", BETA)])
+def test_a_refusal_and_a_carrier_that_cannot_be_asked_end_it(
+    fault: str, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    sandbox.arm(fault, count=1)
+    post(buyer, order(product_code), key=KEY)
+    assert (row().state, row().ask_again_at) == (LabelState.FAILED, None)
