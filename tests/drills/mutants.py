@@ -106,9 +106,23 @@ MUTANTS = [
     Mutant(
         "not found is believed at once",
         "labels/reconciling.py",
-        "is_early = asked_at <",
-        "is_early = False and asked_at <",
+        "is_early = clock.now() < label.created_at + wait",
+        "is_early = False",
         "writer-late",
+    ),
+    Mutant(
+        "not found is believed without a control",
+        "labels/reconciling.py",
+        "is_believed=is_caught_up",
+        "is_believed=bool(control_id)",
+        "search-late",
+    ),
+    Mutant(
+        "a log line waits for its reader",
+        "config/settings.py",
+        '"class": "config.ops.log_writer.Handler"',
+        '"class": "logging.StreamHandler"',
+        "log-unread",
     ),
     Mutant(
         "a failure outranks a label",

@@ -23,7 +23,7 @@ IN_FLIGHT_S = 8.0
 # Points of a purchase at which its process is frozen until another one has settled what it left.
 FREEZE_POINTS = ("reserve-after", "call-allowed", "call-before", "call-half-sent")
 LOG_TIMEOUT_S = 20.0
-LATE_WRITE_S, LATE_SEARCH_S = 8.0, 40.0
+LATE_WRITE_S, LATE_SEARCH_S = 11.0, 60.0
 Act = Callable[[Environment], AuditResult]
 
 
@@ -151,7 +151,7 @@ def unread_log(env: Environment) -> AuditResult:
 
 
 def late_search(env: Environment) -> AuditResult:
-    """Kill purchases that alpha has made, while its search shows no parcel of the last 40 seconds."""
+    """Kill purchases that alpha has made, while its search shows no parcel of the last minute."""
     buyers = Buyers(env, 4, "alpha")
     with env.forking_server() as port:
         with env.faults({"fault": "unfound", "delay_s": LATE_SEARCH_S}):

@@ -16,7 +16,7 @@ from tests.drills.shop import new_key, order
 
 TIMEOUT_S, MARGIN_S = 4.0, 2.0
 LEASE_S = TIMEOUT_S + MARGIN_S
-RECONCILE_WAIT_S = 10.0
+RECONCILE_WAIT_S = 14.0
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": MARGIN_S,
