@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tests.drills.http_client import Answer, call
 from tests.drills.process import Process
-from tests.drills.shop import open_shop
+from tests.drills.shop import new_key, open_shop, order
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_server
@@ -121,6 +122,25 @@ class Environment:
 
         with ThreadPoolExecutor(processes) as pool:
             list(pool.map(run, range(processes)))
+
+    def buy_control(self, port: int, carrier: str = "alpha") -> None:
+        """Buy a label as other customers do: only where its parcel is found does "not found" mean something."""
+        key = new_key()
+        self.buy(port, key, order(key, carrier))
+
+    @staticmethod
+    def end_pauses(lease_s: float) -> None:
+        """Let the minutes pass that the reconciliation waits before it takes up the same purchase again."""
+        from django.db import connection
+        from django.utils import timezone
+
+        from labels.models import ShippingLabel
+
+        now = timezone.now()
+        held = ShippingLabel.objects.filter(state__in=["unknown", "cancelling"])
+        paused = held.filter(leased_until__gt=now + timedelta(seconds=lease_s))
+        paused.update(leased_until=now - timedelta(seconds=1))
+        connection.close()
 
 
 @contextmanager

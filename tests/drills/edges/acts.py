@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.drills.audit import AuditResult
-from tests.drills.edges.buyers import RECONCILE_WAIT_S, SETTLE_S, Buyers, buy_control
+from tests.drills.edges.buyers import RECONCILE_WAIT_S, SETTLE_S, Buyers
 from tests.drills.edges.gateway import ANSWERS, gateway
 from tests.drills.edges.log_pipe import log_pipe
 from tests.drills.edges.severing import SeveringProxy
@@ -73,7 +73,7 @@ def gateway_answers(env: Environment, carrier: str) -> AuditResult:
             before.answer = answer
             buyers.ask_all(port)
             before.answer = None
-            buy_control(env, port, carrier)  # its success keeps the circuit breaker closed
+            env.buy_control(port, carrier)  # its success keeps the circuit breaker closed
             total.carriers |= buyers.carriers
             total.answers |= buyers.answers
         total.settle(port)
@@ -121,7 +121,7 @@ def reconciler_frozen(env: Environment) -> AuditResult:
         with env.faults({"fault": "young", "count": 1}), buyers.asking(port, **{"X-Drill-Freeze": "keep-before"}):
             buyer.wait_until_frozen()
             time.sleep(RECONCILE_WAIT_S + 1)
-            buy_control(env, other)
+            env.buy_control(other)
             freezing = {"X-Drill-Freeze": "find-answered"}
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(call, other, "POST", "/drill/reconcile-all", None, freezing)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import partial
 from itertools import cycle
 from threading import Event, Lock
@@ -80,8 +79,8 @@ class Buyers:
         ends_at, outcomes = time.monotonic() + seconds, set()
         with self.persisting(port):
             while time.monotonic() < ends_at:
-                buy_control(self.env, port)
-                end_pauses()
+                self.env.buy_control(port)
+                self.env.end_pauses(LEASE_S)
                 outcomes.add(call(reconciler or port, "POST", "/drill/reconcile-all").status)
                 time.sleep(1)
         assert 200 in outcomes, "no reconciliation came to its end"
@@ -94,24 +93,3 @@ class Buyers:
         result.faults += audit.wrongly_shown(self.answers, port)
         result.add(audit.unrecorded())
         return result
-
-
-def buy_control(env: Environment, port: int, carrier: str = "alpha") -> None:
-    """Buy a label as other customers do: only where its parcel is found does "not found" mean something."""
-    key = new_key()
-    env.buy(port, key, order(key, carrier))
-
-
-def end_pauses() -> None:
-    """Let the minutes pass that the reconciliation waits before it takes up the same purchase again."""
-    from django.db import connection
-    from django.utils import timezone
-
-    from labels.models import ShippingLabel
-
-    now = timezone.now()
-    paused = ShippingLabel.objects.filter(
-        state__in=["unknown", "cancelling"], leased_until__gt=now + timedelta(seconds=LEASE_S)
-    )
-    paused.update(leased_until=now - timedelta(seconds=1))
-    connection.close()
