@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.drills.edges.acts import is_possible
 from tests.drills.printing import exit_code, print_table
 from tests.support.processes import ROOT
 
@@ -138,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(mutant.name for mutant in MUTANTS))
     options = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if not options.names or mutant.name in options.names]
+    chosen = [mutant for mutant in MUTANTS if is_chosen(mutant, options.names)]
     rows, survivors = [], []
     for mutant in chosen:
         started_s = time.monotonic()
@@ -148,6 +149,12 @@ def main() -> None:
         print(f"{mutant.name}: {fault or 'NOT CAUGHT'}", flush=True)
     print_table(["mutant", "act", "database", "time", "first fault"], rows)
     sys.exit(exit_code(survivors))
+
+
+def is_chosen(mutant: Mutant, names: list[str]) -> bool:
+    if names and mutant.name not in names:
+        return False
+    return is_possible(mutant.act, mutant.database)
 
 
 def caught(mutant: Mutant) -> str:

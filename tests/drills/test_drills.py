@@ -23,6 +23,11 @@ def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.C
     assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "8")
 
 
+def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.edges", "row-lost-before-keeping")
+    assert re.search(r"row-lost-before-keeping +6 +6 +0 +0 +0 +0 ", output), output
+
+
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
     options = ["--what", "both", "--seconds", "1", "--threads", "16", "--concurrency", "2"]

@@ -9,7 +9,7 @@ import sys
 import time
 
 from tests.drills.audit import FIGURES
-from tests.drills.edges.acts import ACTS, OF_CLOCKS, ONLY_POSTGRESQL, fresh, libfaketime
+from tests.drills.edges.acts import ACTS, begin_afresh, is_possible
 from tests.drills.edges.buyers import SETTINGS
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import exit_code, print_table
@@ -26,21 +26,14 @@ def main() -> None:
     sys.exit(exit_code(faults))
 
 
-def is_possible(name: str, database: str) -> bool:
-    if name in OF_CLOCKS and libfaketime() is None:
-        print(f"{name}: left out, as libfaketime is missing (Debian's package faketime)")
-        return False
-    return database == "postgresql" or name not in ONLY_POSTGRESQL
-
-
 def play(env: Environment, names: list[str], database: str) -> list[str]:
     """Play the acts and print their table; return the faults."""
     rows, faults = [], []
     for name in names:
         print(f"{database}: {name}", flush=True)
         started_s = time.monotonic()
-        with fresh(env):
-            result = ACTS[name](env)
+        begin_afresh(env)
+        result = ACTS[name](env)
         rows.append([name, *result.figures, len(result.faults), f"{time.monotonic() - started_s:.0f} s"])
         faults += [f"{name}: {fault}" for fault in result.faults]
     print_table([database, *FIGURES, "faults", "time"], rows)

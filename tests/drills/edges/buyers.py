@@ -38,6 +38,11 @@ class Buyers:
         self.answers: dict[str, list[Answer]] = {key: [] for key in self.carriers}
         self._lock = Lock()
 
+    def join(self, others: "Buyers") -> None:
+        """Take others' keys, with their answers."""
+        self.carriers |= others.carriers
+        self.answers |= others.answers
+
     def ask(self, port: int, key: str, **headers: str) -> Answer:
         answer = self.env.buy(port, key, order(key, self.carriers[key]), **headers)
         with self._lock:
