@@ -53,6 +53,11 @@ class Environment:
         rows: list[dict[str, Any]] = call(self.sandbox_port, "GET", "/ledger").body
         return rows
 
+    def requests(self) -> dict[str, int]:
+        """Return the number of requests to each of the carriers' paths."""
+        counts: dict[str, int] = call(self.sandbox_port, "GET", "/control/requests").body
+        return counts
+
     @contextmanager
     def faults(self, *faults: dict[str, Any]) -> Iterator[None]:
         """Inject faults into the carriers' answers while the block runs."""
