@@ -14,7 +14,7 @@ from tests.drills.http_client import call
 from tests.support.waiting import until
 
 SKEW_MINUTES = 20
-IN_FLIGHT_S = 8.0
+IN_FLIGHT_S = 10.0
 SLOW = [
     {"fault": "slow", "delay_s": IN_FLIGHT_S, "operation": operation}
     for operation in ("shippingMultiParcelV4", "generateLabel")
@@ -31,10 +31,14 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
         env.setting({"CARRIER_TIMEOUT": str(2 * IN_FLIGHT_S)}),
         env.forking_server(**clock_off_by(buyer_minutes)) as port,
         env.forking_server(**clock_off_by(reconciler_minutes)) as other,
-        env.faults(*(slow | {"count": len(buyers.carriers) // 2} for slow in SLOW)),
     ):
-        with buyers.asking(port):
-            until(lambda: sum(env.requests().values()) >= len(buyers.carriers))  # the orders are with the carriers
+        for each in (port, other):  # the first requests take long
+            env.buy_control(each)
+            call(each, "POST", "/drill/reconcile-all")
+        before = sum(env.requests().values())
+        slow = [each | {"count": len(buyers.carriers) // 2} for each in SLOW]
+        with env.faults(*slow), buyers.asking(port):
+            until(lambda: sum(env.requests().values()) >= before + len(buyers.carriers))  # they are with the carriers
             buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
         buyers.settle(other, reconciler=port if reconciler_minutes else other)
         return buyers.audited(other)
