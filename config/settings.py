@@ -217,7 +217,7 @@ if DEBUG:
     )
 else:
     CREDENTIALS_KEYS = env.list("CREDENTIALS_KEYS", subcast=str.strip, validate=validators.own_fernet_keys)
-STORAGE_TIMEOUT_S = 15.0  # of a bucket: two attempts of 2 s to connect and 5 s to read, and the pause between them
+STORAGE_TIMEOUT_S = 15.0  # of a bucket: a deadline over all attempts
 PUBLIC_BASE_URL = env.str("PUBLIC_BASE_URL", "", validate=validators.base_url)
 LABELS_BUCKET = env.str("LABELS_BUCKET", "", validate=validators.bucket)
 LABELS_DIR = env.str("LABELS_DIR", str(VAR_DIR / "labels"), validate=[] if LABELS_BUCKET else validators.folder)
@@ -236,7 +236,7 @@ def aws_keys() -> dict[str, str | None]:
 def label_storage(bucket: str) -> dict[str, Any]:
     """Configure the storage of PDFs: a private bucket, or a folder that only the service's account can read."""
     if not bucket:
-        return {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
+        return {"BACKEND": "labels.folder.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
     return {
         "BACKEND": "labels.storage.LabelBucket",
@@ -251,8 +251,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
             "client_config": Config(
                 signature_version="s3v4",
                 s3={"addressing_style": style},
-                # Together STORAGE_TIMEOUT_S at most (boto3's defaults: five minutes). If the bucket is silent, the
-                # PDF is kept in the database.
+                # If the bucket is silent, the PDF is kept in the database; two attempts fit into STORAGE_TIMEOUT_S.
                 connect_timeout=2,
                 read_timeout=5,
                 retries={"mode": "standard", "total_max_attempts": 2},

@@ -155,11 +155,13 @@ def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
     That is one bought since on the same contract, after the wait in which a search may be late. There is none where a
-    number is known, or where the contract has changed: the parcels may have been made on the old one.
+    number is known, or where the contract has changed: the parcels may have been made on the old one. Nor is there one
+    for a purchase that has failed already.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
-    if is_early or label.tracking_numbers or contract.updated_at > label.created_at:
+    is_over = label.state == LabelState.FAILED
+    if is_early or is_over or label.tracking_numbers or contract.updated_at > label.created_at:
         return ""
     bought = ShippingLabel.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).generated()
     purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)

@@ -7,6 +7,7 @@ import pytest
 from django.core.cache import caches
 from django.db import connections
 
+from config.ops import log_writer
 from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -30,6 +31,12 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
     for connection in connections.all():
         if connection.vendor == "sqlite":
             connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_log() -> None:
+    """Write no log lines: pytest shows those of a test that fails."""
+    log_writer.stderr = None
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,8 @@ import socket
 import ssl
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -44,6 +46,17 @@ class Deadline:
         return remaining_s
 
 
+@contextmanager
+def within(deadline: Deadline) -> Iterator["Exchange"]:
+    """Make one exchange in the block, over bounded connections."""
+    exchange = Exchange(deadline)
+    token = current_exchange.set(exchange)
+    try:
+        yield exchange
+    finally:
+        current_exchange.reset(token)
+
+
 @dataclass
 class Exchange:
     """One attempt to send a request: its deadline, and true if a byte of it may have been sent."""
@@ -57,27 +70,32 @@ current_exchange: ContextVar[Exchange] = ContextVar("current_exchange")
 
 
 class _BoundedSocket(socket.socket):
-    """A socket whose operations all end at the current exchange's deadline."""
+    """A socket whose operations all end at the current exchange's deadline, or earlier at their own timeout."""
 
     used_at = 0.0
 
+    def _bound(self) -> None:
+        remaining_s = current_exchange.get().deadline.remaining_s()
+        own_s = self.gettimeout()
+        self.settimeout(remaining_s if own_s is None else min(own_s, remaining_s))
+
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        self.settimeout(current_exchange.get().deadline.remaining_s())
+        self._bound()
         count = super().recv_into(*args, **kwargs)
         self.used_at = clock_s()
         return count
 
     def send(self, *args: Any, **kwargs: Any) -> int:
-        self.settimeout(current_exchange.get().deadline.remaining_s())
+        self._bound()
         return super().send(*args, **kwargs)
 
     def sendall(self, *args: Any, **kwargs: Any) -> None:
         # A plain socket has one timeout for all the data; with TLS each `send` sets its own.
-        self.settimeout(current_exchange.get().deadline.remaining_s())
+        self._bound()
         super().sendall(*args, **kwargs)
 
 
-class _BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
+class BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
     """The same under TLS."""
 
 
@@ -85,7 +103,7 @@ class _BoundedTLSSocket(_BoundedSocket, ssl.SSLSocket):
 def tls_context(ca_file: str) -> ssl.SSLContext:
     """Return a context that always verifies certificate and host name; cached, as reading all authorities is slow."""
     context = ssl.create_default_context(cafile=ca_file)
-    context.sslsocket_class = _BoundedTLSSocket
+    context.sslsocket_class = BoundedTLSSocket
     return context
 
 
@@ -128,7 +146,7 @@ def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.s
     raise last_error
 
 
-class _BoundedConnection(urllib3.connection.HTTPConnection):
+class BoundedConnection(urllib3.connection.HTTPConnection):
     """A connection that records when the first byte of a request is sent."""
 
     def _new_conn(self) -> socket.socket:
@@ -157,16 +175,16 @@ class _BoundedConnection(urllib3.connection.HTTPConnection):
         return super().is_connected and clock_s() - used_at < MAX_IDLE_S
 
 
-class _BoundedTLSConnection(_BoundedConnection, urllib3.connection.HTTPSConnection):
+class BoundedTLSConnection(BoundedConnection, urllib3.connection.HTTPSConnection):
     """The same under TLS."""
 
 
 class _Pool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _BoundedConnection
+    ConnectionCls = BoundedConnection
 
 
 class _TLSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _BoundedTLSConnection
+    ConnectionCls = BoundedTLSConnection
 
 
 POOL_CLASSES: Final = {"http": _Pool, "https": _TLSPool}

@@ -9,7 +9,7 @@ from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from carriers.errors import CarrierUnavailable
-from carriers.http.connections import POOL_CLASSES, Deadline, Exchange, current_exchange, tls_context
+from carriers.http.connections import POOL_CLASSES, Deadline, Exchange, tls_context, within
 from carriers.http.messages import Answer, Request
 
 # 99 labels of 100 kB in base64 are 13 MB.
@@ -60,17 +60,14 @@ class Transport:
         deadline, and the request's `unanswered_error` for every later failure.
         """
         for pause_s in (*RETRY_PAUSES_S, None):
-            exchange = Exchange(deadline)
-            token = current_exchange.set(exchange)
-            try:
-                return self._attempt(request, exchange)
-            except Exception as error:  # the libraries' errors on hostile bytes have no common base
-                if exchange.is_sent:
-                    raise request.unanswered_error(carrier, _problem(error), is_carrier_failing=True) from error
-                if pause_s is None or not _has_time(deadline, pause_s):
-                    raise CarrierUnavailable(carrier, "no connection", is_carrier_failing=True) from error
-            finally:
-                current_exchange.reset(token)
+            with within(deadline) as exchange:
+                try:
+                    return self._attempt(request, exchange)
+                except Exception as error:  # the libraries' errors on hostile bytes have no common base
+                    if exchange.is_sent:
+                        raise request.unanswered_error(carrier, _problem(error), is_carrier_failing=True) from error
+                    if pause_s is None or not _has_time(deadline, pause_s):
+                        raise CarrierUnavailable(carrier, "no connection", is_carrier_failing=True) from error
             time.sleep(pause_s)
         raise AssertionError("the last attempt returns or raises")
 

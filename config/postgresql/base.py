@@ -3,7 +3,7 @@
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from django.db import models
 from django.db.backends.postgresql import base
@@ -24,10 +24,22 @@ RAISE_DURABILITY = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')
 """
+# All statements behind one that waits for a table's lock wait too. An operator's own limit stays.
+LIMIT_LOCK_WAIT = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
 
 
 class SchemaEditor(DatabaseSchemaEditor):
-    """Skips the second index for LIKE on a column in code point order, whose first index serves LIKE too."""
+    """Gives up where a table stays locked, and skips the second index for LIKE on a column in code point order.
+
+    The first index serves LIKE too.
+    """
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self.atomic_migration and not self.collect_sql:
+            with self.connection.cursor() as cursor:
+                cursor.execute(LIMIT_LOCK_WAIT)
+        return self
 
     def _create_like_index_sql(self, model: type[models.Model], field: "models.Field[Any, Any]") -> Any:
         return None if isinstance(field, ByCodePoint) else super()._create_like_index_sql(model, field)  # type: ignore[misc]  # the types leave it out

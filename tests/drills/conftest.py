@@ -27,7 +27,7 @@ def sandbox(settings: Any, tmp_path: Any) -> Iterator[SandboxServer]:
         alpha = {"url": server.alpha_url, "tracking_url": server.alpha_tracking_url}
         settings.CARRIER_ENDPOINTS = {"alpha": alpha, "beta": {"url": server.beta_url}}
         settings.STORAGES = settings.STORAGES | {
-            "labels": {"BACKEND": "labels.storage.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
+            "labels": {"BACKEND": "labels.folder.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
         }
         client.cache_clear()
         yield server

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from carriers.alpha.client import CANCEL, FIND
-from carriers.http.connections import Deadline, _BoundedConnection
+from carriers.http.connections import BoundedConnection, Deadline
 from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from carriers.pickup_points import PickupPointCache
@@ -73,7 +73,7 @@ def hook_reserve() -> None:
 
 def hook_calls() -> None:
     """Add the points of an exchange with a carrier: on the wire, and before the second of beta's linked calls."""
-    post, send = Transport.post, _BoundedConnection.send
+    post, send = Transport.post, BoundedConnection.send
 
     def posting(self: Transport, carrier: str, request: Request, deadline: Deadline) -> Answer:
         own = interruption()
@@ -91,7 +91,7 @@ def hook_calls() -> None:
         reach(f"{own.stage}-half-sent" if own.sends == 1 else f"{own.stage}-sent")
 
     Transport.post = posting  # type: ignore[method-assign]  # replaced on purpose
-    _BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
+    BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
 
 
 def hook_finish() -> None:

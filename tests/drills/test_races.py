@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_a_parcel_that_its_carrier_does_not_know_was_not_made(contract: CarrierContract) -> None:
     label = interrupted()
+    purchase.buy(shop_id="shop", order=ordered())  # the search finds it, so is not late
     reconciling.reconcile()
     assert state(label) == LabelState.FAILED
     assert buy().state == LabelState.GENERATED

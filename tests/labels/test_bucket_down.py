@@ -1,6 +1,9 @@
 """A bucket that is down keeps a bought label for later."""
 
 import socket
+import time
+from itertools import repeat
+from pathlib import Path
 
 import pytest
 from botocore.config import Config
@@ -8,7 +11,8 @@ from pytest_django.fixtures import Settings
 
 from labels.models import LabelState
 from labels.reconciling import reconcile
-from tests.carriers.support.servers import LoopbackServer, Play, always, http, serving
+from tests.carriers.support.certificates import self_signed, server_context
+from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import order, post
@@ -16,6 +20,7 @@ from tests.labels.urls import fetch
 from tests.support.api import Caller
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
+DRIPS_S = 60.0  # a byte every 0.02 s
 SILENCE_S = 2.0  # in which the request has been read, on a busy machine too
 
 
@@ -110,3 +115,25 @@ def test_another_bucket_than_there_is_keeps_the_label_for_later(
     assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     keep_in(settings, bucket.environment, monkeypatch)
     assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_a_bucket_that_drips_ends_at_the_bound(
+    is_tls: bool,
+    buyer: Caller,
+    sandbox: Sandbox,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    settings.STORAGE_TIMEOUT_S = 6.0  # making the client is slow
+    certificate = self_signed(tmp_path)
+    tls = server_context(certificate) if is_tls else None
+    with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
+        bucket_that_is(server.play, settings, server, monkeypatch)
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        started_at = time.monotonic()
+        assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
+        assert time.monotonic() - started_at < DRIPS_S / 2
+        assert until(lambda: server.requests)[0].startswith(b"PUT /labels/labels/")
+    assert row().state == LabelState.RECEIVED

@@ -98,7 +98,7 @@ def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("labels.storage.os.fsync", fail)
+        patch.setattr("labels.folder.os.fsync", fail)
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert [path for path in folder.rglob("*") if path.is_file()] == []
     assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf

@@ -130,6 +130,23 @@ def test_an_interrupted_attempt_to_store_is_no_difference(own: Caller, folder: P
     assert check() == ([], "")
 
 
+def test_a_process_killed_while_it_stores_leaves_no_difference(
+    own: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(descriptor: int) -> None:
+        raise SystemExit
+
+    label = LabelFactory(shop=own.shop, state="received")
+    with monkeypatch.context() as patched:
+        patched.setattr("labels.folder.os.fsync", die)
+        patched.setattr(Path, "unlink", lambda *_, **__: None)
+        with pytest.raises(SystemExit):
+            storage.store(label, PDF)
+    left = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    assert len(left) == 1
+    assert check() == ([], "")
+
+
 def test_a_file_that_is_no_labels_is_told(own: Caller, folder: Path) -> None:
     left = Path(LabelFactory(shop=own.shop).pdf_key).parent / "tmp12345678"
     (folder / left).write_bytes(PDF)

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from labels import storage
+from labels.folder import LabelFolder
 from labels.ids import new_label_id
 from labels.models import ShippingLabel
 from shops.models import Shop
@@ -62,7 +63,7 @@ def test_a_label_without_a_pdf_offers_none(staff: Client, shop: Shop, state: str
 
 
 def test_a_storage_that_is_down_is_told_on_the_page(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage.LabelFolder, "url", out_of_reach)
+    monkeypatch.setattr(LabelFolder, "url", out_of_reach)
     answer = staff.get(f"{LABELS}{LabelFactory(shop=shop).id}/pdf/", follow=True)
     assert "The storage can&#x27;t be reached now" in answer.text
 

@@ -1,0 +1,103 @@
+"""A local folder that keeps the PDFs of labels, for the service's own account only."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage
+
+from labels.storage import signer
+from shops.paths import FILES
+
+PARTIAL = "partial"  # the folder of files that are being written
+
+
+class LabelFolder(FileSystemStorage):
+    """A local folder, whose files are reached by the service's own signed URLs only."""
+
+    def check(self) -> None:
+        """Raise OSError unless files can be kept here; the folder is made with the first one."""
+        folder = Path(self.location)
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
+            raise OSError(errno.EACCES, "not a folder to write to")
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """Return the name itself: a label's PDF replaces what an earlier attempt has stored."""
+        return name
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        """Put the whole file in its place, and onto the disk: the database forgets the PDF after this.
+
+        Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
+        """
+        place, partial = Path(self.path(name)), Path(self.path(PARTIAL))
+        for folder in (place.parent, partial):
+            make_private_folders(folder)
+        descriptor, temporary = tempfile.mkstemp(dir=partial, prefix=f"{place.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(place)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        for folder in place.parents[:3]:  # those of the month, the year and all labels may be new themselves
+            sync_folder(folder)
+        return name
+
+    def delete(self, name: str) -> None:
+        """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
+        place = Path(self.path(name))
+        for path in (place, *Path(self.path(PARTIAL)).glob(f"{place.name}.*")):
+            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # nothing was stored in this month
+            sync_folder(place.parent)
+
+    def names(self, folder: str) -> Iterator[str]:
+        """Yield the names of all files below a folder."""
+        root = self.path("")
+        for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
+            yield from (Path(place, file).relative_to(root).as_posix() for file in files)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        """List folders and files; none where there is no such folder, as in a bucket."""
+        try:
+            return super().listdir(path)
+        except FileNotFoundError:
+            return [], []
+
+    def url(self, name: str | None, parameters: Any = None) -> str:
+        """Return the path of a signed URL: the signature covers the file's name and the time of signing."""
+        return FILES + quote(signer.sign(name or ""))
+
+
+def make_private_folders(folder: Path) -> None:
+    """Make a folder and those above it, for the service's own account only."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def raise_unless_gone(error: OSError) -> None:
+    """Raise the error of a folder that cannot be listed; one that was removed meanwhile counts as empty."""
+    if not isinstance(error, FileNotFoundError):
+        raise error

@@ -1,0 +1,46 @@
+"""A migration that waits for a table's lock gives up, as everybody else waits behind it."""
+
+import time
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection, models, transaction
+
+from shops.models import Shop
+from tests.support.processes import environment
+
+pytestmark = [pytest.mark.real_services, pytest.mark.django_db(transaction=True)]
+NAME = models.CharField(max_length=10, null=True)
+NAME.set_attributes_from_name("another")
+
+
+def lock_timeout() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        value: str = cursor.fetchone()[0]
+    return value
+
+
+def test_it_gives_up_after_5_seconds_and_changes_nothing() -> None:
+    started_at = time.monotonic()
+    with psycopg.connect(environment()["DATABASE_URL"]) as reader:
+        reader.execute("SELECT * FROM shops_shop")
+        with pytest.raises(OperationalError, match="lock timeout"), connection.schema_editor(atomic=True) as editor:
+            editor.add_field(Shop, NAME)
+    assert 4 < time.monotonic() - started_at < 60
+    with connection.cursor() as cursor:
+        columns = [column.name for column in connection.introspection.get_table_description(cursor, "shops_shop")]
+    assert "another" not in columns
+
+
+def test_an_operators_own_limit_stays_and_nothing_else_is_limited() -> None:
+    with connection.schema_editor(atomic=False):
+        assert lock_timeout() == "0"
+    with connection.schema_editor(atomic=True):
+        assert lock_timeout() == "5s"
+    assert lock_timeout() == "0"
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '1min'")
+        with connection.schema_editor(atomic=True):
+            assert lock_timeout() == "1min"
