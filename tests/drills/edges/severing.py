@@ -1,10 +1,10 @@
 """A proxy before PostgreSQL that cuts a connection at the moment at which it would commit a label."""
 
+import random
 import socket
 import time
 from contextlib import suppress
 from enum import Enum, auto
-from itertools import cycle
 from typing import Any
 
 from tests.support.proxies import Proxy
@@ -24,13 +24,13 @@ class Cut(Enum):
 
 
 class SeveringProxy(Proxy):
-    """Forwards connections and cuts them at some of their commits, in turn, while it `is_armed`."""
+    """Forwards connections and cuts them at some of their commits, chosen at random, while it `is_armed`."""
 
     def __init__(self, target: str | tuple[str, int]) -> None:
         super().__init__(target)
         self.is_armed = False
         self.cuts = 0
-        self.turns = cycle([Cut.LATE, Cut.NONE, Cut.BEFORE, Cut.NONE, Cut.AFTER])
+        self.random = random.Random(13)
 
     def pump(self, source: socket.socket, sink: socket.socket) -> None:
         if source.getsockname()[1:] != self.listener.getsockname()[1:]:
@@ -44,8 +44,8 @@ class SeveringProxy(Proxy):
         self.close(source, sink)
 
     def cut_at(self, data: bytes, client: socket.socket, database: socket.socket) -> bool:
-        """Cut the connection as the next turn says; tell if it was cut."""
-        turn = next(self.turns)
+        """Cut the connection, or not; tell if it was cut."""
+        turn = self.random.choice(list(Cut))
         if turn is Cut.NONE:
             return False
         self.cuts += 1
