@@ -45,14 +45,16 @@ bench: .venv/.dev ## measure the CPU cost of look-ups and searches; PARCELS=2000
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the label drills at full length, two hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
 		$(BIN)/python -m tests.drills.concurrency --database $$database || status=1; \
 		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
+		$(BIN)/python -m tests.drills.edges --database $$database || status=1; \
 	done; \
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
+	$(BIN)/python -m tests.drills.mutants || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

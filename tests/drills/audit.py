@@ -7,7 +7,7 @@ none that is left at a carrier who was asked to cancel it.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from django.db import connection
 
@@ -37,6 +37,10 @@ class AuditResult:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.states.update(other.states)
         self.faults += other.faults
+
+    def with_faults(self, faults: list[str]) -> Self:
+        self.faults += faults
+        return self
 
     @property
     def held(self) -> int:

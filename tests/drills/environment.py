@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tests.drills.http_client import Answer, call
 from tests.drills.process import Process
-from tests.drills.shop import open_shop
+from tests.drills.shop import new_key, open_shop, order
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_server
@@ -52,6 +53,11 @@ class Environment:
         rows: list[dict[str, Any]] = call(self.sandbox_port, "GET", "/ledger").body
         return rows
 
+    def requests(self) -> dict[str, int]:
+        """Return the number of requests to each of the carriers' paths."""
+        counts: dict[str, int] = call(self.sandbox_port, "GET", "/control/requests").body
+        return counts
+
     @contextmanager
     def faults(self, *faults: dict[str, Any]) -> Iterator[None]:
         """Inject faults into the carriers' answers while the block runs."""
@@ -84,26 +90,32 @@ class Environment:
         """Serve a WSGI application with granian itself; yield the port and the process."""
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--workers", str(workers)]
         command += ["--blocking-threads", str(threads), application]
-        with self.listening(command, log, **variables) as server:
+        with self.listening(command, log, None, **variables) as server:
             yield server
 
     @contextmanager
     def listening(
-        self, command: list[str], log: str = "service.log", **variables: str
+        self, command: list[str], log: str = "service.log", stderr: int | None = None, **variables: str
     ) -> Iterator[tuple[int, Process]]:
         port = free_port()
         options = ["--host", "127.0.0.1", "--port", str(port)]
-        with Process([*command, *options], self.variables | variables, self.folder / log) as process:
+        with Process([*command, *options], self.variables | variables, self.folder / log, stderr) as process:
             process.wait_until_listening(port)
             yield port, process
 
     @contextmanager
-    def forking_server(self) -> Iterator[int]:
+    def forking_server(self, **variables: str) -> Iterator[int]:
         """Serve the kill points from forked children, each replaced as soon as it is killed; yield the port."""
-        command = [sys.executable, "-m", "tests.drills.forking_server"]
-        variables = self.variables | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        with Process(command, variables, self.folder / "service.log") as process:
+        with self.forking_process(**variables) as process:
             yield int(process.first_line())
+
+    @contextmanager
+    def forking_process(self, **variables: str) -> Iterator[Process]:
+        """Yield the same server's process, whose first line is the port."""
+        command = [sys.executable, "-m", "tests.drills.forking_server"]
+        variables = self.variables | {"DJANGO_SETTINGS_MODULE": "config.settings"} | variables
+        with Process(command, variables, self.folder / "service.log") as process:
+            yield process
 
     def reconcile(self, processes: int = 2) -> None:
         """Run the command in several processes at once."""
@@ -115,6 +127,25 @@ class Environment:
 
         with ThreadPoolExecutor(processes) as pool:
             list(pool.map(run, range(processes)))
+
+    def buy_control(self, port: int, carrier: str = "alpha") -> None:
+        """Buy a label as other customers do: only where its parcel is found does "not found" mean something."""
+        key = new_key()
+        self.buy(port, key, order(key, carrier))
+
+    @staticmethod
+    def end_pauses(lease_s: float) -> None:
+        """Let the minutes pass that the reconciliation waits before it takes up the same purchase again."""
+        from django.db import connection
+        from django.utils import timezone
+
+        from labels.models import ShippingLabel
+
+        now = timezone.now()
+        held = ShippingLabel.objects.filter(state__in=["unknown", "cancelling"])
+        paused = held.filter(leased_until__gt=now + timedelta(seconds=lease_s))
+        paused.update(leased_until=now - timedelta(seconds=1))
+        connection.close()
 
 
 @contextmanager

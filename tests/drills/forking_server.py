@@ -13,6 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
+from django.db import connection
 
 from tests.drills.kill_points import application
 from tests.drills.shop import order
@@ -38,6 +39,11 @@ class Server(ThreadingMixIn, WSGIServer):
         self.server_name, self.server_port = "127.0.0.1", listener.getsockname()[1]
         self.setup_environ()
         self.set_app(application)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Close the database's connection of each thread, as none of them serves a second client."""
+        super().process_request_thread(request, client_address)
+        connection.close()
 
 
 def warm_up() -> None:

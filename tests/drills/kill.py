@@ -1,9 +1,10 @@
 """The kill drill: ``python -m tests.drills.kill [--rounds N] [--carrier C] [--database D] [--server forking|granian]``.
 
 It kills the service with SIGKILL at each point of a purchase, of a purchase to a pickup point and of a cancellation, N
-times. The client, which got no answer, retries at once with the same Idempotency-Key. When the leases have expired,
-reconciliations are killed at each of their points, ``reconcile_labels`` runs in two processes at the same time, the
-client retries again, and the sandbox's ledger is compared with the table and with what the API shows.
+times. The client, which got no answer, retries with the same Idempotency-Key: at once, when the leases have expired,
+after a reconciliation that comes too early to believe that nothing was made, and after the last one. In between,
+reconciliations are killed at each of their points. ``reconcile_labels`` runs in two processes at the same time. Then
+the sandbox's ledger is compared with the table and with what the API shows.
 """
 
 import argparse
@@ -25,11 +26,11 @@ from tests.drills.shop import new_key
 from tests.support.processes import ROOT
 
 # Long enough for a purchase on a busy machine.
-TIMEOUT_S, LEASE_S = 4.0, 6.0
+TIMEOUT_S, LEASE_S, WAIT_S = 4.0, 6.0, 20.0
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": LEASE_S - TIMEOUT_S,
-    "RECONCILE_WAIT": LEASE_S,
+    "RECONCILE_WAIT": WAIT_S,
     "CARRIER_CONCURRENCY": 16,
 }
 GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
@@ -83,16 +84,31 @@ class Run:
         cases = all_cases(self.carrier, with_reconciling=self.batch == 1)
         with serving(self.env, self.batch) as server:
             with self.reconciling():
-                for case in cases:
-                    self.interrupt(server, case)
+                self.interrupt_all(server, [case for case in cases if not case.fault])
             time.sleep(LEASE_S)
+            self.ask_meanwhile(server, [case for case in cases if not case.is_finished_by_asking])
             for case in cases:
                 self.interrupt_reconciling(server, case)
+            self.interrupt_all(server, [case for case in cases if case.fault])
+            interrupted_at = time.monotonic()
             time.sleep(LEASE_S)
+            self.env.reconcile()
+            self.ask_meanwhile(server, cases)
+            time.sleep(max(LEASE_S, interrupted_at + WAIT_S - time.monotonic()))
+            self.env.buy_control(server.port)
+            self.env.end_pauses(LEASE_S)
             self.env.reconcile()
             for case in cases:
                 case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)
             return self.audit(cases, server.port)
+
+    def interrupt_all(self, server: Server, cases: list[Case]) -> None:
+        for case in cases:
+            self.interrupt(server, case)
+
+    def ask_meanwhile(self, server: Server, cases: list[Case]) -> None:
+        for case in cases:
+            case.meanwhile.update(self.ask(server.port, case, key).outcome for key in case.answers)
 
     def audit(self, cases: list[Case], port: int) -> AuditResult:
         total, audit, rows = AuditResult(), Audit(self.env), []
@@ -100,8 +116,9 @@ class Run:
             result = audit.keys(case.answers)
             result.faults += audit.wrongly_shown(case.answers, port)
             total.add(result)
-            rows.append([case.name, *result.figures, counts(case.at_once), counts(case.reconciled)])
-        print_table(["interrupted", *FIGURES, "retried at once", "after the reconciliation"], rows)
+            retries = (case.at_once, case.meanwhile, case.reconciled)
+            rows.append([case.name, *result.figures, *map(counts, retries)])
+        print_table(["interrupted", *FIGURES, "retried at once", "meanwhile", "at the end"], rows)
         total.add(audit.unrecorded())
         return total
 
@@ -126,7 +143,8 @@ class Run:
         for _ in range(-(-self.rounds // self.batch)):
             keys = [new_key() for _ in range(self.batch)]
             case.answers |= {key: [] for key in keys}
-            self.kill(server, case, keys)
+            with self.env.faults(*([case.fault] if case.fault else [])):
+                self.kill(server, case, keys)
             if not case.reconcile_point:
                 case.at_once.update(self.ask(server.port, case, key).outcome for key in keys)
 

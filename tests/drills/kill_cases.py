@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.drills.http_client import Answer
 from tests.drills.shop import order, pickup
@@ -61,6 +62,12 @@ RECONCILE_POINTS = [
     (CANCELLATION, "request-after", "over-before", "all cancelled, before the commit"),
     (CANCELLATION, "over-before", "over-after", "cancelled and committed"),
 ]
+# Purchases that alpha carries out, or that its search shows, after the lease and before the reconciliation believes it.
+LATE_S = 16.0
+LATE_POINTS = [
+    ("call-sent", "the parcel is made late", {"fault": "slow", "delay_s": LATE_S}),
+    ("call-answered", "the search shows the parcel late", {"fault": "young", "delay_s": LATE_S}),
+]
 ONLY_BETA = {"call-second"}
 # beta has no search by reference, and is not asked to cancel.
 ONLY_ALPHA = {"find-answered", "begin-after", "cancel-half-sent", "cancel-sent", "cancel-answered", "record-after"}
@@ -74,8 +81,10 @@ class Case:
     point: str
     name: str
     reconcile_point: str = ""
+    fault: dict[str, Any] | None = None  # of the carrier, while the purchases are made
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     at_once: Counter[str] = field(default_factory=Counter)
+    meanwhile: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
 
     def order(self, key: str, carrier: str) -> dict[str, object]:
@@ -83,7 +92,14 @@ class Case:
         parcels = 2 if self.point == "call-second" or self.kind == CANCELLATION else 1
         return order(key, carrier, parcels, **(pickup(carrier) if self.kind == PICKUP else {}))
 
+    @property
+    def is_finished_by_asking(self) -> bool:
+        """Tell if a retry would do what a reconciliation is to be killed at."""
+        return bool(self.reconcile_point) and self.point == "keep-after"
+
     def is_possible(self, carrier: str) -> bool:
+        if self.fault and carrier == "beta":
+            return False  # as nobody can ask it, nothing is late
         points = {self.point, self.reconcile_point}
         if self.kind == PURCHASE and self.reconcile_point and self.point == "call-answered" and carrier == "beta":
             return False  # it waits for a person
@@ -94,4 +110,5 @@ def all_cases(carrier: str, *, with_reconciling: bool) -> list[Case]:
     cases = [Case(kind, point, name) for kind, points in POINTS.items() for point, name in points.items()]
     if with_reconciling:
         cases += [Case(kind, point, f"reconciling: {name}", last) for kind, point, last, name in RECONCILE_POINTS]
+    cases += [Case(PURCHASE, point, name, fault=fault) for point, name, fault in LATE_POINTS]
     return [case for case in cases if case.is_possible(carrier)]

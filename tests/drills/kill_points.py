@@ -1,18 +1,13 @@
-"""The service's own WSGI application, with points at which a request can kill its process.
+"""The service's own WSGI application, with points at which a request can be interrupted.
 
 The code under test is unchanged: its functions are wrapped here. A request names its point in ``X-Drill-Kill``:
-``POINT``, or ``POINT*N`` to kill the process when N such requests have reached it. Besides the API, requests to
-``/drill/cancel`` and ``/drill/reconcile`` cancel and reconcile the label of the order that their query names;
-``/drill/take-over`` reconciles it even if another process works on it.
+``POINT``, or ``POINT*N`` to kill the process when N such requests have reached it. ``X-Drill-Freeze`` stops the process
+there, ``X-Drill-Lose`` deletes the row. Besides the API, requests to ``/drill/cancel`` and ``/drill/reconcile`` cancel
+and reconcile the label of the order that their query names; ``/drill/take-over`` reconciles it even if another process
+works on it, and ``/drill/reconcile-all`` does what the command does.
 """
 
-import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
 from typing import Any
@@ -30,9 +25,8 @@ from config.wsgi import application as service
 from labels import cancelling, outcomes, purchase, reconciling, storage
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
+from tests.drills.interruptions import current, interruption, reach, read
 
-# The first requests at a point wait this long for the others of their batch.
-BATCH_TIMEOUT_S = 2.0
 CARRIERS = [client("alpha"), client("beta")]
 # The prefix of the points of each operation at a carrier.
 STAGES = (
@@ -40,38 +34,6 @@ STAGES = (
     | {carrier.points_operation: "point" for carrier in CARRIERS}
     | {FIND: "find", CANCEL: "cancel"}
 )
-
-
-@dataclass
-class Kill:
-    """A request's point, and its progress."""
-
-    point: str
-    batch: int
-    is_reserving: bool = False
-    stage: str = ""
-    purchases: int = 0
-    sends: int = 0
-
-
-current: ContextVar[Kill | None] = ContextVar("current", default=None)
-arrivals: list[float] = []
-lock = threading.Lock()
-
-
-def reach(point: str) -> None:
-    """Kill the process with SIGKILL if this is the request's point."""
-    kill = current.get()
-    if not point or kill is None or kill.point != point:
-        return
-    with lock:
-        arrivals.append(time.monotonic())
-    while len(arrivals) < kill.batch and time.monotonic() < arrivals[0] + BATCH_TIMEOUT_S:
-        time.sleep(0.005)
-    if "DRILL_KILLS_GROUP" in os.environ:  # the server's master process with its workers
-        os.killpg(0, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(60)
 
 
 def wrap(owner: Any, name: str, *, before: str = "", after: str = "") -> None:
@@ -93,16 +55,15 @@ def hook_reserve() -> None:
     reserve, commit = purchase.reserve, BaseDatabaseWrapper._commit  # type: ignore[attr-defined]  # not in the stubs
 
     def reserving(label: Any) -> None:
-        kill = current.get() or Kill("", 0)
-        kill.is_reserving = True
+        own = interruption()
+        own.is_reserving = True
         reach("reserve-before")
         reserve(label)
-        kill.is_reserving = False
+        own.is_reserving = False
         reach("reserve-after")
 
     def committing(self: Any) -> None:
-        kill = current.get()
-        if kill and kill.is_reserving:
+        if interruption().is_reserving:
             reach("reserve-commit")
         commit(self)
 
@@ -115,19 +76,19 @@ def hook_calls() -> None:
     post, send = Transport.post, BoundedConnection.send
 
     def posting(self: Transport, carrier: str, request: Request, deadline: Deadline) -> Answer:
-        kill = current.get() or Kill("", 0)
-        kill.stage, kill.sends = STAGES[request.operation], 0
-        kill.purchases += kill.stage == "call"
-        reach("call-second" if kill.purchases == 2 else f"{kill.stage}-before")
+        own = interruption()
+        own.stage, own.sends = STAGES[request.operation], 0
+        own.purchases += own.stage == "call"
+        reach("call-second" if own.purchases == 2 else f"{own.stage}-before")
         answer = post(self, carrier, request, deadline)
-        reach(f"{kill.stage}-answered")
+        reach(f"{own.stage}-answered")
         return answer
 
     def sending(self: Any, data: Any) -> None:
         send(self, data)
-        kill = current.get() or Kill("", 0)
-        kill.sends += 1  # the headers are one, the body another
-        reach(f"{kill.stage}-half-sent" if kill.sends == 1 else f"{kill.stage}-sent")
+        own = interruption()
+        own.sends += 1  # the headers are one, the body another
+        reach(f"{own.stage}-half-sent" if own.sends == 1 else f"{own.stage}-sent")
 
     Transport.post = posting  # type: ignore[method-assign]  # replaced on purpose
     BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
@@ -163,6 +124,8 @@ hook_finish()
 wrap(outcomes, "keep", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")
+for each in CARRIERS:
+    wrap(type(each), "create_label", before="call-allowed")  # the lease was checked
 wrap(cancelling, "begin", before="request-before", after="request-after")
 wrap(cancelling, "begin_for_found", after="begin-after")
 wrap(cancelling, "record", after="record-after")
@@ -170,7 +133,18 @@ wrap(cancelling, "change_state", before="over-before", after="over-after")
 storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
 
 
-def reconcile(label: ShippingLabel) -> str:
+def label_of(order_id: str) -> ShippingLabel:
+    label: ShippingLabel = ShippingLabel.objects.filter(order_id=order_id).latest("id")
+    return label
+
+
+def reconcile_all(_: str) -> str:
+    reconciling.reconcile()
+    return "200 OK"
+
+
+def reconcile(order_id: str) -> str:
+    label = label_of(order_id)
     taken = reconciling.take(label.id)
     if taken is None:
         return "409 Not taken"
@@ -178,30 +152,35 @@ def reconcile(label: ShippingLabel) -> str:
     return "200 OK"
 
 
-def take_over(label: ShippingLabel) -> str:
-    ShippingLabel.objects.filter(id=label.id).update(leased_until=timezone.now() - timedelta(seconds=1))
-    return reconcile(label)
+def take_over(order_id: str) -> str:
+    ShippingLabel.objects.filter(order_id=order_id).update(leased_until=timezone.now() - timedelta(seconds=1))
+    return reconcile(order_id)
 
 
-def cancel(label: ShippingLabel) -> str:
+def cancel(order_id: str) -> str:
     try:
-        cancelling.cancel(label)
+        cancelling.cancel(label_of(order_id))
     except cancelling.CancelError:
         return "409 Not cancelled"
     return "200 OK"
 
 
-ACTS = {"/drill/reconcile": reconcile, "/drill/take-over": take_over, "/drill/cancel": cancel}
+ACTS = {
+    "/drill/reconcile-all": reconcile_all,
+    "/drill/reconcile": reconcile,
+    "/drill/take-over": take_over,
+    "/drill/cancel": cancel,
+}
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    point, _, batch = environ.get("HTTP_X_DRILL_KILL", "").partition("*")
-    for carrier in CARRIERS if point.startswith("point") else ():
+    own = read(environ)
+    for carrier in CARRIERS if own.point.startswith("point") else ():
         carrier._points = PickupPointCache()  # it is looked up again
-    token = current.set(Kill(point, int(batch or 1)))
+    token = current.set(own)
     try:
         if act := ACTS.get(environ["PATH_INFO"]):
-            status = act(ShippingLabel.objects.filter(order_id=environ["QUERY_STRING"]).latest("id"))
+            status = act(environ["QUERY_STRING"])
             start_response(status, [("Content-Length", "0")])
             return []
         return service(environ, start_response)

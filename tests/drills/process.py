@@ -17,12 +17,17 @@ CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK")
 class Process:
     """A process in a session of its own, which is killed with all its children."""
 
-    def __init__(self, command: list[str], variables: dict[str, str], log: Path) -> None:
+    def __init__(self, command: list[str], variables: dict[str, str], log: Path, stderr: int | None = None) -> None:
         self.log = log
         with log.open("ab") as output:
             self.log_begins_at = output.tell()
             self.popen = subprocess.Popen(
-                command, cwd=ROOT, env=variables, start_new_session=True, stdout=subprocess.PIPE, stderr=output
+                command,
+                cwd=ROOT,
+                env=variables,
+                start_new_session=True,
+                stdout=subprocess.PIPE,
+                stderr=output if stderr is None else stderr,
             )
 
     def __enter__(self) -> Self:
@@ -55,6 +60,14 @@ class Process:
     def start_error(self) -> RuntimeError:
         return RuntimeError(f"the server did not start:\n{self.log_text()[-2000:]}")
 
+    def wait_until_frozen(self) -> None:
+        """Wait until one of its processes is stopped."""
+        until(lambda: any(state_of(pid) == "T" for pid in process_tree(self.popen.pid)))
+
+    def thaw(self) -> None:
+        for pid in process_tree(self.popen.pid):
+            os.kill(pid, signal.SIGCONT)
+
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
@@ -68,6 +81,11 @@ def process_tree(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children")
     found = children.read_text().split() if children.exists() else []
     return [pid, *(descendant for child in found for descendant in process_tree(int(child)))]
+
+
+def state_of(pid: int) -> str:
+    """Return the letter that the kernel gives a process's state, such as T for stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def cpu_s(pid: int) -> float:

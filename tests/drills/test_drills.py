@@ -16,11 +16,16 @@ def test_a_service_killed_at_any_point_of_a_purchase_or_cancellation_loses_no_la
     pytestconfig: pytest.Config,
 ) -> None:
     output = run(pytestconfig, "tests.drills.kill", "--rounds", "1")
-    assert "73 keys, 49 bought, 0 bought twice, 0 bought and unknown to us" in output
+    assert "75 keys, 50 bought, 0 bought twice, 0 bought and unknown to us" in output
 
 
 def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.Config) -> None:
     assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "8")
+
+
+def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.edges", "row-lost-before-keeping")
+    assert re.search(r"row-lost-before-keeping +6 +6 +0 +0 +0 +0 ", output), output
 
 
 @pytest.mark.real_services

@@ -1,0 +1,44 @@
+"""The edge drill: ``python -m tests.drills.edges [--database D] [ACT ...]``.
+
+What a clock, a gateway, a frozen process, a log that nobody reads, a carrier that is late and a database that forgets
+can do to a purchase. In every act the clients ask again with their keys at every moment.
+"""
+
+import argparse
+import sys
+import time
+
+from tests.drills.audit import FIGURES
+from tests.drills.edges.acts import ACTS, begin_afresh, is_possible
+from tests.drills.edges.buyers import SETTINGS
+from tests.drills.environment import Environment, environment
+from tests.drills.printing import exit_code, print_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.edges", description=__doc__)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
+    parser.add_argument("acts", nargs="*", metavar="ACT", help=", ".join(ACTS))
+    options = parser.parse_args()
+    names = options.acts or [name for name in ACTS if is_possible(name, options.database)]
+    with environment(options.database, SETTINGS) as env:
+        faults = play(env, names, options.database)
+    sys.exit(exit_code(faults))
+
+
+def play(env: Environment, names: list[str], database: str) -> list[str]:
+    """Play the acts and print their table; return the faults."""
+    rows, faults = [], []
+    for name in names:
+        print(f"{database}: {name}", flush=True)
+        started_s = time.monotonic()
+        begin_afresh(env)
+        result = ACTS[name](env)
+        rows.append([name, *result.figures, len(result.faults), f"{time.monotonic() - started_s:.0f} s"])
+        faults += [f"{name}: {fault}" for fault in result.faults]
+    print_table([database, *FIGURES, "faults", "time"], rows)
+    return faults
+
+
+if __name__ == "__main__":
+    main()

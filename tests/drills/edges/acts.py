@@ -1,0 +1,53 @@
+"""The acts by name; each returns the audit of its keys."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from tests.drills.audit import AuditResult
+from tests.drills.edges.carriers import gateway_answers, late_search, late_writer
+from tests.drills.edges.database import database_away, lost_row, severed
+from tests.drills.edges.hosts import SKEW_MINUTES, frozen, libfaketime, reconciler_frozen, skewed_clock, unread_log
+from tests.drills.environment import Environment
+from tests.drills.http_client import call
+
+Act = Callable[[Environment], AuditResult]
+ACTS: dict[str, Act] = {
+    "row-lost-before-keeping": lambda env: lost_row(env, "keep-before"),
+    "row-lost-before-finishing": lambda env: lost_row(env, "finish-before"),
+    "buyer-behind": lambda env: skewed_clock(env, -SKEW_MINUTES, 0),
+    "buyer-ahead": lambda env: skewed_clock(env, SKEW_MINUTES, 0),
+    "reconciler-behind": lambda env: skewed_clock(env, 0, -SKEW_MINUTES),
+    "reconciler-ahead": lambda env: skewed_clock(env, 0, SKEW_MINUTES),
+    "gateway-alpha": lambda env: gateway_answers(env, "alpha"),
+    "gateway-beta": lambda env: gateway_answers(env, "beta"),
+    "frozen": frozen,
+    "reconciler-frozen": reconciler_frozen,
+    "log-unread": unread_log,
+    "search-late": late_search,
+    "writer-late": late_writer,
+    "commits-severed": severed,
+    "database-away": database_away,
+}
+OF_CLOCKS = {"buyer-behind", "buyer-ahead", "reconciler-behind", "reconciler-ahead"}
+ONLY_POSTGRESQL = {*OF_CLOCKS, "commits-severed", "database-away"}
+
+
+def is_possible(name: str, database: str) -> bool:
+    if name in OF_CLOCKS and libfaketime() is None:
+        print(f"{name}: left out, as libfaketime is missing (Debian's package faketime)")
+        return False
+    return database == "postgresql" or name not in ONLY_POSTGRESQL
+
+
+def begin_afresh(env: Environment) -> None:
+    """Begin an act with an empty ledger, an empty table and contracts that are older than any clock's error."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from labels.models import ShippingLabel
+    from shops.contracts.models import CarrierContract
+
+    call(env.sandbox_port, "POST", "/control/reset")
+    ShippingLabel.objects.all().delete()
+    CarrierContract.objects.update(updated_at=timezone.now() - timedelta(days=1))
+    connection.close()

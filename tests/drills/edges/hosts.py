@@ -1,0 +1,114 @@
+"""Acts of hosts: their clocks, frozen processes, a log that nobody reads."""
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.drills.audit import AuditResult
+from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
+from tests.drills.edges.log_pipe import log_pipe
+from tests.drills.environment import Environment
+from tests.drills.http_client import call
+from tests.support.waiting import until
+
+SKEW_MINUTES = 20
+IN_FLIGHT_S = 10.0
+SLOW = [
+    {"fault": "slow", "delay_s": IN_FLIGHT_S, "operation": operation}
+    for operation in ("shippingMultiParcelV4", "generateLabel")
+]
+# Points of a purchase at which its process is frozen until another one has settled what it left.
+FREEZE_POINTS = ("reserve-after", "call-allowed", "call-before", "call-half-sent")
+LOG_TIMEOUT_S = 20.0
+
+
+def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) -> AuditResult:
+    """Reconcile on one host, and ask again there, while slow purchases of another are in flight."""
+    buyers = Buyers(env, 8)
+    with (
+        env.setting({"CARRIER_TIMEOUT": str(2 * IN_FLIGHT_S)}),
+        env.forking_server(**clock_off_by(buyer_minutes)) as port,
+        env.forking_server(**clock_off_by(reconciler_minutes)) as other,
+    ):
+        for each in (port, other):  # the first requests take long
+            env.buy_control(each)
+            call(each, "POST", "/drill/reconcile-all")
+        before = sum(env.requests().values())
+        slow = [each | {"count": len(buyers.carriers) // 2} for each in SLOW]
+        with env.faults(*slow), buyers.asking(port):
+            until(lambda: sum(env.requests().values()) >= before + len(buyers.carriers))  # they are with the carriers
+            buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
+        buyers.settle(other, reconciler=port if reconciler_minutes else other)
+        return buyers.audited(other)
+
+
+def clock_off_by(minutes: int) -> dict[str, str]:
+    """Return the variables of a process whose wall clock is off; its monotonic clock is not."""
+    if not minutes:
+        return {}
+    return {"LD_PRELOAD": str(libfaketime()), "FAKETIME": f"{minutes:+}m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+def libfaketime() -> Path | None:
+    """Find the library of Debian's package ``faketime``."""
+    return next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+
+
+def frozen(env: Environment) -> AuditResult:
+    """Freeze processes in a purchase, beyond the lease and until others have settled it; then let them go on."""
+    acts = [Buyers(env, 4, "alpha") for _ in FREEZE_POINTS]
+    with ExitStack() as stack:
+        other = stack.enter_context(env.forking_server())
+        mortals = [stack.enter_context(env.forking_process()) for _ in FREEZE_POINTS]
+        for point, buyers, mortal in zip(FREEZE_POINTS, acts, mortals, strict=True):
+            port = int(mortal.first_line())
+            stack.enter_context(buyers.asking(port, **{"X-Drill-Freeze": f"{point}*4"}))
+            mortal.wait_until_frozen()
+        everyone = Buyers(env, 0)
+        for buyers in acts:
+            everyone.join(buyers)
+        everyone.settle(other)
+        for mortal in mortals:
+            mortal.thaw()
+        everyone.settle(other, seconds=3)
+        return everyone.audited(other)
+
+
+def reconciler_frozen(env: Environment) -> AuditResult:
+    """Let a purchase end while a frozen reconciliation, which has not found its parcel, still means to fail it."""
+    buyers = Buyers(env, 1, "alpha")
+    with ExitStack() as stack:
+        buyer, reconciler = (stack.enter_context(env.forking_process()) for _ in range(2))
+        port, other = int(buyer.first_line()), int(reconciler.first_line())
+        with env.faults({"fault": "young", "count": 1}), buyers.asking(port, **{"X-Drill-Freeze": "keep-before"}):
+            buyer.wait_until_frozen()
+            time.sleep(RECONCILE_WAIT_S + 1)
+            env.buy_control(other)
+            freezing = {"X-Drill-Freeze": "find-answered"}
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(call, other, "POST", "/drill/reconcile-all", None, freezing)
+                reconciler.wait_until_frozen()
+                buyer.thaw()
+                until(lambda: any(buyers.answers.values()))
+                reconciler.thaw()
+        return buyers.audited(port)
+
+
+def unread_log(env: Environment) -> AuditResult:
+    """Order while nobody reads the service's log, and the pipe it writes to is full."""
+    buyers = Buyers(env, 6)
+    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
+    with env.forking_server() as other:
+        with log_pipe() as pipe, env.listening(command, stderr=pipe.writer) as (port, process):
+            pipe.fill()
+            with buyers.asking(port) as asked:
+                wait([asked], LOG_TIMEOUT_S)
+                is_alive = call(port, "GET", "/livez").status == 200
+                process.kill()
+        late = sum(answer.status != 201 for answer in asked.result())
+        buyers.settle(other)
+        result = buyers.audited(other)
+    faults = [f"{late} orders got no label while nobody read the log"] if late else []
+    return result.with_faults([*faults, *([] if is_alive else ["/livez was silent meanwhile"])])

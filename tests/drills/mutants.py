@@ -1,0 +1,181 @@
+"""The mutants: ``python -m tests.drills.mutants [NAME ...]``: deliberate faults, each of which an act must catch.
+
+Each is a small change of the purchase path in a copy of the tree. Its act, which passes on the tree itself, is played
+against the copy and has to find a broken promise.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.drills.edges.acts import is_possible
+from tests.drills.printing import exit_code, print_table
+from tests.support.processes import ROOT
+
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
+FAULT = re.compile(r"^  FAULT (.*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A text of a file, and what replaces it; the act that has to notice."""
+
+    name: str
+    path: str
+    old: str
+    new: str
+    act: str
+    database: str = "sqlite"
+
+    def apply(self, tree: Path) -> None:
+        """Change the copy; raise ValueError where the text is not there exactly once."""
+        file = tree / self.path
+        text = file.read_text()
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {self.path} has its text {text.count(self.old)} times: bring it up to date")
+        file.write_text(text.replace(self.old, self.new))
+
+
+MUTANTS = [
+    Mutant(
+        "a vanished row is not noticed",
+        "labels/outcomes.py",
+        "if not written and not ShippingLabel.objects.row_of(label).exists():",
+        "if False:",
+        "row-lost-before-keeping",
+    ),
+    Mutant(
+        "leases go by hosts' clocks",
+        "shops/db/clock.py",
+        'if connection.vendor == "sqlite":',
+        "if True:",
+        "buyer-behind",
+        "postgresql",
+    ),
+    Mutant(
+        "a SOAP fault means that nothing was made",
+        "carriers/alpha/answers.py",
+        "raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))",
+        "raise CarrierUnavailable(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))",
+        "gateway-alpha",
+    ),
+    Mutant(
+        "an undocumented code means that nothing was made",
+        "carriers/beta/answers.py",
+        "return OutcomeUnknown(CARRIER, problem,",
+        "return CredentialsRejected(CARRIER, problem,",
+        "gateway-beta",
+    ),
+    Mutant(
+        "the deadline begins after the lease check",
+        "labels/purchase.py",
+        "create_label(ordered, credentials, deadline)",
+        "create_label(ordered, credentials)",
+        "frozen",
+    ),
+    Mutant(
+        "a doubtful row is deleted before it is there",
+        "labels/purchase.py",
+        "    with suppress(IntegrityError), transaction.atomic():\n        label.save(force_insert=True)\n",
+        "",
+        "commits-severed",
+        "postgresql",
+    ),
+    Mutant(
+        "what can't be recorded is dropped",
+        "labels/outcomes.py",
+        "unrecorded.keep(label, purchased)",
+        "pass",
+        "database-away",
+        "postgresql",
+    ),
+    Mutant(
+        "an interrupted purchase frees its key",
+        "labels/purchase.py",
+        "outcomes.describe_failure(label, OutcomeUnknown(",
+        "outcomes.fail(label, CarrierUnavailable(",
+        "writer-late",
+    ),
+    Mutant(
+        "not found is believed at once",
+        "labels/reconciling.py",
+        "is_early = clock.now() < label.created_at + wait",
+        "is_early = False",
+        "writer-late",
+    ),
+    Mutant(
+        "not found is believed without a control",
+        "labels/reconciling.py",
+        "is_believed=is_caught_up",
+        "is_believed=bool(control_id)",
+        "search-late",
+    ),
+    Mutant(
+        "a log line waits for its reader",
+        "config/settings.py",
+        '"class": "config.ops.log_writer.Handler"',
+        '"class": "logging.StreamHandler"',
+        "log-unread",
+    ),
+    Mutant(
+        "a failure outranks a label",
+        "labels/outcomes.py",
+        "rows = ShippingLabel.objects.row_of(label).exclude(state__in=STORED)",
+        "rows = ShippingLabel.objects.row_of(label)",
+        "reconciler-frozen",
+    ),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(mutant.name for mutant in MUTANTS))
+    options = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if is_chosen(mutant, options.names)]
+    rows, survivors = [], []
+    for mutant in chosen:
+        started_s = time.monotonic()
+        fault = caught(mutant)
+        survivors += [] if fault else [f"{mutant.name}: {mutant.act} did not notice"]
+        rows.append([mutant.name, mutant.act, mutant.database, f"{time.monotonic() - started_s:.0f} s", fault])
+        print(f"{mutant.name}: {fault or 'NOT CAUGHT'}", flush=True)
+    print_table(["mutant", "act", "database", "time", "first fault"], rows)
+    sys.exit(exit_code(survivors))
+
+
+def is_chosen(mutant: Mutant, names: list[str]) -> bool:
+    if names and mutant.name not in names:
+        return False
+    return is_possible(mutant.act, mutant.database)
+
+
+def caught(mutant: Mutant) -> str:
+    """Play a mutant's act; return the first fault that it found, empty if none."""
+    with copied_tree() as tree:
+        mutant.apply(tree)
+        command = [sys.executable, "-m", "tests.drills.edges", "--database", mutant.database, mutant.act]
+        run = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    fault = FAULT.search(run.stdout)
+    if run.returncode and not fault:
+        raise RuntimeError(f"{mutant.name}: the act broke off\n{run.stdout}{run.stderr[-3000:]}")
+    return fault[1] if fault else ""
+
+
+@contextmanager
+def copied_tree() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
+        yield tree
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""The mutants fit the code as it is; `make drill` shows that each is caught."""
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.drills.edges.acts import ACTS
+from tests.drills.mutants import MUTANTS, Mutant
+from tests.support.processes import ROOT
+
+
+def copy_of_its_file(mutant: Mutant, folder: Path) -> Path:
+    file = folder / mutant.path
+    file.parent.mkdir(parents=True)
+    shutil.copy(ROOT / mutant.path, file)
+    return file
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_changes_code_that_is_there_and_names_an_act(mutant: Mutant, tmp_path: Path) -> None:
+    file = copy_of_its_file(mutant, tmp_path)
+    before = ast.dump(ast.parse(file.read_text()))
+    mutant.apply(tmp_path)
+    assert ast.dump(ast.parse(file.read_text())) != before
+    assert mutant.act in ACTS
+
+
+def test_a_mutant_whose_text_is_gone_says_so(tmp_path: Path) -> None:
+    mutant = MUTANTS[0]
+    copy_of_its_file(mutant, tmp_path)
+    mutant.apply(tmp_path)
+    with pytest.raises(ValueError, match=r"labels/outcomes\.py has its text 0 times: bring it up to date"):
+        mutant.apply(tmp_path)
