@@ -138,6 +138,7 @@ class ParcelTracking(models.Model):
     leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that asks now.")
     checked_at = models.DateTimeField(null=True, help_text="When the carrier last answered.")
     outcome = models.CharField(max_length=32, blank=True, help_text="The outcome of the last question.")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="Questions without an answer since the last one.")
 
     class Meta:
         ordering = ["parcel"]
