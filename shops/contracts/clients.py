@@ -6,7 +6,8 @@ from cachetools import cached
 from django.conf import settings
 
 from carriers import CARRIERS, TRACKERS
-from carriers.base import Carrier, Endpoint, Limits
+from carriers.base import Carrier, Endpoint
+from carriers.client import Limits
 from carriers.tracking import Tracker
 from shops.contracts.metrics import CarrierMetrics, TrackerMetrics
 
