@@ -73,6 +73,8 @@ def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
     threads = [Thread(target=run_until, args=(task, stop), name=task.name) for task in tasks]
     for thread in threads:
         thread.start()
+    stop.wait()
+    logger.info("work is ending")
     for thread in threads:
         thread.join()
     logger.info("work has ended")
