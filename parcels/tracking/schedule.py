@@ -31,7 +31,7 @@ JITTER = 0.1  # of the interval, to either side
 FIRST_RETRY, LAST_RETRY = timedelta(minutes=5), 4 * HOUR
 
 
-def next_check(
+def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
     *,
     status: str | None,
     created_at: datetime,
