@@ -15,6 +15,9 @@ EVENTS = Counter(
 UNLISTED = Counter(
     "tracking_unlisted_events_total", "Those of them whose code is not in the carrier's table.", ["carrier"]
 )
+STATUS_CHANGES = Counter(
+    "parcel_status_changes_total", "Parcels whose status became another, by the new one.", ["status"]
+)
 REFUSED_CONTRACTS = Counter(
     "tracking_refused_contracts_total", "Contracts whose credentials a tracking service refused.", ["carrier"]
 )

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 
 from carriers.tracking import Status
+from parcels.tracking.story import FINAL
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 INTERVALS: Final = {
@@ -18,7 +19,6 @@ INTERVALS: Final = {
     Status.RETURN_TO_SENDER: 6 * HOUR,
     Status.DELIVERY_FAILURE: 6 * HOUR,
 }
-FINAL: Final = frozenset({Status.DELIVERED, Status.RETURNED_TO_SENDER})
 # An announced parcel is asked for often while it may be handed in any hour.
 NEW_FOR, NEW_INTERVAL, OLD_INTERVAL = 7 * DAY, 4 * HOUR, DAY
 # A carrier may know a new parcel only after some hours, and knows a mistyped number never.
