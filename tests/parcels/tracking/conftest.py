@@ -52,7 +52,7 @@ class Carriers:
         return True
 
     def alpha(self, number: str) -> bytes:
-        events = [alpha_event(code, at.isoformat(), "Colis") for code, at in self.events[number]]
+        events = [alpha_event(code, at.isoformat(), "Parcel scanned") for code, at in self.events[number]]
         return alpha_history(*events, number=number)
 
     def beta(self, number: str) -> bytes:

@@ -11,8 +11,8 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, ParcelTracking
-from parcels.tracking import refreshing
 from parcels.tracking.due import MAX_NUMBERS, Outcome
+from parcels.tracking.recording import record
 from parcels.tracking.refreshing import refresh
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
@@ -188,13 +188,12 @@ def test_an_answer_that_cannot_be_recorded_holds_up_no_other(
     parcels = [follow(shop, f"N{place}") for place in range(3)]
     for place in range(3):
         carriers.tell(f"N{place}", "TS")
-    record = refreshing.record
 
     def refuse(parcel_id: str, *args: object, **kwargs: object) -> None:
         assert parcel_id != parcels[1]
         record(parcel_id, *args, **kwargs)  # type: ignore[arg-type]  # passed on
 
-    monkeypatch.setattr(refreshing, "record", refuse)
+    monkeypatch.setattr("parcels.tracking.refreshing.record", refuse)
     run()
     assert [status(parcel) for parcel in parcels] == ["IN_TRANSIT", None, "IN_TRANSIT"]
     assert tracking(parcels[1]).failures == 1
