@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
 from shops.errors.entries import ErrorEntry
@@ -131,6 +132,11 @@ def faults() -> str:
     return table(("name", "carrier", "bought", "what happens"), rows)
 
 
+def journeys() -> str:
+    rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
+    return table(("name", "what happens"), rows)
+
+
 TABLES = {
     "statuses": statuses,
     "products": products,
@@ -138,4 +144,5 @@ TABLES = {
     "plain-errors": plain_errors,
     "provoked": provoked,
     "faults": faults,
+    "journeys": journeys,
 }

@@ -24,6 +24,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from carriers.products import PRODUCTS
+from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.ops.serving import ServingError, check_port
@@ -73,7 +74,7 @@ class Command(base.Command):
                 seed_contracts()
                 token = fresh_token()
                 password = fresh_password()
-                sandbox = stack.enter_context(SandboxServer(HOST))
+                sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
                 server = stack.enter_context(serve(port, sandbox))
                 wait_for(server, port)
                 write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
