@@ -51,9 +51,9 @@ def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
 
 def withdraw(label: ShippingLabel) -> None:
     """Hide the label's parcel from the API, unless the carrier has moved it."""
-    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self",)).first()
+    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self", "tracking")).first()
     if parcel is not None and not has_moved(events_of(parcel.tracking)):
-        Parcel.objects.filter(id=parcel.id).update(is_withdrawn=True)
+        own_parcel(label).update(is_withdrawn=True)
 
 
 def publish(label: ShippingLabel) -> None:
@@ -76,7 +76,8 @@ def parcel_with_number(label: ShippingLabel) -> Parcel | None:
     parcel_id = found.order_by("-created_at", "-parcel").values_list("parcel", flat=True).first()
     if parcel_id is None:
         return None
-    parcel: Parcel | None = Parcel.objects.filter(id=parcel_id).select_for_update().first()
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel_id)
+    parcel: Parcel | None = own.select_for_update().first()
     return parcel
 
 
@@ -88,9 +89,10 @@ def follow_known(parcel: Parcel, label: ShippingLabel) -> None:
     tracking.label_numbers = list(dict.fromkeys([*tracking.label_numbers, *label.tracking_numbers]))
     plan(tracking, parcel, now)
     tracking.save()
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id)
     if missing := set(label.tracking_numbers) - {parcel.tracking_id, *parcel.tracking_numbers}:
         add_numbers(parcel, [number for number in label.tracking_numbers if number in missing])
-        parcel.save(update_fields=["tracking_numbers"])
+        own.update(tracking_numbers=parcel.tracking_numbers)
         rows = [row for row in numbers_of(parcel) if row.number in missing]
         ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
 
