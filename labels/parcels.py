@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from phonenumbers.geodata.locale import LOCALE_DATA
 
-from carriers.products import PRODUCTS
+from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.numbers import GIVEN_OUT_AGAIN_MS, add_numbers, hold_numbers, numbers_of
@@ -17,7 +17,6 @@ from parcels.tracking.following import events_of, new_tracking, plan
 from parcels.tracking.story import has_moved
 from shops.db.batches import batches
 
-DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}
 # What a label's parcel takes from another parcel of the same order.
 OF_THE_ORDER: Final = (
     *("order_number", "line_items", "customer_locale", "previous_emails"),
@@ -51,9 +50,9 @@ def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
 
 def withdraw(label: ShippingLabel) -> None:
     """Hide the label's parcel from the API, unless the carrier has moved it."""
-    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self",)).first()
+    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self", "tracking")).first()
     if parcel is not None and not has_moved(events_of(parcel.tracking)):
-        Parcel.objects.filter(id=parcel.id).update(is_withdrawn=True)
+        own_parcel(label).update(is_withdrawn=True)
 
 
 def publish(label: ShippingLabel) -> None:
@@ -76,7 +75,8 @@ def parcel_with_number(label: ShippingLabel) -> Parcel | None:
     parcel_id = found.order_by("-created_at", "-parcel").values_list("parcel", flat=True).first()
     if parcel_id is None:
         return None
-    parcel: Parcel | None = Parcel.objects.filter(id=parcel_id).select_for_update().first()
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel_id)
+    parcel: Parcel | None = own.select_for_update().first()
     return parcel
 
 
@@ -88,9 +88,10 @@ def follow_known(parcel: Parcel, label: ShippingLabel) -> None:
     tracking.label_numbers = list(dict.fromkeys([*tracking.label_numbers, *label.tracking_numbers]))
     plan(tracking, parcel, now)
     tracking.save()
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id)
     if missing := set(label.tracking_numbers) - {parcel.tracking_id, *parcel.tracking_numbers}:
         add_numbers(parcel, [number for number in label.tracking_numbers if number in missing])
-        parcel.save(update_fields=["tracking_numbers"])
+        own.update(tracking_numbers=parcel.tracking_numbers)
         rows = [row for row in numbers_of(parcel) if row.number in missing]
         ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
 
