@@ -8,7 +8,7 @@ from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import metrics, storage, unmerged_pdfs, unrecorded
+from labels import metrics, parcels, storage, unmerged_pdfs, unrecorded
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
@@ -76,10 +76,11 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
 
 @transaction.atomic
 def make_visible(label: ShippingLabel) -> None:
-    """Let the shop see a stored label, in one transaction with all that appears with it."""
+    """Let the shop see a stored label, and make it a parcel in the same transaction."""
     label.state = LabelState.GENERATED
     label.pdf = None
-    save_state(label)
+    if save_state(label):
+        parcels.publish(label)
 
 
 def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:

@@ -5,6 +5,7 @@ It can run at any time, on any number of machines at once.
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
@@ -34,8 +35,8 @@ NOT_CANCELLED = "its parcels were found without their PDF, and could not be canc
 logger = logging.getLogger("labels.reconciling")
 
 
-def reconcile() -> Counter[str]:
-    """Take up every label that no process works on, the oldest first; return their number by state.
+def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
+    """Take up every label that no process works on, the oldest first, until stopped; return their number by state.
 
     Do nothing on a host whose clock is off: nobody knows what else is wrong with it, and any other host will do.
     """
@@ -45,6 +46,8 @@ def reconcile() -> Counter[str]:
     interrupted = ShippingLabel.objects.interrupted().order_by("leased_until")
     failed = ShippingLabel.objects.to_ask_again().order_by("ask_again_at")
     for label_id in [*interrupted.values_list("id", flat=True), *failed.values_list("id", flat=True)]:
+        if is_stopping():
+            break
         label = take(label_id)
         if label is None:
             continue

@@ -13,8 +13,9 @@ from shops import tokens
 from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
 from shops.ids import new_id
+from shops.pacing import Pace
 
-__all__ = ["AccessToken", "CarrierContract", "Shop"]  # Django finds an app's models here
+__all__ = ["AccessToken", "CarrierContract", "Pace", "Shop"]  # Django finds an app's models here
 
 MAX_NAME_LENGTH = 200
 # The precision of `last_used_at`: at most one write per token in this time.

@@ -40,3 +40,9 @@ def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_
         assert re.search(rf"502 {carrier}_OUTCOME_UNKNOWN +4 ", output), output
         assert f"502 {carrier}_UNAVAILABLE" in output
     assert "rows written: 8; bought twice: 0" in output
+
+
+def test_a_killed_background_process_loses_no_event_and_exceeds_no_limit(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.tracking", "--kills", "10", "--parcels", "20")
+    assert "0 lost, 0 doubled; 0 statuses differ" in output
+    assert "0 faults" in output
