@@ -36,7 +36,8 @@ class Redactor:
     def text(self, raw: str) -> str:
         """Return one line of at most 200 characters."""
         # Truncated first, as masking takes time; the words of a value cut in two are still masked.
-        spaced = "".join(_visible(char) for char in raw[:_MAX_RAW_LENGTH])
+        cut = raw[:_MAX_RAW_LENGTH]
+        spaced = cut if cut.isprintable() else "".join(map(_visible, cut))
         masked = self._secrets.sub(_MASK, " ".join(spaced.split()))
         return masked if len(masked) <= MAX_TEXT_LENGTH else masked[: MAX_TEXT_LENGTH - 1].rstrip() + "…"
 

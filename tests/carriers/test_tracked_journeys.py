@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from carriers.base import Carrier
+from carriers.circuit_breaker import CircuitState
 from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, CredentialsRejected
 from carriers.sandbox.faults import FAULTS
@@ -171,3 +172,19 @@ def test_a_parcel_can_be_sent_elsewhere_on_its_way(sandbox: SandboxServer) -> No
     assert track(sandbox, "beta", number).events[-1].status is Status.RETURNED_TO_SENDER
     assert post(f"{sandbox.control_url}/reset").status_code == 200
     assert not track(sandbox, "beta", number).is_known
+
+
+@BOTH
+def test_tracking_that_is_down_stops_no_purchase(
+    sandbox: SandboxServer, clients: Mapping[str, Carrier], carrier: str
+) -> None:
+    number = foreign(sandbox, carrier)
+    arm(sandbox, "html429", operation=OPERATIONS[carrier])
+    client = sandbox_trackers(sandbox, Limits(failure_threshold=2))[carrier]
+    for _ in range(3):
+        with pytest.raises(CarrierUnavailable):
+            client.track(number, CREDENTIALS[carrier])
+
+    assert client.circuit_breaker.state is CircuitState.OPEN
+    assert clients[carrier].circuit_breaker.state is CircuitState.CLOSED
+    assert clients[carrier].create_label(order(PRODUCT[carrier]), CREDENTIALS[carrier]).tracking_numbers

@@ -18,9 +18,11 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Package
 from tests.carriers.conftest import Serve
-from tests.carriers.support.sandbox import bought, order
+from tests.carriers.sandbox.travel import advance, foreign
+from tests.carriers.support.sandbox import bought, order, sandbox_trackers
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.tracking import tracker
 
 WIRE = Path(__file__).with_name("wire")
 ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
@@ -150,6 +152,26 @@ def test_a_second_implementation_finds_a_parcel_in_the_sandbox(
     assert base64.b64decode(answer.skybill).startswith(b"%PDF-")
     with SHIPPING.settings(raw_response=True):
         schema.validate(operation(shipping.getReservedSkybillWithTypeAndModeAuth(**question).content))
+
+
+def test_a_second_implementation_asks_and_reads_the_same_history(sandbox: SandboxServer, serve: Serve) -> None:
+    number = foreign(sandbox, "alpha")
+    advance(sandbox, number, 20)
+    ours = sandbox_trackers(sandbox)["alpha"].track(number)
+    theirs = TRACKING.create_service("{http://cxf.tracking.soap.chronopost.fr/}Binding", sandbox.alpha_tracking_url)
+    found = theirs.trackSkybillV2(language="fr_FR", skybillNumber=number).listEventInfoComp
+    assert found.skybillNumber == number
+    read = [(event.code, event.eventDate, event.eventLabel) for event in found.events]
+    assert read == [(event.code, event.happened_at, event.text) for event in ours.events]
+
+    server = serve(always(http(answer_file("alpha_history.xml"))))
+    sent = tracker("alpha", server.url).track("XU000000415FR")
+    question = operation(body_of(server.requests[0]))
+    message = TRACKING.create_message(TRACKING.service, "trackSkybillV2", **data(question))
+    assert canonical(message[0][0]) == canonical(etree.fromstring(ET.tostring(question)))
+    recorded = TRACKING.create_service("{http://cxf.tracking.soap.chronopost.fr/}Binding", server.url)
+    events = recorded.trackSkybillV2(language="fr_FR", skybillNumber="XU000000415FR").listEventInfoComp.events
+    assert [event.eventDate for event in events] == [event.happened_at for event in sent.events]
 
 
 @pytest.mark.parametrize("file", ["alpha_1_parcels.xml", "alpha_3_parcels.xml", "alpha_fetched.xml"])

@@ -19,8 +19,8 @@ NATIONAL = re.compile(rb"(?:33|0)(69[0-9]{7})")
 PHONES: set[bytes] = set()  # those that were sent: a parcel's number may look like one
 THREADS = 4
 QUIET_FAULTS = [
-    *("reset", "resetmade", "close", "closemade", "cutoff", "empty", "html200", "html502", "html503", "made502"),
-    *("redirect", "truncated", "garbled", "charset", "deep", "nolabel", "notpdf", "contract", "hang"),
+    *("reset", "resetmade", "close", "closemade", "cutoff", "empty", "html200", "html429", "html502", "html503"),
+    *("made502", "redirect", "truncated", "garbled", "charset", "deep", "nolabel", "notpdf", "contract", "hang"),
 ]
 OWN_FAULTS = {
     "alpha": ["doctype", "base64", "soapfault", "33", "38", "30"],
