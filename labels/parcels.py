@@ -50,8 +50,9 @@ def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
 
 def withdraw(label: ShippingLabel) -> None:
     """Hide the label's parcel from the API, unless the carrier has moved it."""
-    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self", "tracking")).first()
-    if parcel is not None and not has_moved(events_of(parcel.tracking)):
+    rows = ParcelTracking.objects.filter(pk=label.id, shop=label.shop_id).select_related("parcel")
+    tracking = rows.select_for_update().first()
+    if tracking is not None and not has_moved(events_of(tracking)):
         own_parcel(label).update(is_withdrawn=True)
 
 

@@ -184,7 +184,8 @@ def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Cal
     label = bought(buyer, parcels=weighing(1, 2))
     Parcel.objects.all().delete()
     import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, lastStatus="DELIVERED", carrierCode="else")
-    parcels.publish(label)
+    with transaction.atomic():
+        parcels.publish(label)
     assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
     assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
     assert ParcelTracking.objects.get().label_numbers == label.tracking_numbers
