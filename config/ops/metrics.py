@@ -64,6 +64,10 @@ class FromDatabase(Collector):
     def __init__(self, read: Callable[[], list[Metric]]) -> None:
         self.check = Check(read, fresh_s=DATABASE_FRESH_S)
 
+    def describe(self) -> Iterable[Metric]:
+        """Name nothing, or the library would collect when the process starts."""
+        return []
+
     def collect(self) -> Iterable[Metric]:
         """Return nothing while the database does not answer: zero would look healthy."""
         try:

@@ -9,7 +9,7 @@ how many parcels two cores can follow at that cadence.
 import argparse
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +132,10 @@ def left() -> int:
 def cpu(pid: int) -> float:
     """Sum the CPU time of a process, its descendants, and the children that have ended."""
     total = 0.0
-    for process in process_tree(pid):
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
+    for process in reversed(process_tree(pid)):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent, read later, counts it
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
     return total
 
 

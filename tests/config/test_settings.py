@@ -69,6 +69,12 @@ BAD: dict[str, Sequence[str | None]] = {
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_POINTS_URL": ["hunter2", "ftp://host/"],
     "BETA_POINTS_URL": ["hunter2", "ftp://host/"],
+    "BETA_TRACKING_URL": ["hunter2", "ftp://host/"],
+    "ALPHA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
+    "BETA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
+    "TRACKING_CONCURRENCY": ["", "0", "-1", "1.5"],
+    "TRACKING_PACE": ["", "0", "-1", "nan", "inf"],
+    "WORK_METRICS_PORT": ["", "65536", "http"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
     "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
     "LABELS_DIR": [""],
@@ -154,6 +160,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
         },
         "beta": {
             "url": loaded["DEFAULT_BETA_URL"],
+            "tracking_url": "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany",
             "points_url": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
         },
     }
@@ -162,7 +169,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
         monkeypatch.setenv(name, "http://127.0.0.1:9/a")
     assert load()["CARRIER_ENDPOINTS"] == {
         "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
-        "beta": {"url": "http://127.0.0.1:9/a", "points_url": None},
+        "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
     }
     for name in ("ALPHA_POINTS_URL", "BETA_POINTS_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/p")

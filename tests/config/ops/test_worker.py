@@ -194,7 +194,7 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
 
     def metrics() -> dict[str, float]:
         text = urlopen(f"http://127.0.0.1:{port}/metrics", timeout=WAIT_TIMEOUT_S).read().decode()
-        return {name: float(value) for name, value in re.findall(r"^([^#\s]\S*) (\S+)$", text, re.MULTILINE)}
+        return {name: float(value) for name, value in re.findall(r"^([^#\n]+) (\S+)$", text, re.MULTILINE)}
 
     with process(carriers, WORK_METRICS_PORT=str(port)) as started:
         until(lambda: Parcel.objects.get().last_status == "IN_TRANSIT")

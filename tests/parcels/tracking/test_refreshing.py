@@ -8,6 +8,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -213,3 +214,26 @@ def test_a_stop_begins_nothing_more_and_finishes_what_has_begun(
     assert carriers.asked == ["N0"]
     assert status(parcels[0]) == "IN_TRANSIT"
     assert not ParcelTracking.objects.filter(leased_until__isnull=False).exists()
+
+
+# --- The command ---
+
+
+def test_the_command_makes_one_pass_over_both_carriers(
+    carriers: Carriers, shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for carrier_code in ("alpha", "beta"):
+        follow(shop, f"{carrier_code}1".upper(), carrier_code=carrier_code)
+        follow(shop, f"{carrier_code}2".upper(), carrier_code=carrier_code)
+    carriers.tell("ALPHA1", "TS")
+    call_command("refresh_tracking")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("4\n", "1 known\n3 unknown\n")
+    make_due()
+    call_command("refresh_tracking", limit=1)
+    assert capsys.readouterr().out == "2\n"
+
+
+def test_a_limit_of_nothing_is_an_error(carriers: Carriers) -> None:
+    with pytest.raises(CommandError, match="--limit: needs 1 or more"):
+        call_command("refresh_tracking", limit=0)
