@@ -211,6 +211,14 @@ LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
 # A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above_zero)
 
+# --- Webhooks ---
+
+WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
+WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 32, validate=validators.above_zero)
+WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
+
+# --- Secrets and storage ---
+
 if DEBUG:
     CREDENTIALS_KEYS = env.list(
         "CREDENTIALS_KEYS", [validators.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=validators.fernet_keys
@@ -282,6 +290,7 @@ KEEP_LABEL_ADDRESSES_DAYS = env.int("KEEP_LABEL_ADDRESSES_DAYS", None, validate=
 KEEP_LABEL_PDFS_DAYS = env.int("KEEP_LABEL_PDFS_DAYS", None, validate=validators.whole_days)
 KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
 KEEP_TOKENS_DAYS = env.int("KEEP_TOKENS_DAYS", None, validate=validators.whole_days)
+KEEP_WEBHOOK_DELIVERIES_DAYS = env.int("KEEP_WEBHOOK_DELIVERIES_DAYS", 30, validate=validators.whole_days)
 
 # --- Serving ---
 

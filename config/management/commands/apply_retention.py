@@ -12,7 +12,7 @@ from labels.retention import release_keys, remove_addresses, remove_pdfs
 from labels.storage import StorageError
 from parcels.retention import remove_parcels
 from shops.management import base
-from shops.retention import remove_sessions, remove_tokens
+from shops.retention import remove_deliveries, remove_sessions, remove_tokens
 
 MAX_BATCH_SIZE = 10_000
 
@@ -35,6 +35,7 @@ def kinds() -> list[Kind]:
         Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
+        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
         Kind("sessions", 0, remove_sessions),
         Kind("labels' PDFs", pdf_days, remove_pdfs),
     ]

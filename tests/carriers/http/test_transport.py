@@ -1,7 +1,5 @@
 """Connections: retried while nothing was sent, reused, verified, and independent of the environment."""
 
-import datetime as dt
-import ipaddress
 import socket
 import ssl
 import threading
@@ -11,10 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from carriers.base import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
@@ -34,6 +28,7 @@ from tests.carriers.support.servers import (
     silent,
 )
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.support.certificates import self_signed
 
 HASTY = Limits(timeout_s=1.0)
 LENIENT = Limits(timeout_s=60.0)
@@ -56,20 +51,7 @@ def refusal_s(carrier: str, url: str, limits: Limits = LENIENT) -> float:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate for 127.0.0.1 and its key in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
-    now = dt.datetime.now(dt.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(now - dt.timedelta(days=1))
-    builder = builder.not_valid_after(now + dt.timedelta(days=1))
-    builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
-    signed = builder.sign(key, hashes.SHA256())
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path = tmp_path_factory.mktemp("tls") / "carrier.pem"
-    path.write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
-    return path
+    return self_signed(tmp_path_factory.mktemp("tls") / "carrier.pem")
 
 
 def tls_serving(play: Play, certificate: Path) -> LoopbackServer:
