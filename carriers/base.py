@@ -1,28 +1,23 @@
 """The base class of the carriers' clients."""
 
-import logging
 import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeVar
+from functools import partial
+from typing import ClassVar
 
 from carriers import pdf
-from carriers.circuit_breaker import CircuitBreaker, CircuitState
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
+from carriers.client import Client, Limits
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import Deadline
-from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.messages import UnreadableError
 from carriers.http.transport import Transport
-from carriers.observer import Call, NullObserver, Observer
+from carriers.observer import Observer
 from carriers.pickup_points import PickupPointCache, check_point
 from carriers.products import Product
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
-
-logger: Final = logging.getLogger("carriers")  # one line for each call
-circuit_breaker_logger: Final = logging.getLogger("carriers.circuit_breaker")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,24 +29,14 @@ class Endpoint:
     points_url: str | None = None
 
 
-@dataclass(frozen=True)
-class Limits:
-    """A carrier's limits in one process."""
+class Carrier(Client):
+    """A carrier's client for labels, given a shop's credentials with each call.
 
-    timeout_s: float = 20.0  # a deadline for a whole label, including all its linked calls
-    pool_size: int = 4  # connections that are kept open
-    failure_threshold: int = 5  # failures in a row that open the circuit breaker
-    reset_timeout_s: float = 30.0  # from its opening to the first probe
-
-
-class Carrier(ABC):
-    """A carrier's client: built once in each process, given a shop's credentials with each call.
-
-    It holds connections and a circuit breaker. A subclass declares the carrier's facts and builds and reads its
-    messages; it sends them with `_call`, `_exchange` and `_merge`.
+    A subclass declares the carrier's facts and builds and reads its messages; it sends them with `_call`, `_exchange`
+    and `_merge`.
     """
 
-    name: ClassVar[str]
+    service = "labels"
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
     points_operation: ClassVar[str]  # as above
     is_cancelled_locally: ClassVar[bool] = False
@@ -72,18 +57,11 @@ class Carrier(ABC):
         observer: Observer | None = None,
     ) -> None:
         limits = limits or Limits()
-        self.circuit_breaker = CircuitBreaker(
-            self.name, limits.failure_threshold, limits.reset_timeout_s, self._circuit_changed
-        )
+        super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
         # A point service that is down must not stop the purchases that need no point.
-        self._points_circuit_breaker = CircuitBreaker(
-            self.name, limits.failure_threshold, limits.reset_timeout_s, self._points_circuit_changed
-        )
+        self._points_circuit_breaker = self._breaker(limits, partial(self._log_circuit, "pickup points"))
         self._points = PickupPointCache()
         self._endpoint = endpoint
-        self._timeout_s = limits.timeout_s
-        self._transport = transport or Transport(pool_size=limits.pool_size)
-        self._observer: Observer = observer or NullObserver()
 
     @staticmethod
     @abstractmethod
@@ -107,7 +85,7 @@ class Carrier(ABC):
         """Return the PDF of an existing label, all its parcels in it."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 
-    def cancel(self, tracking_number: str, credentials: Credentials) -> None:  # noqa: B027 - not every carrier is asked
+    def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel at the carrier; raises CancellationRefused or another CarrierError.
 
         A carrier that is not asked (`is_cancelled_locally`) bills no label that is not used.
@@ -139,51 +117,6 @@ class Carrier(ABC):
         check_point(self.name, point, shipment)
         return point
 
-    @contextmanager
-    def _call(
-        self, operation: str, deadline: Deadline | None = None, circuit_breaker: CircuitBreaker | None = None
-    ) -> Iterator[Deadline]:
-        """Put a label's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them."""
-        started_s = time.monotonic()
-        with ExitStack() as stack:
-            try:
-                stack.enter_context((circuit_breaker or self.circuit_breaker).call())
-            except CarrierError as error:
-                self._log(operation, started_s, None, error)
-                raise
-            yield deadline or Deadline(self._timeout_s)
-
-    def _exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:
-        """Send a request and return what `read` makes of the answer.
-
-        `read` raises UnreadableError for an answer that leaves the outcome open, else the CarrierError that fits.
-        """
-        started_s = time.monotonic()
-        answer: Answer | None = None
-        try:
-            answer = self._transport.post(self.name, request, deadline)
-            result = read(answer)
-        except CarrierError as error:
-            error.http_status = answer.status if answer else None
-            self._log(request.operation, started_s, answer, error)
-            raise
-        except Exception as error:
-            # The request was sent, so a bug in reading the answer must not look like a refusal.
-            failure = self._unanswered(request, error)
-            failure.http_status = answer.status if answer else None
-            self._log(request.operation, started_s, answer, failure)
-            raise failure from error
-        self._log(request.operation, started_s, answer, None)
-        return result
-
-    def _unanswered(self, request: Request, error: Exception) -> CarrierError:
-        if not isinstance(error, UnreadableError):
-            return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
-        numbers = error.made_numbers
-        failure = request.unanswered_error(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
-        failure.reservation_number = error.reservation_number
-        return failure
-
     def _merge(
         self,
         pdfs: Sequence[bytes],
@@ -201,34 +134,3 @@ class Carrier(ABC):
             failure.made_pdfs = tuple(pdfs)
             self._log("merge", started_s, None, failure)
             raise failure from None
-
-    def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
-        call = Call(
-            carrier=self.name,
-            operation=operation,
-            outcome=failure.code_suffix.lower() if failure else "ok",
-            duration_s=time.monotonic() - started_s,
-            http_status=answer.status if answer else None,
-            carrier_code=failure.carrier_code if failure else "",
-            is_expected=failure is None or isinstance(failure, Rejected),
-        )
-        logger.log(logging.INFO if call.is_expected else logging.WARNING, "carrier call", extra=call.facts)
-        with self._observing():
-            self._observer.call_ended(call)
-
-    def _circuit_changed(self, state: CircuitState) -> None:
-        circuit_breaker_logger.warning("circuit breaker", extra={"carrier": self.name, "state": state.value})
-        with self._observing():
-            self._observer.circuit_changed(self.name, state)
-
-    def _points_circuit_changed(self, state: CircuitState) -> None:
-        extra = {"carrier": self.name, "service": "pickup points", "state": state.value}
-        circuit_breaker_logger.warning("circuit breaker", extra=extra)
-
-    @contextmanager
-    def _observing(self) -> Iterator[None]:
-        """Log an observer's failure instead of raising it: a label may have been bought."""
-        try:
-            yield
-        except Exception:
-            logger.exception("carrier call not observed", extra={"carrier": self.name})

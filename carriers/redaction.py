@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from anyascii import anyascii
@@ -24,8 +24,10 @@ class Redactor:
     one of the carrier's own words, which does less harm than showing a personal one.
     """
 
-    def __init__(self, credentials: Credentials, shipment: Shipment | None = None) -> None:
-        values = set(credentials.values)
+    def __init__(
+        self, credentials: Credentials, shipment: Shipment | None = None, personal: Iterable[str] = ()
+    ) -> None:
+        values = {*credentials.values, *personal}
         for party in (shipment.sender, shipment.recipient) if shipment else ():
             values.update(_personal(party))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))

@@ -1,12 +1,18 @@
 """The statuses of a parcel, the events that carriers report, and the base class of their tracking clients."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from carriers.client import Client, Limits
+from carriers.http.transport import Transport
+from carriers.observer import Observer
 from carriers.shipment import Credentials
+
+# Far above a parcel with hundreds of events.
+MAX_ANSWER_BYTES: Final = 1024 * 1024
 
 
 class Status(StrEnum):
@@ -55,11 +61,23 @@ class TrackingAnswer:
     expected_until: datetime | None = None
 
 
-class Tracker(ABC):
+class Tracker(Client):
     """A client of a carrier's tracking service, with a circuit breaker and connections of its own."""
 
-    name: ClassVar[str]
+    service = "tracking"
     needs_contract: ClassVar[bool]  # true if it is asked with the credentials of the shop's contract
+
+    def __init__(
+        self,
+        url: str,
+        limits: Limits | None = None,
+        transport: Transport | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        own = transport or Transport(pool_size=limits.pool_size, max_answer_bytes=MAX_ANSWER_BYTES)
+        super().__init__(limits, own, observer)
+        self._url = url
 
     @abstractmethod
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:

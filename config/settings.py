@@ -182,6 +182,7 @@ DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_ALPHA_POINTS_URL = "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
+DEFAULT_BETA_TRACKING_URL = "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany"
 DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
 ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
 BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
@@ -201,11 +202,19 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
     },
     "beta": {
         "url": BETA_URL,
+        "tracking_url": further_url("BETA_TRACKING_URL", DEFAULT_BETA_TRACKING_URL, is_default_carrier=is_beta),
         "points_url": further_url("BETA_POINTS_URL", DEFAULT_BETA_POINTS_URL, is_default_carrier=is_beta),
     },
 }
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
+# Calls a second to each carrier's tracking service, of all processes together (parcels.tracking.limits).
+TRACKING_RATES = {
+    "alpha": env.float("ALPHA_TRACKING_RATE", 2.0, validate=validators.above_zero),
+    "beta": env.float("BETA_TRACKING_RATE", 2.0, validate=validators.above_zero),
+}
+TRACKING_CONCURRENCY = env.int("TRACKING_CONCURRENCY", 4, validate=validators.above_zero)
+TRACKING_PACE = env.float("TRACKING_PACE", 1.0, validate=validators.above_zero)
 # A purchase counts as interrupted this long after the carrier's deadline.
 LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
 # A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
@@ -306,6 +315,7 @@ GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zer
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=validators.above_zero)
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = env.int("METRICS_PORT", 0, validate=validators.port_or_none)
+WORK_METRICS_PORT = env.int("WORK_METRICS_PORT", 0, validate=validators.port_or_none)
 
 # --- Logs ---
 

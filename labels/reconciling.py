@@ -5,6 +5,7 @@ It can run at any time, on any number of machines at once.
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -30,10 +31,12 @@ NOT_CANCELLED = "its parcels were found without their PDF, and could not be canc
 logger = logging.getLogger("labels.reconciling")
 
 
-def reconcile() -> Counter[str]:
-    """Take up every label that no process works on, the oldest first; return their number by state."""
+def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
+    """Take up every label that no process works on, the oldest first, until stopped; return their number by state."""
     states: Counter[str] = Counter()
     for label_id in list(ShippingLabel.objects.interrupted().order_by("leased_until").values_list("id", flat=True)):
+        if is_stopping():
+            break
         label = take(label_id)
         if label is None:
             continue

@@ -84,6 +84,8 @@ class Parcel(models.Model):
             # The key comes before the shop, so that one index serves a shop's search and the staff's across all shops.
             models.Index(fields=["order_number", "shop", "-created_at", "-id"], name="parcel_order_number"),
             models.Index(fields=["customer_email", "shop", "-created_at", "-id"], name="parcel_customer_email"),
+            # For the parcel of a label, which takes the customer's fields from another one of its order.
+            models.Index(fields=["order_id", "shop"], name="parcel_order"),
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
             # For `parcels.erasure`: the few parcels with earlier e-mails.
@@ -127,8 +129,12 @@ class ParcelTracking(models.Model):
     carrier_code = models.CharField(max_length=16)
 
     # The two sources of the parcel's status, events and dates (`parcels.tracking.story`).
-    reported = JSONTextField(null=True, help_text="What the shop's imports said happened; null for a label's parcel.")
+    reported = JSONTextField(
+        null=True, help_text="What the shop's imports said happened, once the carrier has added to it."
+    )
     carrier_events = JSONTextField(default=list, help_text="What the carrier said happened, with number and place.")
+    label_numbers = JSONTextField(default=list, help_text="The numbers of the label that is, or became, this parcel.")
+    are_texts_erased = models.BooleanField(default=False, help_text="No text or place of the carrier's is kept.")
     expected = JSONTextField(null=True, help_text="The delivery that the carrier expects: from, until; milliseconds.")
     last_event_at = models.BigIntegerField(null=True, help_text="The carrier's newest event: Unix milliseconds.")
 
@@ -138,6 +144,7 @@ class ParcelTracking(models.Model):
     leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that asks now.")
     checked_at = models.DateTimeField(null=True, help_text="When the carrier last answered.")
     outcome = models.CharField(max_length=32, blank=True, help_text="The outcome of the last question.")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="Questions without an answer since the last one.")
 
     class Meta:
         ordering = ["parcel"]
@@ -145,6 +152,8 @@ class ParcelTracking(models.Model):
             models.Index(
                 fields=["carrier_code", "next_check_at"], name="tracking_due", condition=Q(next_check_at__isnull=False)
             ),
+            # For imports: the labels that became parcels while one ran.
+            models.Index(fields=["shop", "followed_since"], name="tracking_of_a_label", condition=~Q(label_numbers=[])),
         ]
 
     def __str__(self) -> str:

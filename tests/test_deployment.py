@@ -1,11 +1,9 @@
 """The files of deploy/ agree with the service: settings, commands, ports, timeouts."""
 
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ NAMES = {
 }
 REQUIRED = {"SECRET_KEY", "ALLOWED_HOSTS", "CREDENTIALS_KEYS", "DATABASE_URL", "REDIS_URL", "LABELS_BUCKET"}
 OBJECTS = list(manifests())
-PODS = ["Deployment", "Job", "CronJob", "CronJob"]
+PODS = ["Deployment", "Deployment", "Job"]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +41,7 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
 
 def pods() -> list[dict[str, Any]]:
     """The pod templates, in the order of `PODS`."""
-    jobs = [found["spec"]["jobTemplate"] for found in of_kind("CronJob")]
-    return [found["spec"]["template"] for found in [*of_kind("Deployment"), *of_kind("Job"), *jobs]]
+    return [found["spec"]["template"] for found in [*of_kind("Deployment"), *of_kind("Job")]]
 
 
 def deployment() -> dict[str, Any]:
@@ -95,12 +92,11 @@ def copy_build_context(folder: Path) -> None:
 
 def test_compose_names_settings_and_commands_that_exist(env_file: dict[str, str]) -> None:
     ours = [service for service in compose_services(env_file, {}).values() if service.is_ours]
-    assert {service.name for service in ours} == {"service", "migrate", "reconcile", "retention"}
+    assert {service.name for service in ours} == {"service", "migrate", "work"}
     for service in ours:
         assert set(service.environment) <= NAMES
         assert set(service.environment) >= REQUIRED
-        words = shlex.split(" ".join(chain(*service.command())).replace(";", " "))
-        command = words[words.index("manage.py") + 1] if "manage.py" in words else words[0]
+        _, [command] = service.command()
         assert command in get_commands()
 
 
@@ -197,11 +193,11 @@ def test_probes_services_and_policies_use_the_ports_of_the_container() -> None:
         assert container[kind]["httpGet"]["port"] == "http"
     assert [each["targetPort"] for each in of_kind("Service")[0]["spec"]["ports"]] == ["http"]
     ingress = [rule for policy in of_kind("NetworkPolicy") for rule in policy["spec"].get("ingress", [])]
-    assert [each["port"] for rule in ingress for each in rule["ports"]] == ["http", "metrics"]
+    assert [each["port"] for rule in ingress for each in rule["ports"]] == ["http", "metrics", "metrics"]
 
 
 def test_requests_go_to_the_deployments_pods_and_to_no_other() -> None:
-    web, *jobs = pods()
+    web, *others = pods()
     [service], [budget] = of_kind("Service"), of_kind("PodDisruptionBudget")
     for selector in (
         of_kind("Deployment")[0]["spec"]["selector"],
@@ -209,7 +205,7 @@ def test_requests_go_to_the_deployments_pods_and_to_no_other() -> None:
         budget["spec"]["selector"],
     ):
         assert selects(selector, web)
-        assert not any(selects(selector, job) for job in jobs)
+        assert not any(selects(selector, pod) for pod in others)
     outgoing = of_kind("NetworkPolicy")[0]["spec"]["podSelector"]
     assert all(selects(outgoing, pod) for pod in pods())
 
@@ -220,6 +216,15 @@ def test_a_release_replaces_no_pod_before_the_next_one_is_ready() -> None:
 
 
 # --- The image ---
+
+
+def test_metrics_of_the_background_process_are_where_they_are_scraped(env_file: dict[str, str]) -> None:
+    work = compose_services(env_file, {})["work"]
+    port = work.environment["WORK_METRICS_PORT"]
+    assert work.definition["ports"] == [f"127.0.0.1:{port}:{port}"]
+    [container] = pods()[1]["spec"]["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    assert container["ports"] == [{"name": "metrics", "containerPort": int(environment["WORK_METRICS_PORT"])}]
 
 
 def test_the_image_starts_the_service_as_an_account_without_rights() -> None:

@@ -92,6 +92,8 @@ CANCELLATION_REFUSALS: Final[Refusals] = MappingProxyType(
         **{code: REFUSALS[code] for code in ("29", "30")},
     }
 )
+# Of `trackSkybillV2`, the only one it documents.
+TRACKING_REFUSALS: Final[Refusals] = MappingProxyType({"1": _BUSY})
 # Of the point service's look-ups, which send nothing of the order but the code and the country. Its other codes, of
 # invalid data, would be a mistake of this client's.
 POINT_REFUSALS: Final[Refusals] = MappingProxyType(

@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from http import HTTPStatus
@@ -13,26 +14,29 @@ from typing import Any
 
 from django.db import connection
 from django.utils import timezone
-from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client import REGISTRY, CollectorRegistry, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import MetricsHandler
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-from carriers import CARRIERS
+from carriers import CARRIERS, TRACKERS
 from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from labels.metrics import PURCHASES
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
+from parcels.tracking import metrics as tracking_metrics
+from parcels.tracking.due import Outcome, oldest_due_s
 from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.metrics import FAILURES, LET_THROUGH, REFUSALS
+from shops.webhooks import metrics as webhook_metrics
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
 # A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
-OPEN_LABELS_FRESH_S = 15.0
-OPEN_LABELS_DEADLINE_S = 2.0
+DATABASE_FRESH_S = 15.0
+DATABASE_DEADLINE_S = 2.0
 MAX_COUNTED = 10_000
 logger = logging.getLogger("service.metrics")
 
@@ -54,18 +58,31 @@ def observe_request(route: str, method: str, status: int, duration_s: float) -> 
     request_figures(route, method, status).observe(duration_s)
 
 
-class OpenLabels(Collector):
-    """Collects from the database the purchases that are not finished."""
+class FromDatabase(Collector):
+    """Collects from the database what no process counts."""
 
-    def __init__(self) -> None:
-        self.check = Check(open_labels, fresh_s=OPEN_LABELS_FRESH_S)
+    def __init__(self, read: Callable[[], list[Metric]]) -> None:
+        self.check = Check(read, fresh_s=DATABASE_FRESH_S)
 
     def collect(self) -> Iterable[Metric]:
         """Return nothing while the database does not answer: zero would look healthy."""
         try:
-            return self.check.start().result(timeout=OPEN_LABELS_DEADLINE_S)
+            return self.check.start().result(timeout=DATABASE_DEADLINE_S)
         except Exception:  # noqa: BLE001 - the other metrics are served all the same
             return []
+
+
+def due_checks() -> list[Metric]:
+    """Read the first rows of a small index, then close the connection."""
+    gauge = GaugeMetricFamily(
+        "tracking_oldest_due_seconds", "Age of the oldest question to a carrier that is due.", labels=["carrier"]
+    )
+    try:
+        for carrier_code in TRACKERS:
+            gauge.add_metric([carrier_code], oldest_due_s(carrier_code))
+    finally:
+        connection.close()
+    return [gauge]
 
 
 def open_labels() -> list[Metric]:
@@ -87,6 +104,14 @@ def open_labels() -> list[Metric]:
         ),
         GaugeMetricFamily("labels_interrupted_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
     ]
+
+
+def webhook_queue() -> list[Metric]:
+    """Measure the queue of webhooks along small indexes, then close the connection."""
+    try:
+        return webhook_metrics.queue_metrics()
+    finally:
+        connection.close()
 
 
 def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:
@@ -127,10 +152,23 @@ class Handler(MetricsHandler):
 def expose(host: str, port: int) -> None:
     """Serve all processes' metrics in a thread; to be called once in each process."""
     Path(os.environ[FOLDER]).mkdir(parents=True, exist_ok=True)
-    begin_series()
     registry = CollectorRegistry(auto_describe=False)
     LivingProcesses(registry)  # type: ignore[no-untyped-call]  # as above
-    registry.register(OpenLabels())
+    begin(registry, host, port)
+
+
+def expose_own(host: str, port: int) -> None:
+    """Serve the metrics of this process alone in a thread."""
+    if FOLDER in os.environ:  # the library, which read it when it was imported, would write to the server's folder
+        del os.environ[FOLDER]
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this program itself
+    begin(REGISTRY, host, port)
+
+
+def begin(registry: CollectorRegistry, host: str, port: int) -> None:
+    begin_series()
+    for read in (open_labels, due_checks, webhook_queue):
+        registry.register(FromDatabase(read))
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
@@ -147,6 +185,13 @@ def begin_series() -> None:
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
         for state in LabelState.values:
             PURCHASES.labels(name, state)
+    webhook_metrics.ATTEMPTS.labels(webhook_metrics.DELIVERED)
+    for name in TRACKERS:
+        show_circuit_state(f"{name} tracking", CircuitState.CLOSED)
+        for outcome in Outcome:
+            tracking_metrics.ASKED.labels(name, outcome)
+        tracking_metrics.REFUSED_CONTRACTS.labels(name)
+        tracking_metrics.UNLISTED.labels(name)
 
 
 def clear_folder() -> None:

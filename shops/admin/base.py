@@ -1,7 +1,7 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -95,14 +95,14 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     """Pages of a large table: lists the newest rows, and searches for others along indexes only."""
 
     list_filter_submit = True
-    list_select_related: ClassVar[tuple[str, ...]] = ("shop",)
+    list_select_related = ("shop",)
     list_per_page = 50
     sortable_by = ()  # the newest first, along the index
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     search_fields = ("pk",)  # shows the search box; `found_by` does the search
-    actions: ClassVar[tuple[str, ...] | None] = None
+    actions: Any = None
 
     class Media:
         css = {"all": ["shops/lists.css"]}

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import formats, timezone
 from django.utils.html import format_html, format_html_join
 
 from carriers.products import PRODUCTS
@@ -58,6 +59,7 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
         "customs_hs_code",
         "customs_shipping_cost_eur",
         "updated_at",
+        "tracking",
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
@@ -76,6 +78,14 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
     def secret(self, contract: CarrierContract) -> str:
         command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
         return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
+
+    @admin.display(description="tracking")
+    def tracking(self, contract: CarrierContract) -> str:
+        """Tell if the carrier's tracking service refuses the credentials."""
+        if not contract.is_tracking_refused:
+            return NOTHING
+        at = formats.date_format(timezone.localtime(contract.tracking_refused_at), "DATETIME_FORMAT")
+        return f"Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced."
 
     class Media:
         css = {"all": ["shops/admin.css"]}

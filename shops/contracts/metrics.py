@@ -36,3 +36,10 @@ class CarrierMetrics:
 
     def circuit_changed(self, carrier: str, state: CircuitState) -> None:
         show_circuit_state(carrier, state)
+
+
+class TrackerMetrics(CarrierMetrics):
+    """Records the calls and the circuit breaker of a tracking client, beside those of the carrier's purchases."""
+
+    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+        show_circuit_state(f"{carrier} tracking", state)

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -46,6 +47,9 @@ class CarrierContract(models.Model):
     customs_hs_code = models.CharField(max_length=10, blank=True)
     customs_shipping_cost_eur = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
+    tracking_refused_at = models.DateTimeField(
+        null=True, editable=False, help_text="When the carrier's tracking service last refused the credentials."
+    )
 
     objects = CarrierContractQuerySet.as_manager()
 
@@ -64,6 +68,20 @@ class CarrierContract(models.Model):
         """Decrypt what the carrier's client signs in with; raise UnreadableSecretError."""
         secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
         return Credentials(account_number=self.account_number, **secret)
+
+    @property
+    def is_tracking_refused(self) -> bool:
+        """Tell if the tracking service refuses the credentials, which have not changed since."""
+        return self.tracking_refused_at is not None and self.tracking_refused_at >= self.updated_at
+
+    def refuse_tracking(self) -> bool:
+        """Note that the tracking service refuses the credentials; return false if that is known already.
+
+        A contract that has changed meanwhile is left alone: the old credentials were asked with.
+        """
+        unchanged = CarrierContract.objects.filter(id=self.id, updated_at=self.updated_at)
+        unknown = unchanged.exclude(tracking_refused_at__gte=self.updated_at)
+        return bool(unknown.update(tracking_refused_at=max(timezone.now(), self.updated_at)))
 
     def set_secret(self, *, password: str = "", api_key: str = "") -> None:
         secret = {"password": password, "api_key": api_key}

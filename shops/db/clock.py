@@ -1,4 +1,4 @@
-"""The database's clock, which all processes on all hosts share."""
+"""The database server's clock, the only one that processes on several hosts share."""
 
 from datetime import datetime
 
@@ -7,7 +7,10 @@ from django.utils import timezone
 
 
 def database_now() -> datetime:
-    """Return the time by the database's clock; SQLite has none of its own."""
+    """Return the time at this moment, also within a transaction.
+
+    With SQLite all processes share the machine's clock.
+    """
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:

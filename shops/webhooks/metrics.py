@@ -1,7 +1,5 @@
 """Prometheus metrics of webhooks."""
 
-from collections.abc import Iterable
-
 from django.db.models import Min
 from prometheus_client import Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
@@ -11,6 +9,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 ATTEMPT_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20)
 MAX_COUNTED = 10_000
+DELIVERED = "delivered"
 
 ATTEMPTS = Histogram(
     "webhook_attempt_duration_seconds",
@@ -20,7 +19,7 @@ ATTEMPTS = Histogram(
 )
 
 
-def queue_metrics() -> Iterable[Metric]:
+def queue_metrics() -> list[Metric]:
     """Measure the queue of active endpoints, in the database; the count stops at MAX_COUNTED."""
     active = WebhookEndpoint.objects.active()
     waiting = WebhookDelivery.objects.queued().filter(endpoint__in=active)

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from shops.db.clock import database_now
 from shops.webhooks import endpoints
-from shops.webhooks.metrics import ATTEMPTS
+from shops.webhooks.metrics import ATTEMPTS, DELIVERED
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.retries import DISABLED_AFTER, compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome
@@ -77,7 +77,7 @@ def record_health(outcome: Outcome, now: datetime) -> None:
 
 
 def announce(outcome: Outcome) -> None:
-    ATTEMPTS.labels(outcome.reason or "delivered").observe(outcome.duration_s)
+    ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
     if outcome.reason:
         facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.message_id}
         facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.base import Carrier, Limits
+from carriers.base import Carrier
+from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer

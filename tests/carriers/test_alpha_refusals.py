@@ -3,7 +3,7 @@
 import pytest
 
 from carriers.alpha.refusals import FIELDS, rows
-from carriers.base import Limits
+from carriers.client import Limits
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials

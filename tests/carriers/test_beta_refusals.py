@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from carriers.base import Limits
 from carriers.beta import refusals
 from carriers.beta.refusal_table import REFUSALS
+from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,
     CarrierError,

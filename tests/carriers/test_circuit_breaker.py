@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from carriers.base import Limits
 from carriers.circuit_breaker import CircuitBreaker
+from carriers.client import Limits
 from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, OutcomeUnknown
 from tests.carriers.conftest import Serve
 from tests.carriers.support.servers import LABEL, always, answer_file, http, once

@@ -7,7 +7,8 @@ from threading import Barrier
 
 import pytest
 
-from carriers.base import Carrier, Limits
+from carriers.base import Carrier
+from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.sandbox.control import arm, post

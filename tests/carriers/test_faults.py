@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from carriers.base import Limits
+from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,
     CarrierError,

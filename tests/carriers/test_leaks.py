@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from carriers.base import Limits
+from carriers.client import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.messages import UnreadableError
 from tests.carriers.support.servers import MULTIPART, XML, LoopbackServer, answer_file, http

@@ -5,8 +5,9 @@ import logging
 import pytest
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint, Limits
+from carriers.base import Carrier, Endpoint
 from carriers.circuit_breaker import CircuitState
+from carriers.client import Limits
 from carriers.errors import CarrierError
 from carriers.observer import Call, Observer, calls_for
 from tests.carriers.conftest import Serve

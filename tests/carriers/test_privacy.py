@@ -9,8 +9,9 @@ from functools import partial
 
 import pytest
 
-from carriers.base import Carrier, Limits
+from carriers.base import Carrier
 from carriers.beta.answers import MAX_WARNINGS
+from carriers.client import Limits
 from carriers.errors import CarrierError
 from carriers.redaction import MAX_TEXT_LENGTH, Redactor
 from carriers.sandbox.faults import FAULTS

@@ -78,6 +78,7 @@ def start_servers(folder: Path, stack: ExitStack) -> dict[str, str]:
         "REDIS_URL": f"redis://{HOST}:{redis_port}/0",
         "SERVE_PORT": str(free_port()),
         "METRICS_PORT": str(free_port()),
+        "WORK_METRICS_PORT": str(free_port()),
     }
     return addresses | sandbox_settings(sandbox_port) | bucket.environment
 
@@ -174,17 +175,14 @@ def buy(port: int, headers: dict[str, str], key: str) -> Answer:
     return call(port, "POST", SHIPMENTS, order(key, "alpha"), headers | {"Idempotency-Key": key})
 
 
-def check_loop(engine: Engine, service: Service, report: Report) -> None:
-    """Wait for the first round of a scheduled command, and stop it before the next."""
+def check_work(engine: Engine, service: Service, report: Report) -> None:
+    """Wait for the background process to begin, and stop it."""
     with engine.started(service) as name:
-        until(lambda: "sleep" in engine.try_run("exec", name, "sh", "-c", "cat /proc/[0-9]*/comm").stdout.split())
-        logs = engine.try_run("logs", name)
-        assert "Traceback" not in logs.stderr, logs.stderr
-        assert "CommandError" not in logs.stderr, logs.stderr
-        report(f"{service.name}: a round", logs.stdout.strip().replace("\n", "; ") or "done")
-        with report.timed(f"{service.name}: SIGTERM while waiting"):
+        until(lambda: "work begins" in engine.try_run("logs", name).stderr)
+        with report.timed("work: SIGTERM"):
             exit_code = engine.stop(name)
-        report(f"{service.name}: exit code", exit_code)
+        report.equal("work: exit code", exit_code, 0)
+        assert "Traceback" not in engine.try_run("logs", name).stderr
 
 
 def drill(engine: Engine, report: Report) -> None:
@@ -199,8 +197,7 @@ def drill(engine: Engine, report: Report) -> None:
         token = open_shop(partial(engine.run, service), report)
         report("", "from compose.yaml")
         check_service(engine, service, token, report)
-        for name in ("reconcile", "retention"):
-            check_loop(engine, services[name], report)
+        check_work(engine, services["work"], report)
         report("", "from kubernetes/base/deployment.yaml")
         check_service(engine, deployed(service.environment), token, report)
         ledger = call(sandbox_port(service), "GET", "/ledger").body

@@ -71,3 +71,15 @@ def test_credentials_are_read_by_no_page_and_filter_no_list(staff: Client, shop:
             assert staff.get(path).status_code == 200
     assert not [query for query in captured if "encrypted_credentials" in query["sql"]]
     assert staff.get(CONTRACTS, {"encrypted_credentials__startswith": "g"}).status_code == 400
+
+
+def test_a_contract_whose_tracking_has_stopped_says_so(staff: Client, shop: Shop) -> None:
+    contract = ContractFactory(shop=shop, carrier_code="beta")
+    page = f"{CONTRACTS}{contract.id}/change/"
+    told = "the carrier has refused the credentials"
+    assert told not in staff.get(page).text
+    assert contract.refuse_tracking()
+    assert not contract.refuse_tracking()  # staff are told once
+    assert told in staff.get(page).text
+    contract.save()
+    assert told not in staff.get(page).text

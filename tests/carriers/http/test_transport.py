@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from carriers.base import Limits
+from carriers.client import Limits
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport

@@ -11,7 +11,8 @@ from pathlib import Path
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Endpoint, Limits
+from carriers.base import Endpoint
+from carriers.client import Limits
 from carriers.errors import CarrierError
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, PRODUCT

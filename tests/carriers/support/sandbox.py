@@ -7,7 +7,8 @@ from typing import Any, Final
 import requests
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint, Limits
+from carriers.base import Carrier, Endpoint
+from carriers.client import Limits
 from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer

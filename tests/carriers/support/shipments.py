@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from carriers import CARRIERS
-from carriers.base import Carrier, Endpoint, Limits
+from carriers.base import Carrier, Endpoint
+from carriers.client import Limits
 from carriers.http.transport import Transport
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Customs, CustomsItem, Package, Party, Shipment

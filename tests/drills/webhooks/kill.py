@@ -19,11 +19,12 @@ from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import Delivery, deliveries
 from tests.support.waiting import until
 
-LEASE_S, DRAIN_S = 3.0, 600.0
+LEASE_S, DRAIN_S = 3.0, 1200.0
 PROCESSES, TELLERS, SUBJECTS = 2, 2, 200
+TELL_S = 0.05
 SHOPS, KEPT = ("one", "two"), 0.8
 # Between two kills: a forked process has connected to the database and is in the midst of a batch.
-PAUSE_S = (0.02, 0.25)
+PAUSE_S = (0.05, 1.0)
 
 
 def main() -> None:
@@ -55,6 +56,7 @@ def drill(folder: Path, receiver: world.Receiver, kills: int) -> list[str]:
         is_over.set()
         for teller in tellers:
             teller.process.join()
+        print(f"  {world.queued()} queued after the last kill", flush=True)
         until(world.is_drained, timeout_s=DRAIN_S)
     receiver.kill()
     return audit(told.read_text().splitlines(), list(deliveries(receiver.log)), kills)
@@ -74,6 +76,7 @@ def tell_events(name: int, log: Path, is_over: Event) -> None:
             with transaction.atomic():
                 world.tell(shop_id, subject, sequence)
                 transaction.set_rollback(not is_kept)
+            time.sleep(TELL_S)
             output.write(f"{shop_id} {subject} {sequence} {'kept' if is_kept else 'undone'}\n")
 
 

@@ -1,0 +1,170 @@
+"""alpha's tracking service: the history of a parcel, for which it needs no credentials."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from anyascii import anyascii
+
+from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.client import HEADERS, LANGUAGE, TRACKING_NAMESPACE
+from carriers.alpha.parties import CARRIER
+from carriers.alpha.refusals import TRACKING_REFUSALS
+from carriers.errors import CarrierUnavailable
+from carriers.events import (
+    MAX_EVENTS,
+    code_of,
+    expected_of,
+    in_order,
+    moment_of,
+    number_of,
+    place_of,
+    read_codes,
+    text_of,
+)
+from carriers.http import soap
+from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials
+from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent
+
+TRACK: Final = "trackSkybillV2"
+# Statuses by which the pages in front of the service answer a robot; it has no credentials to refuse.
+TURNED_AWAY: Final = (401, 403, 429)
+TO_POINT: Final = "RB"
+
+# The names of details, in the language asked, that hold a date. All others may hold personal data.
+REDELIVERY: Final = "Date de relivraison"
+APPOINTMENT_START: Final = "Début créneau RDV"
+APPOINTMENT_END: Final = "Fin créneau RDV"
+DAY_FORMAT: Final = "%d/%m/%Y"
+MINUTE_FORMATS: Final = ("%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S")
+DAY: Final = timedelta(days=1)
+MAX_DETAILS: Final = 50  # of an event
+MAX_PEOPLE: Final = 50
+
+_TABLE: Final = Path(__file__).with_name("event_codes.csv")
+CODES: Final = read_codes(_TABLE)
+# Common words that tell French from the languages of partners abroad.
+_PERSON: Final = re.compile(r"nom|destinataire|receptionnaire|consignee")
+_FRENCH: Final = re.compile(
+    r"\b(colis|livraison|livre|livree|expediteur|destinataire|de|du|des|le|la|les|en|au|par|pour)\b"
+)
+
+Window = tuple[datetime | None, datetime | None]
+NO_WINDOW: Final[Window] = (None, None)
+
+
+def _wordings() -> Mapping[str, re.Pattern[str]]:
+    with _TABLE.open(newline="", encoding="utf-8") as file:
+        return {row["code"]: re.compile(rf"\b(?:{row['wording']})") for row in csv.DictReader(file) if row["wording"]}
+
+
+_WORDINGS: Final = MappingProxyType(_wordings())
+
+
+class AlphaTracker(Tracker):
+    """Asks alpha for the history of a parcel, with which no shop's contract has to do."""
+
+    name = CARRIER
+    needs_contract = False
+
+    def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
+        """Ask for one parcel; a number that cannot be alpha's is unknown without a question."""
+        number = number_of(tracking_number)
+        if not number:
+            return TrackingAnswer(tracking_number, is_known=False)
+        fields = [soap.leaf("language", LANGUAGE), soap.leaf("skybillNumber", number)]
+        body = soap.envelope(TRACK, TRACKING_NAMESPACE, fields)
+        request = Request(TRACK, self._url, body, HEADERS, CarrierUnavailable)
+        with self._call(TRACK) as deadline:
+            return self._exchange(request, deadline, partial(_read, number=number, asked=tracking_number))
+
+
+def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
+    if answer.status in TURNED_AWAY:
+        problem = f"its tracking service answered HTTP {answer.status}"
+        raise CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
+    redactor = Redactor(Credentials())
+    result = result_of(answer, TRACK, redactor)
+    check_code(result, redactor, refusals=TRACKING_REFUSALS)
+    history = soap.child(result, "listEventInfoComp")
+    if history is None:
+        return TrackingAnswer(asked, is_known=False)
+    if number_of(soap.text(history, "skybillNumber")) not in ("", number):
+        raise UnreadableError("the answer is about another parcel")
+    return _answer(list(soap.children(history, "events")), asked)
+
+
+def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
+    redactor = Redactor(Credentials(), personal=_people(elements))
+    found = [(event, element) for element in elements if (event := _event(element, number, redactor))]
+    if elements and not found:
+        raise UnreadableError("no event of the answer can be read")
+    # The event that is said to be the parcel's state is the last of those at its time.
+    found.sort(key=lambda pair: (pair[0].happened_at, soap.text(pair[1], "highPriority") == "true"))
+    windows = (window for _, element in reversed(found) if (window := _window(element)))
+    expected_from, expected_until = next(windows, NO_WINDOW)
+    events = tuple(_without_late_arrivals(event for event, _ in found))
+    return TrackingAnswer(number, bool(events), in_order(events), expected_from, expected_until)
+
+
+def _event(element: Element, number: str, redactor: Redactor) -> TrackingEvent | None:
+    code, happened_at = code_of(soap.text(element, "code")), moment_of(soap.text(element, "eventDate"))
+    if not code or happened_at is None:
+        return None
+    raw = soap.text(element, "eventLabel")
+    place = place_of(soap.text(element, "zipCode"), soap.text(element, "officeLabel"), redactor=redactor)
+    status = CODES.get(code) if _is_our_meaning(code, raw) else None
+    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, status, code in CODES)
+
+
+def _is_our_meaning(code: str, raw: str) -> bool:
+    """Return false for a text that says something else in the language of the table.
+
+    Partners abroad reuse codes. A text in another language proves nothing.
+    """
+    text = anyascii(raw[:200]).lower()
+    wording = _WORDINGS.get(code)
+    return wording is None or bool(wording.search(text)) or not _FRENCH.search(text)
+
+
+def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[TrackingEvent]:
+    """Take the status from a parcel's way to the pickup point where that is reported after its arrival there."""
+    is_at_point = False
+    for event in events:
+        told = replace(event, status=None) if is_at_point and event.code == TO_POINT else event
+        is_at_point = told.status is Status.WAITING_FOR_PICKUP or (is_at_point and told.status is None)
+        yield told
+
+
+def _details(element: Element) -> dict[str, str]:
+    details = list(soap.children(element, "infoCompList"))[:MAX_DETAILS]
+    return {soap.text(detail, "name"): soap.text(detail, "value") for detail in details}
+
+
+def _people(elements: Sequence[Element]) -> Iterator[str]:
+    """Yield the details that may name a person: those whose name speaks of one."""
+    details = (detail for element in elements[-MAX_EVENTS:] for detail in _details(element).items())
+    people = (value[:200] for name, value in details if _PERSON.search(anyascii(name[:100]).lower()))
+    yield from islice(people, MAX_PEOPLE)
+
+
+def _window(element: Element) -> Window | None:
+    """Return the delivery that an event announces, empty if its dates are malformed, None without any."""
+    details = _details(element)
+    if REDELIVERY in details:
+        start = expected_of(details[REDELIVERY], DAY_FORMAT)
+        return (start, start + DAY - timedelta(seconds=1)) if start else NO_WINDOW
+    if not {APPOINTMENT_START, APPOINTMENT_END} & details.keys():
+        return None
+    start, end = (expected_of(details.get(name, ""), *MINUTE_FORMATS) for name in (APPOINTMENT_START, APPOINTMENT_END))
+    return (start, end) if start and end and start <= end else NO_WINDOW

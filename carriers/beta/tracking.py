@@ -1,0 +1,198 @@
+"""beta's timeline service: the history of a parcel, asked with the shop's contract."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
+from carriers.beta.parties import CARRIER
+from carriers.beta.refusal_table import BUSY
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
+from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
+from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.redaction import Redactor
+from carriers.refusals import Refusal
+from carriers.shipment import Credentials
+from carriers.tracking import Status, Tracker, TrackingAnswer, TrackingEvent
+
+TIMELINE: Final = "timelineCompany"
+LANGUAGE: Final = "fr_FR"
+OK: Final = 200
+FOUND: Final = "0"
+# Not this contract's (104), too old (103) and malformed (101) are about one number only, as unknown (105) is: to stop
+# a shop's tracking for them would be wrong.
+UNKNOWN: Final = frozenset({"101", "103", "104", "105"})
+REFUSALS: Final[Mapping[str, Refusal]] = {
+    "201": Refusal(
+        CredentialsRejected,
+        cause="the contract number, the password or the API key is wrong",
+        remedy="set the credentials that the carrier gave",
+    ),
+    "202": Refusal(
+        CredentialsRejected,
+        cause="the contract may not use the tracking service",
+        remedy="have the carrier allow it",
+    ),
+    "1000": BUSY,
+}
+CODES: Final = read_codes(Path(__file__).with_name("event_codes.csv"))
+ACTIVE: Final = "STEP_STATUS_ACTIVE"
+STEPS: Final = {
+    "0": Status.FULFILLED,
+    "1": Status.IN_TRANSIT,
+    "2": Status.IN_TRANSIT,
+    "3": Status.IN_TRANSIT,
+    "4": Status.OUT_FOR_DELIVERY,
+    "5": Status.DELIVERED,
+}
+MAX_PERSONAL_VALUES: Final = 50
+
+Json = Mapping[str, Any]
+
+
+class BetaTracker(Tracker):
+    """Asks beta for the history of a parcel of the shop's contract."""
+
+    name = CARRIER
+    needs_contract = True
+
+    def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
+        """Ask for one parcel; a number that cannot be beta's is unknown without a question."""
+        contract = _contract(credentials)
+        number = number_of(tracking_number)
+        if not number:
+            return TrackingAnswer(tracking_number, is_known=False)
+        content = json.dumps({**contract, "parcelNumber": number, "lang": LANGUAGE}).encode()
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        request = Request(TIMELINE, self._url, content, headers, CarrierUnavailable)
+        redactor = Redactor(credentials or Credentials())
+        with self._call(TIMELINE) as deadline:
+            read = partial(_read, number=number, asked=tracking_number, redactor=redactor)
+            return self._exchange(request, deadline, read)
+
+
+def _contract(credentials: Credentials | None) -> Mapping[str, str]:
+    if credentials and credentials.api_key:
+        return {"apiKey": credentials.api_key}
+    if credentials and credentials.account_number and credentials.password:
+        return {"login": credentials.account_number, "password": credentials.password}
+    raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
+
+
+def _read(answer: Answer, *, number: str, asked: str, redactor: Redactor) -> TrackingAnswer:
+    if answer.status == 429 or answer.status >= 500:  # noqa: PLR2004 - HTTP's own numbers
+        raise _failed(answer)
+    document = _document(answer)
+    code, text = _status(document)
+    if code in UNKNOWN:
+        return TrackingAnswer(asked, is_known=False)
+    if code != FOUND:
+        raise _refusal(code, text, answer, redactor)
+    if answer.status != OK:
+        raise UnreadableError("the answer is not one to this request")
+    parcel = document.get("parcel")
+    if parcel is None:
+        return TrackingAnswer(asked, is_known=False)
+    if not isinstance(parcel, dict) or number not in _numbers(parcel):
+        raise UnreadableError("the answer is about another parcel")
+    return TrackingAnswer(asked, is_known=True, events=_events(parcel, asked))
+
+
+def _failed(answer: Answer) -> CarrierUnavailable:
+    problem = f"its tracking service answered HTTP {answer.status}"
+    return CarrierUnavailable(CARRIER, problem, is_carrier_failing=True)
+
+
+def _document(answer: Answer) -> Json:
+    try:
+        return document_of(answer.body)
+    except UnreadableError:
+        # A page in front of the service that turns a robot away says nothing about the credentials.
+        if answer.status in REFUSED_CREDENTIALS:
+            raise _failed(answer) from None
+        raise
+
+
+def _status(document: Json) -> tuple[str, str]:
+    """Return code and text of the first status, empty without one."""
+    first = next(iter(_objects(document, "status")), {})
+    return string_of(first, "code"), string_of(first, "message")
+
+
+def _objects(document: Json, name: str) -> list[Json]:
+    """Return the objects of a list, or the one that stands in its place."""
+    value = document.get(name)
+    return [value] if isinstance(value, dict) else objects_of(document, name)
+
+
+def _refusal(code: str, text: str, answer: Answer, redactor: Redactor) -> CarrierError:
+    refusal = REFUSALS.get(code)
+    shown, said = redactor.code(code), redactor.text(text)
+    if refusal:
+        is_failing = issubclass(refusal.error, CarrierUnavailable)
+        problem = f"{refusal.cause}; {refusal.remedy}"
+        return refusal.error(CARRIER, problem, carrier_code=shown, carrier_text=said, is_carrier_failing=is_failing)
+    if answer.status in REFUSED_CREDENTIALS:
+        problem = f"its tracking service answered HTTP {answer.status}"
+        return CredentialsRejected(CARRIER, problem, carrier_code=shown, carrier_text=said)
+    if not code:
+        raise UnreadableError("the answer has no status")
+    # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
+    problem = f"the tracking service's code {shown} is not documented"
+    return CarrierUnavailable(CARRIER, problem, carrier_code=shown, carrier_text=said)
+
+
+def _numbers(parcel: Json) -> tuple[str, ...]:
+    """Return the parcel's number and the partner's, by which it can be asked for, too."""
+    abroad = parcel.get("infoInter")
+    partner = string_of(abroad, "partnerReference") if isinstance(abroad, dict) else ""
+    return number_of(string_of(parcel, "parcelNumber")), number_of(partner)
+
+
+def _events(parcel: Json, number: str) -> tuple[TrackingEvent, ...]:
+    raw = _objects(parcel, "event")
+    redactor = Redactor(Credentials(), personal=_personal(parcel))
+    found = [event for item in raw if (event := _event(item, number, redactor))]
+    if raw and not found:
+        raise UnreadableError("no event of the answer can be read")
+    events = in_order(found)
+    if events and not events[-1].is_listed:
+        # The steps tell of the parcel as it is now, so of its newest event only.
+        return (*events[:-1], replace(events[-1], status=_step(parcel)))
+    return events
+
+
+def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:
+    code, happened_at = code_of(string_of(item, "code")), moment_of(string_of(item, "date"))
+    if not code or happened_at is None:
+        return None
+    text = text_of(string_of(item, "labelLong"), redactor)
+    place = place_of(string_of(item, "siteZipCode"), string_of(item, "siteName"), redactor=redactor)
+    return TrackingEvent(number, code, happened_at, text, place, CODES.get(code), code in CODES)
+
+
+def _step(parcel: Json) -> Status | None:
+    """Return the status of the highest active step."""
+    active = [id_ for step in _objects(parcel, "step") if step.get("status") == ACTIVE and (id_ := _step_id(step))]
+    return STEPS[max(active)] if active else None
+
+
+def _step_id(step: Json) -> str:
+    id_ = string_of(step, "id") or string_of(step, "stepId")
+    return id_ if id_ in STEPS else ""
+
+
+def _personal(parcel: Json) -> Iterator[str]:
+    """Yield the texts about the consignee, which an event's text may repeat."""
+    left = [parcel.get("consigneeInformation")]
+    for _ in range(MAX_PERSONAL_VALUES):
+        value = left.pop() if left else None
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        elif isinstance(value, str):
+            yield value[:200]

@@ -1,0 +1,125 @@
+"""The base of all clients of a carrier's services: connections, a deadline, a circuit breaker, one log line a call."""
+
+import logging
+import time
+from abc import ABC
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeVar
+
+from carriers.circuit_breaker import CircuitBreaker, CircuitState
+from carriers.errors import CarrierError, Rejected
+from carriers.http.connections import Deadline
+from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.http.transport import Transport
+from carriers.observer import Call, NullObserver, Observer
+
+logger: Final = logging.getLogger("carriers")  # one line for each call
+circuit_breaker_logger: Final = logging.getLogger("carriers.circuit_breaker")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A client's limits in one process."""
+
+    timeout_s: float = 20.0  # a deadline for a whole call, including all its exchanges
+    pool_size: int = 4  # connections that are kept open
+    failure_threshold: int = 5  # failures in a row that open the circuit breaker
+    reset_timeout_s: float = 30.0  # from its opening to the first probe
+
+
+class Client(ABC):
+    """A client of a carrier: built once in each process, with connections and a circuit breaker of its own.
+
+    A subclass builds and reads messages; it sends them with `_call` and `_exchange`.
+    """
+
+    name: ClassVar[str]
+    service: ClassVar[str]  # as log lines about the circuit breaker name it
+
+    def __init__(self, limits: Limits, transport: Transport, observer: Observer | None = None) -> None:
+        self.circuit_breaker = self._breaker(limits, self._circuit_changed)
+        self._timeout_s = limits.timeout_s
+        self._transport = transport
+        self._observer: Observer = observer or NullObserver()
+
+    def _breaker(self, limits: Limits, changed: Callable[[CircuitState], None]) -> CircuitBreaker:
+        return CircuitBreaker(self.name, limits.failure_threshold, limits.reset_timeout_s, changed)
+
+    @contextmanager
+    def _call(
+        self, operation: str, deadline: Deadline | None = None, circuit_breaker: CircuitBreaker | None = None
+    ) -> Iterator[Deadline]:
+        """Put a call's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them."""
+        started_s = time.monotonic()
+        with ExitStack() as stack:
+            try:
+                stack.enter_context((circuit_breaker or self.circuit_breaker).call())
+            except CarrierError as error:
+                self._log(operation, started_s, None, error)
+                raise
+            yield deadline or Deadline(self._timeout_s)
+
+    def _exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:
+        """Send a request and return what `read` makes of the answer.
+
+        `read` raises UnreadableError for an answer that leaves the outcome open, else the CarrierError that fits.
+        """
+        started_s = time.monotonic()
+        answer: Answer | None = None
+        try:
+            answer = self._transport.post(self.name, request, deadline)
+            result = read(answer)
+        except CarrierError as error:
+            error.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, error)
+            raise
+        except Exception as error:
+            # The request was sent, so a bug in reading the answer must not look like a refusal.
+            failure = self._unanswered(request, error)
+            failure.http_status = answer.status if answer else None
+            self._log(request.operation, started_s, answer, failure)
+            raise failure from error
+        self._log(request.operation, started_s, answer, None)
+        return result
+
+    def _unanswered(self, request: Request, error: Exception) -> CarrierError:
+        if not isinstance(error, UnreadableError):
+            return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
+        numbers = error.made_numbers
+        failure = request.unanswered_error(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+        failure.reservation_number = error.reservation_number
+        return failure
+
+    def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:
+        call = Call(
+            carrier=self.name,
+            operation=operation,
+            outcome=failure.code_suffix.lower() if failure else "ok",
+            duration_s=time.monotonic() - started_s,
+            http_status=answer.status if answer else None,
+            carrier_code=failure.carrier_code if failure else "",
+            is_expected=failure is None or isinstance(failure, Rejected),
+        )
+        logger.log(logging.INFO if call.is_expected else logging.WARNING, "carrier call", extra=call.facts)
+        with self._observing():
+            self._observer.call_ended(call)
+
+    def _circuit_changed(self, state: CircuitState) -> None:
+        self._log_circuit(self.service, state)
+        with self._observing():
+            self._observer.circuit_changed(self.name, state)
+
+    def _log_circuit(self, service: str, state: CircuitState) -> None:
+        extra = {"carrier": self.name, "service": service, "state": state.value}
+        circuit_breaker_logger.warning("circuit breaker", extra=extra)
+
+    @contextmanager
+    def _observing(self) -> Iterator[None]:
+        """Log an observer's failure instead of raising it: a label may have been bought."""
+        try:
+            yield
+        except Exception:
+            logger.exception("carrier call not observed", extra={"carrier": self.name})

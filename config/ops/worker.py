@@ -1,0 +1,119 @@
+"""The background process: tasks, each run when it is due."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from random import uniform
+from threading import Event, Thread
+from typing import Final
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from carriers import TRACKERS
+from config.ops import metrics, work_report
+from config.ops.serving import check_port
+from config.retention import apply_retention
+from labels.reconciling import reconcile
+from parcels.tracking.refreshing import refresh
+from shops import pacing
+from shops.webhooks.delivering import deliver_due
+
+MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
+# A shared task's turn is looked for this often, and is another process's after this time if it does not end.
+LOOK_S, LEASE_S = 15.0, HOUR_S
+FIRST_BACK_OFF_S, LAST_BACK_OFF_S = 1.0, 30.0
+JITTER = 0.1  # of each wait, to either side
+logger = logging.getLogger("service.work")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to do every so often; `run` begins nothing after `stop` is set, and returns true if more is due."""
+
+    name: str
+    every_s: float
+    run: Callable[[Event], bool]
+    is_shared: bool = False  # true if only one of all processes runs it each time
+
+
+def refresh_tracking(carrier_code: str, stop: Event) -> bool:
+    return bool(refresh(carrier_code, stop=stop))
+
+
+def reconcile_labels(stop: Event) -> bool:
+    reconcile(stop.is_set)
+    return False
+
+
+def remove_old_data(stop: Event) -> bool:
+    for _ in apply_retention(stop.is_set):
+        pass
+    return False
+
+
+def deliver_webhooks(stop: Event) -> bool:
+    deliver_due(is_stopping=stop.is_set)
+    return False
+
+
+TASKS: Final = (
+    *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
+    Task("webhooks", 1.0, deliver_webhooks),
+    Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
+    Task("retention", DAY_S, remove_old_data, is_shared=True),
+    Task("report", MINUTE_S, work_report.Report().write),
+)
+
+
+def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
+    """Run the tasks until `stop` is set, each in a thread of its own; return when what has begun is done.
+
+    Raise ServingError if the metrics' port is taken.
+    """
+    if settings.WORK_METRICS_PORT:
+        check_port(settings.METRICS_HOST, settings.WORK_METRICS_PORT)  # which would be shared
+        metrics.expose_own(settings.METRICS_HOST, settings.WORK_METRICS_PORT)
+    logger.info("work begins", extra={"tasks": len(tasks)})
+    threads = [Thread(target=run_until, args=(task, stop), name=task.name) for task in tasks]
+    for thread in threads:
+        thread.start()
+    stop.wait()
+    logger.info("work is ending")
+    for thread in threads:
+        thread.join()
+    logger.info("work has ended")
+
+
+def run_until(task: Task, stop: Event) -> None:
+    """Run a task whenever it is due. What it raises is logged; then it waits longer and longer."""
+    back_off_s = FIRST_BACK_OFF_S
+    while not stop.is_set():
+        try:
+            wait_s = run_if_due(task, stop)
+            back_off_s = FIRST_BACK_OFF_S
+        except (OperationalError, InterfaceError) as error:
+            # In one line: it fails every task, for as long as the database is away.
+            extra = {"task": task.name, "reason": type(error).__name__}
+            logger.warning("task waits for the database", extra=extra)
+            wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
+        except Exception:
+            logger.exception("task failed", extra={"task": task.name})
+            wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
+        finally:
+            connection.close()
+        stop.wait(wait_s * uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - no secret
+
+
+def run_if_due(task: Task, stop: Event) -> float:
+    """Run the task if it is its turn; return the seconds to wait."""
+    if not task.is_shared:
+        return 0.0 if task.run(stop) else task.every_s
+    lease_s = min(task.every_s, LEASE_S)
+    if pacing.claim(task.name, lease=timedelta(seconds=lease_s)):
+        task.run(stop)
+        if not stop.is_set():  # else another process takes it up when the lease is over
+            pacing.schedule(task.name, wait=timedelta(seconds=task.every_s))
+    return min(task.every_s, LOOK_S)

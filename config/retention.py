@@ -1,0 +1,56 @@
+"""Removes data that is older than the settings allow."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+
+from labels.retention import release_keys, remove_addresses, remove_pdfs
+from parcels.retention import remove_parcels
+from shops.retention import remove_deliveries, remove_sessions, remove_tokens
+
+BATCH_SIZE = 500
+
+
+class Kind(NamedTuple):
+    """A kind of data: its name, the days it is kept (None: for ever) and the function that removes it."""
+
+    name: str
+    days: int | None
+    remove: Callable[..., int]
+
+
+def kinds() -> list[Kind]:
+    """List all kinds; PDFs come last, as their storage may be down."""
+    keep = settings
+    # A PDF shows the addresses.
+    pdf_days = min(filter(None, (keep.KEEP_LABEL_PDFS_DAYS, keep.KEEP_LABEL_ADDRESSES_DAYS)), default=None)
+    return [
+        Kind("parcels", keep.KEEP_PARCELS_DAYS, remove_parcels),
+        Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
+        Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
+        Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
+        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
+        Kind("sessions", 0, remove_sessions),
+        Kind("labels' PDFs", pdf_days, remove_pdfs),
+    ]
+
+
+def apply_retention(
+    is_stopping: Callable[[], bool] = lambda: False, *, batch_size: int = BATCH_SIZE, is_dry_run: bool = False
+) -> Iterator[tuple[Kind, int]]:
+    """Remove what is too old, and yield each kind with the number removed; begin no kind when stopping.
+
+    Raise StorageError if PDFs can't be removed.
+    """
+    now = timezone.now()
+    for kind in kinds():
+        if is_stopping():
+            return
+        count = 0
+        if kind.days is not None:
+            before = now - timedelta(days=kind.days)
+            count = kind.remove(before=before, batch_size=batch_size, is_dry_run=is_dry_run)
+        yield kind, count

@@ -1,0 +1,33 @@
+"""Asks the carriers once about the parcels that are due."""
+
+from collections import Counter
+from threading import Event
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from carriers import TRACKERS
+from parcels.tracking.refreshing import refresh
+from shops.management import base
+
+
+class Command(base.Command):
+    """``refresh_tracking [--limit N]``: safe at any time, on any number of machines at once."""
+
+    help = "Ask the carriers about the parcels that are due; print how many were asked, by outcome on stderr."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--limit", type=int, metavar="N", help="parcels of each carrier (default: all that are due)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        limit: int | None = options["limit"]
+        if limit is not None and limit < 1:
+            raise CommandError("--limit: needs 1 or more")
+        outcomes: Counter[str] = Counter()
+        for carrier_code in TRACKERS:
+            outcomes += refresh(carrier_code, stop=Event(), limit=limit)
+        for outcome, count in sorted(outcomes.items()):
+            self.stderr.write(f"{count} {outcome}")
+        self.print(str(outcomes.total()))

@@ -1,0 +1,1 @@
+"""Parcels' statuses, kept fresh from what the carriers report."""

@@ -1,0 +1,62 @@
+"""The credentials that a carrier is asked with: none, or those of each shop's contract."""
+
+import logging
+from collections.abc import Iterable
+
+from carriers.shipment import Credentials
+from carriers.tracking import Tracker
+from parcels.tracking import metrics
+from parcels.tracking.due import Outcome, put_off
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
+
+logger = logging.getLogger("parcels.tracking")
+
+
+class Contracts:
+    """The contracts of a batch's shops, read at once; a shop without a usable one is put off."""
+
+    def __init__(self, tracker: Tracker, shop_ids: Iterable[str]) -> None:
+        self._carrier_code = tracker.name
+        self._credentials: dict[str, Credentials | None] = dict.fromkeys(shop_ids)
+        self._contracts: dict[str, CarrierContract] = {}
+        if tracker.needs_contract:
+            self._read()
+
+    def _read(self) -> None:
+        found = CarrierContract.objects.filter(carrier_code=self._carrier_code, shop__in=self._credentials)
+        self._contracts = {contract.shop_id: contract for contract in found}
+        for shop_id in list(self._credentials):
+            contract = self._contracts.get(shop_id)
+            if contract is None:
+                self._put_off(shop_id, Outcome.NO_CONTRACT)
+            elif contract.is_tracking_refused:
+                self._put_off(shop_id, Outcome.CREDENTIALS_REJECTED)
+            else:
+                self._decrypt(contract)
+
+    def _decrypt(self, contract: CarrierContract) -> None:
+        try:
+            self._credentials[contract.shop_id] = contract.credentials
+        except UnreadableSecretError:
+            logger.warning("carrier not asked", extra={"contract": contract.id, "reason": "UnreadableSecretError"})
+            self._put_off(contract.shop_id, Outcome.UNAVAILABLE)
+
+    def _put_off(self, shop_id: str, outcome: Outcome) -> None:
+        put_off(self._carrier_code, shop_id, outcome)
+        del self._credentials[shop_id]
+
+    def __contains__(self, shop_id: str) -> bool:
+        return shop_id in self._credentials
+
+    def credentials(self, shop_id: str) -> Credentials | None:
+        return self._credentials[shop_id]
+
+    def refuse(self, shop_id: str) -> None:
+        """Stop asking for a shop whose credentials the carrier refuses, until its contract changes; tell staff once."""
+        contract = self._contracts.get(shop_id)
+        if contract and contract.refuse_tracking():
+            extra = {"carrier": self._carrier_code, "contract": contract.id, "shop": shop_id}
+            logger.error("tracking stopped: the carrier refuses the contract's credentials", extra=extra)
+            metrics.REFUSED_CONTRACTS.labels(self._carrier_code).inc()
+        self._put_off(shop_id, Outcome.CREDENTIALS_REJECTED)

@@ -1,0 +1,85 @@
+"""The carrier's events of a parcel, as its row keeps them: a union that grows the same in whatever order they come."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final, NamedTuple, Self
+
+from carriers.tracking import Status, TrackingEvent
+
+# Far above any journey, so that an answer without end can't fill a row; the newest are kept.
+MAX_EVENTS: Final = 500
+
+# From the least advanced to the most: of several numbers the first counts, of events at one time the last.
+ADVANCE: Final = {
+    status: rank
+    for rank, status in enumerate(
+        [
+            Status.FULFILLED,
+            Status.IN_TRANSIT,
+            Status.EXCEPTION,
+            Status.DELIVERY_FAILURE,
+            Status.OUT_FOR_DELIVERY,
+            Status.WAITING_FOR_PICKUP,
+            Status.RETURN_TO_SENDER,
+            Status.RETURNED_TO_SENDER,
+            Status.DELIVERED,
+        ]
+    )
+}
+
+
+class CarrierEvent(NamedTuple):
+    """One event of one number; `at` in Unix milliseconds. A tuple, since every answer brings the whole history."""
+
+    number: str
+    code: str
+    at: int
+    text: str
+    place: str
+    status: Status | None
+    is_listed: bool
+
+    @classmethod
+    def reported(cls, event: TrackingEvent) -> Self:
+        at = milliseconds(event.happened_at)
+        return cls(event.tracking_number, event.code, at, event.text, event.place, event.status, event.is_listed)
+
+    @classmethod
+    def stored(cls, row: dict[str, Any]) -> Self:
+        status = row["status"]
+        return cls(**row | {"status": None if status is None else Status(status)})
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Time, code and number: events in which these are equal are one."""
+        return self.at, self.code, self.number
+
+    @property
+    def order(self) -> tuple[int, int, str, str]:
+        """The place among the events of a parcel: events at one time are ordered by how far they advance it."""
+        return self.at, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
+
+    @property
+    def weight(self) -> tuple[bool, bool, int, str, str]:
+        """Decide which of two tellings of one event stays.
+
+        A listed code's event that once changed nothing stays so: a tracker takes a status away when it knows more. An
+        unlisted code has its status only while it is the newest, and keeps it.
+        """
+        rank = -1 if self.status is None else ADVANCE[self.status]
+        return self.is_listed, (self.status is None) == self.is_listed, rank, self.text, self.place
+
+
+def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:
+    """Return each event once, in the order of time, code and number."""
+    found: dict[tuple[int, str, str], CarrierEvent] = {}
+    for group in groups:
+        for event in group:
+            known = found.get(event.key)
+            if known is None or known.weight < event.weight:
+                found[event.key] = event
+    return [found[key] for key in sorted(found)[-MAX_EVENTS:]]
+
+
+def milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

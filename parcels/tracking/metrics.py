@@ -1,0 +1,33 @@
+"""Prometheus metrics of asking the carriers where parcels are."""
+
+from collections import Counter as Count
+
+from prometheus_client import Counter
+
+ASKED = Counter(
+    "tracking_parcels_asked_total",
+    "Parcels whose carrier was asked where they are, by outcome.",
+    ["carrier", "outcome"],
+)
+EVENTS = Counter(
+    "tracking_events_total", "Events that carriers reported for the first time, by status.", ["carrier", "status"]
+)
+UNLISTED = Counter(
+    "tracking_unlisted_events_total", "Those of them whose code is not in the carrier's table.", ["carrier"]
+)
+STATUS_CHANGES = Counter(
+    "parcel_status_changes_total", "Parcels whose status became another, by the new one.", ["status"]
+)
+REFUSED_CONTRACTS = Counter(
+    "tracking_refused_contracts_total", "Contracts whose credentials a tracking service refused.", ["carrier"]
+)
+
+
+def asked_by_outcome() -> Count[str]:
+    """Return the parcels asked about since the start of this process, by outcome."""
+    found: Count[str] = Count()
+    for metric in ASKED.collect():
+        for sample in metric.samples:
+            if sample.name.endswith("_total"):
+                found[sample.labels["outcome"]] += int(sample.value)
+    return found

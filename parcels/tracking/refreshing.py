@@ -1,0 +1,182 @@
+"""Asks a carrier about all parcels that are due, and records what it answers.
+
+Each thread takes a batch of parcels with a lease, asks about one after the other, and records the batch in one
+transaction. While it asks, it holds no transaction and no connection. What a process that dies had taken is due again
+when its lease ends; what it had recorded stays, and the carrier tells the rest again.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event, Lock
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+
+from carriers.circuit_breaker import CircuitState
+from carriers.errors import CarrierError, CredentialsRejected
+from carriers.tracking import Tracker, TrackingAnswer
+from parcels.tracking import due, metrics
+from parcels.tracking.contracts import Contracts
+from parcels.tracking.due import DueParcel, Outcome
+from parcels.tracking.limits import slots
+from parcels.tracking.recording import record
+from shops.contracts.clients import tracker as tracker_of
+
+logger = logging.getLogger("parcels.tracking")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A parcel that was asked about, with the answers for its numbers; none after a failure."""
+
+    parcel: DueParcel
+    outcome: Outcome
+    answers: tuple[TrackingAnswer, ...] = ()
+
+
+def refresh(carrier_code: str, *, stop: Event, limit: int | None = None) -> Counter[str]:
+    """Ask about what is due, at most `limit` parcels, until `stop` is set; return the parcels by outcome.
+
+    Nothing is taken while the circuit breaker is open: it stays due. Half-open, one parcel is the probe.
+    """
+    tracker = tracker_of(carrier_code)
+    if tracker is None or tracker.circuit_breaker.state is CircuitState.OPEN:
+        return Counter()
+    if tracker.circuit_breaker.state is CircuitState.HALF_OPEN:
+        limit = 1
+    run = Refresh(tracker, stop, Budget(limit))
+    threads = settings.TRACKING_CONCURRENCY if limit is None else min(limit, settings.TRACKING_CONCURRENCY)
+    with ThreadPoolExecutor(threads, thread_name_prefix=f"tracking-{carrier_code}") as pool:
+        return sum(pool.map(lambda _: run.drain(), range(threads)), Counter())
+
+
+class Budget:
+    """The number of parcels that a pass may still take; None is no limit."""
+
+    def __init__(self, count: int | None) -> None:
+        self._count = count
+        self._lock = Lock()
+
+    def draw(self, count: int) -> int:
+        """Return how many of `count` may be taken, and count them."""
+        with self._lock:
+            if self._count is None:
+                return count
+            drawn = min(count, self._count)
+            self._count -= drawn
+            return drawn
+
+
+class Refresh:
+    """One pass, shared by its threads."""
+
+    def __init__(self, tracker: Tracker, stop: Event, budget: Budget) -> None:
+        self.tracker = tracker
+        self.stop = stop
+        self.budget = budget
+        self.slots = slots(tracker.name)
+
+    @property
+    def is_over(self) -> bool:
+        return self.stop.is_set() or self.tracker.circuit_breaker.state is not CircuitState.CLOSED
+
+    def drain(self) -> Counter[str]:
+        """Ask about one batch after the other until nothing is due."""
+        outcomes: Counter[str] = Counter()
+        size = due.batch_size(self.tracker.name)
+        try:
+            while count := self.budget.draw(size):
+                parcels = due.take(self.tracker.name, count)
+                outcomes.update(self.refresh_batch(parcels))
+                if not parcels or self.is_over:
+                    break
+        finally:
+            connection.close()
+        return outcomes
+
+    def refresh_batch(self, parcels: list[DueParcel]) -> list[str]:
+        """Ask about a batch and record it; return the outcomes."""
+        contracts = Contracts(self.tracker, {parcel.shop_id for parcel in parcels})
+        connection.close()
+        askable = [parcel for parcel in parcels if parcel.shop_id in contracts]
+        asked = list(self.ask_all(askable, contracts))
+        keep(asked, contracts)
+        due.release({parcel.id for parcel in askable} - {each.parcel.id for each in asked})
+        for each in asked:
+            metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
+        return [each.outcome for each in asked]
+
+    def ask_all(self, parcels: Iterable[DueParcel], contracts: Contracts) -> Iterator[Asked]:
+        """Yield what was asked before the batch's time was over, the pass was stopped or the circuit breaker opened."""
+        ends_at = time.monotonic() + due.BATCH_S
+        refused: set[str] = set()
+        for parcel in parcels:
+            if parcel.shop_id in refused:
+                continue
+            asked = self.ask(parcel, contracts)
+            if asked is None:
+                return
+            if asked.outcome is Outcome.CREDENTIALS_REJECTED:
+                refused.add(parcel.shop_id)
+            yield asked
+            if self.is_over or time.monotonic() > ends_at:
+                return
+
+    def ask(self, parcel: DueParcel, contracts: Contracts) -> Asked | None:
+        """Ask about each number of a parcel; return None if the pass was stopped meanwhile."""
+        answers: list[TrackingAnswer] = []
+        credentials = contracts.credentials(parcel.shop_id)
+        for number in parcel.numbers:
+            has_slot = self.slots.wait(self.stop)
+            connection.close()  # the slots are kept in the database
+            if not has_slot:
+                return None
+            try:
+                answers.append(self.tracker.track(number, credentials))
+            except CredentialsRejected:
+                return Asked(parcel, Outcome.CREDENTIALS_REJECTED)
+            except CarrierError:  # the client has logged it
+                return Asked(parcel, Outcome.UNAVAILABLE)
+        is_known = any(answer.is_known for answer in answers)
+        return Asked(parcel, Outcome.KNOWN if is_known else Outcome.UNKNOWN, tuple(answers))
+
+
+def keep(asked: Iterable[Asked], contracts: Contracts) -> None:
+    """Record the answers of a batch, and put off what failed."""
+    answered = []
+    for each in asked:
+        if each.outcome is Outcome.CREDENTIALS_REJECTED:
+            contracts.refuse(each.parcel.shop_id)
+        elif each.outcome is Outcome.UNAVAILABLE:
+            due.try_later(each.parcel, each.outcome)
+        else:
+            answered.append(each)
+    try:
+        record_all(answered)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away; the parcels are due again when their leases end
+    except Exception:  # noqa: BLE001 - one of them can't be recorded, which is logged below
+        record_one_by_one(answered)
+
+
+@transaction.atomic
+def record_all(answered: Iterable[Asked]) -> None:
+    """Record in the order of ids, as all who lock several parcels do."""
+    for each in sorted(answered, key=lambda each: each.parcel.id):
+        record(each.parcel.id, each.answers, outcome=each.outcome, now=timezone.now())
+
+
+def record_one_by_one(answered: Iterable[Asked]) -> None:
+    for each in answered:
+        try:
+            record_all([each])
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            logger.exception("answer not recorded", extra={"parcel": each.parcel.id})
+            due.try_later(each.parcel, Outcome.UNAVAILABLE)

@@ -1,0 +1,55 @@
+"""Moments that all processes share: a carrier's next free slot, a task's next run."""
+
+from datetime import datetime, timedelta
+
+from django.db import models, transaction
+
+from shops.db.clock import database_now
+from shops.db.fields import KeyField
+
+# Nobody reserves further ahead: a later moment was written before the database's clock was set back.
+MAX_AHEAD = timedelta(minutes=5)
+
+
+class Pace(models.Model):
+    """The next moment at which something may begin that all processes together may begin only so often."""
+
+    name = KeyField(primary_key=True, max_length=64)
+    next_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def reserve(name: str, *, count: int, interval: timedelta) -> float:
+    """Reserve the next `count` moments, an interval apart; return the seconds from now to the first.
+
+    A process that dies leaves its moments unused, so the pace is never exceeded.
+    """
+    with transaction.atomic():
+        Pace.objects.get_or_create(name=name, defaults={"next_at": database_now()})
+        pace = Pace.objects.select_for_update().get(name=name)
+        now = database_now()  # after the wait for the row
+        begins_at = pace.next_at if now < pace.next_at < now + MAX_AHEAD else now
+        pace.next_at = begins_at + count * interval
+        pace.save(update_fields=["next_at"])
+    return (begins_at - now).total_seconds()
+
+
+def claim(name: str, *, lease: timedelta) -> bool:
+    """Return true if it is due, to one process only; the next one gets it when the lease is over."""
+    now = database_now()
+    due = Pace.objects.filter(name=name, next_at__lte=now)
+    if due.update(next_at=now + lease):
+        return True
+    return Pace.objects.get_or_create(name=name, defaults={"next_at": now + lease})[1]
+
+
+def schedule(name: str, *, wait: timedelta) -> datetime:
+    """Set the next moment to `wait` from now; return it."""
+    next_at = database_now() + wait
+    Pace.objects.filter(name=name).update(next_at=next_at)
+    return next_at

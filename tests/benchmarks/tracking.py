@@ -1,0 +1,142 @@
+"""The tracking benchmark: ``python -m tests.benchmarks.tracking [--parcels N] [--due N] [--processes N]``.
+
+`work` asks a stub that answers at once, with a limit it can't reach, on a PostgreSQL of its own (fsync is off, as in
+the tests' servers). All parcels are in flight; `--due` of them are due, in two rounds: in the first each answer brings
+news, in the second every fourth, as at the cadence of the service. The calls a second and the CPU time of a poll say
+how many parcels two cores can follow at that cadence.
+"""
+
+import argparse
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.drills.environment import Environment, environment
+from tests.drills.process import CLOCK_TICKS_S, Process, process_tree
+from tests.drills.shop import SHOP
+from tests.support.processes import free_port
+from tests.support.waiting import until
+
+DAY_S = 86_400
+# Of a parcel of three days: 12 polls in transit a day, 4 to 6 while announced or waiting, 28 on the day of delivery.
+POLLS_A_DAY = (6, 12)
+CORES = 2
+FILL = """
+    INSERT INTO parcels_parcel (id, shop_id, order_id, order_number, tracking_id, tracking_numbers, carrier_code,
+        carrier_product, destination, line_items, events, created_at, updated_at, customer_email, previous_emails,
+        cross_sell_recommendations, is_withdrawn)
+    SELECT 'P' || n, %(shop)s, 'o' || n, '#' || n, number, '["' || number || '"]', carrier, 'product',
+        '{"firstName":"Zoe","lastName":"Lefevre","address1":"3 rue de l Eglise","city":"Lyon","zip":"69002"}',
+        '[{"lineItemId":"li","name":"Carnet","quantity":2,"price":9.95}]', '[]', %(created_ms)s, %(created_ms)s,
+        'customer' || n || '@example.com', '[]', '[]', false
+    FROM (SELECT n, CASE n %% 2 WHEN 0 THEN 'alpha' ELSE 'beta' END AS carrier,
+        CASE n %% 2 WHEN 0 THEN 'XU' ELSE '6A' END || lpad(n::text, 11, '0') AS number
+        FROM generate_series(1, %(count)s) AS n) AS numbered;
+    INSERT INTO parcels_parcelnumber (shop_id, number, parcel_id, created_at)
+    SELECT shop_id, tracking_id, id, created_at FROM parcels_parcel;
+    INSERT INTO parcels_parceltracking (parcel_id, shop_id, carrier_code, carrier_events, followed_since,
+        next_check_at, outcome, failures, label_numbers, are_texts_erased)
+    SELECT id, shop_id, carrier_code, '[]', now() - interval '2 days',
+        now() + interval '1 hour' + random() * interval '6 hours', '', 0, '[]', false FROM parcels_parcel;
+    ANALYZE"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.tracking", description=__doc__)
+    parser.add_argument("--parcels", type=int, default=200_000)
+    parser.add_argument("--due", type=int, default=20_000)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=4, help="TRACKING_CONCURRENCY")
+    options = parser.parse_args()
+    port = free_port()
+    settings: dict[str, object] = {
+        "ALPHA_TRACKING_URL": f"http://127.0.0.1:{port}/alpha",
+        "BETA_TRACKING_URL": f"http://127.0.0.1:{port}/beta",
+        "ALPHA_TRACKING_RATE": 5000,
+        "BETA_TRACKING_RATE": 5000,
+        "TRACKING_CONCURRENCY": options.threads,
+    }
+    with environment("postgresql", settings) as env, ExitStack() as stack:
+        stub = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port), "--step-asks", "4"]
+        stack.enter_context(Process(stub, env.variables, env.folder / "stub.log")).wait_until_listening(port)
+        fill(options.parcels)
+        for name in ("every answer brings news", "every fourth answer brings news"):
+            measure(env, name, options)
+
+
+def fill(count: int) -> None:
+    from django.db import connection
+
+    started_s = time.monotonic()
+    created_ms = int((time.time() - 2.5 * DAY_S) * 1000)
+    with connection.cursor() as cursor:
+        for statement in FILL.split(";"):
+            cursor.execute(
+                statement, {"shop": SHOP, "created_ms": created_ms, "count": count} if "%" in statement else None
+            )
+    connection.close()
+    print(f"{count} parcels in flight, made in {time.monotonic() - started_s:.0f} s", flush=True)
+
+
+def measure(env: Environment, name: str, options: Any) -> None:
+    """Let parcels become due, and time the processes until they have been asked about."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE parcels_parceltracking SET next_check_at = now() - interval '1 second' * random()"
+            " WHERE parcel_id IN (SELECT 'P' || n FROM generate_series(1, %s) AS n)",
+            [options.due],
+        )
+        cursor.execute("VACUUM ANALYZE parcels_parceltracking")
+    postmaster = int((env.folder / "pg" / "postmaster.pid").read_text().split()[0])
+    command = [sys.executable, "manage.py", "work"]
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(Process(command, env.variables, env.folder / f"work{number}.log"))
+            for number in range(options.processes)
+        ]
+        until(lambda: left() < options.due)  # they have started
+        before, server, own = left(), cpu(postmaster), sum(cpu(each.popen.pid) for each in workers)
+        started_s = time.monotonic()
+        until(lambda: left() == 0, timeout_s=1800)
+        took_s = time.monotonic() - started_s
+        server, own = cpu(postmaster) - server, sum(cpu(each.popen.pid) for each in workers) - own
+    connection.close()
+    report(name, before, took_s, own, server)
+
+
+def report(name: str, polls: int, took_s: float, own_s: float, server_s: float) -> None:
+    a_poll_s = (own_s + server_s) / polls
+    sustained = CORES / a_poll_s
+    print(f"{name}: {polls} polls in {took_s:.1f} s, {polls / took_s:.0f} a second")
+    print(f"  CPU a poll: work {own_s / polls * 1000:.2f} ms, PostgreSQL {server_s / polls * 1000:.2f} ms")
+    print(f"  {CORES} cores: {sustained:.0f} polls a second, {sustained * DAY_S / 1e6:.1f} million a day")
+    for polls_a_day in POLLS_A_DAY:
+        print(
+            f"  at {polls_a_day} polls a day: {sustained * DAY_S / polls_a_day / 1e6:.2f} million parcels", flush=True
+        )
+
+
+def left() -> int:
+    """Count the parcels that are still due."""
+    from django.db.models.functions import Now
+
+    from parcels.models import ParcelTracking
+
+    return ParcelTracking.objects.filter(next_check_at__lte=Now()).count()
+
+
+def cpu(pid: int) -> float:
+    """Sum the CPU time of a process, its descendants, and the children that have ended."""
+    total = 0.0
+    for process in process_tree(pid):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
+    return total
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""alpha's tracking client, against recorded answers and answers that break its rules."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from carriers.alpha.tracking import CODES
+from carriers.errors import CarrierUnavailable
+from carriers.tracking import Status
+from tests.carriers.conftest import Serve
+from tests.carriers.support.logs import text_of_records
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.tracking import HISTORY, NUMBERS, alpha_event, alpha_history, told, tracker
+
+PARIS = ZoneInfo("Europe/Paris")
+NUMBER = NUMBERS["alpha"]
+NOON = "2026-03-02T12:00:00+01:00"
+LATER = "2026-03-02T13:00:00+01:00"
+
+
+def test_a_recorded_history_is_read_whole(serve: Serve) -> None:
+    answer = told(serve, "alpha", HISTORY["alpha"])
+
+    assert answer.is_known
+    assert [event.code for event in answer.events] == ["DC", "DB", "DY", "SC", "TS", "TS", "SD", "TA", "D"]
+    assert [event.status for event in answer.events] == [
+        Status.FULFILLED,
+        *[Status.IN_TRANSIT] * 6,
+        Status.OUT_FOR_DELIVERY,
+        Status.DELIVERED,
+    ]
+    sorted_ = answer.events[3]
+    assert sorted_.happened_at == datetime(2026, 3, 2, 18, 20, tzinfo=UTC)
+    assert (sorted_.text, sorted_.place) == ("Tri effectué dans l'agence de départ", "69800 LYON CHRONOPOST")
+    assert (sorted_.tracking_number, sorted_.is_listed) == (NUMBER, True)
+    assert answer.expected_from == datetime(2026, 3, 3, 10, tzinfo=PARIS)
+    assert answer.expected_until == datetime(2026, 3, 3, 12, tzinfo=PARIS)
+
+
+def test_the_question_names_the_number_and_no_account(serve: Serve) -> None:
+    server = serve(always(HISTORY["alpha"]))
+
+    answer = tracker("alpha", server.url).track("xu 000 000 415 fr")
+
+    body = body_of(server.requests[0]).decode()
+    assert "<language>fr_FR</language><skybillNumber>XU000000415FR</skybillNumber>" in body
+    assert "password" not in body
+    assert answer.tracking_number == answer.events[0].tracking_number == "xu 000 000 415 fr"
+
+
+def test_personal_details_are_neither_returned_nor_logged(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    shown = repr(told(serve, "alpha", HISTORY["alpha"])) + text_of_records(caplog.records)
+
+    assert "Livraison effectuée, remis à ***" in shown
+    for secret in ("SYNTHÉTIQUE", "Synthétique", "4711A", "Imaginaire"):
+        assert secret not in shown
+
+
+@pytest.mark.parametrize("text", ["Avis à jo@mail.example", "Avis au 06 12 34 56 78", "Avis au +33612345678"])
+def test_addresses_and_phone_numbers_in_a_text_are_masked(serve: Serve, text: str) -> None:
+    (event,) = told(serve, "alpha", alpha_history(alpha_event("SM", NOON, text))).events
+
+    assert event.text in ("Avis à ***", "Avis au ***")
+
+
+def test_every_code_of_the_table_has_its_status() -> None:
+    assert len(CODES) == 31
+    assert {code for code, status in CODES.items() if status is None} == {"SM", "CL"}
+    assert {CODES[code] for code in ("D", "RI")} == {Status.DELIVERED}
+
+
+def test_an_unlisted_code_is_an_event_without_status(serve: Serve) -> None:
+    (event,) = told(serve, "alpha", alpha_history(alpha_event("ZZ", NOON, "Colis vu"))).events
+
+    assert (event.code, event.status, event.is_listed) == ("ZZ", None, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "label", "status"),
+    [
+        ("D", "Livraison effectuée", Status.DELIVERED),
+        ("D", "Colis livré", Status.DELIVERED),
+        ("D", "Delivered", Status.DELIVERED),
+        ("D", "", Status.DELIVERED),
+        ("D", "Colis en cours de livraison par le livreur", None),
+        ("D", "Départ du colis de l'agence", None),
+        ("DC", "Livraison effectuée", None),
+        ("TA", "Livraison effectuée", None),
+        ("R", "Colis retourné à l'expéditeur", Status.RETURN_TO_SENDER),
+        ("P", "Echec de livraison suite à l'absence du destinataire.", Status.DELIVERY_FAILURE),
+        ("P", "Colis pris en charge", None),
+    ],
+)
+def test_a_reused_code_with_another_french_text_changes_nothing(
+    serve: Serve, code: str, label: str, status: Status | None
+) -> None:
+    (event,) = told(serve, "alpha", alpha_history(alpha_event(code, NOON, label))).events
+
+    assert (event.code, event.text, event.status, event.is_listed) == (code, label, status, True)
+
+
+def test_of_equal_times_the_event_that_is_the_state_comes_last(serve: Serve) -> None:
+    state = alpha_event("D", NOON, "Livraison effectuée", highPriority="true")
+    other = alpha_event("TA", NOON, "Colis en cours de livraison", highPriority="false")
+
+    events = told(serve, "alpha", alpha_history(state, other)).events
+
+    assert [event.code for event in events] == ["TA", "D"]
+
+
+def test_the_way_to_the_point_changes_nothing_after_the_arrival_there(serve: Serve) -> None:
+    arrived = alpha_event("AB", NOON, "Colis mis à disposition au point de retrait")
+    told_late = alpha_event("RB", LATER, "Colis en cours de livraison au point de retrait")
+
+    assert [e.status for e in told(serve, "alpha", alpha_history(arrived, told_late)).events] == [
+        Status.WAITING_FOR_PICKUP,
+        None,
+    ]
+    assert [e.status for e in told(serve, "alpha", alpha_history(told_late)).events] == [Status.OUT_FOR_DELIVERY]
+
+
+def test_a_number_without_events_is_not_known_yet(serve: Serve) -> None:
+    answer = told(serve, "alpha", alpha_history())
+
+    assert (answer.is_known, answer.events, answer.tracking_number) == (False, (), NUMBER)
+
+
+@pytest.mark.parametrize("number", ["", "XU/..", "Ж" * 13, "X" * 36, "x\x00y"])
+def test_what_cannot_be_a_number_is_unknown_without_a_question(serve: Serve, number: str) -> None:
+    server = serve(always(HISTORY["alpha"]))
+
+    assert not tracker("alpha", server.url).track(number).is_known
+    assert server.requests == []
+
+
+def test_an_answer_about_another_number_is_unreadable(serve: Serve) -> None:
+    with pytest.raises(CarrierUnavailable, match="another parcel") as caught:
+        told(serve, "alpha", alpha_history(alpha_event("D", NOON, "x"), number="XU000000007FR"))
+    assert caught.value.is_carrier_failing
+
+
+@pytest.mark.parametrize(
+    ("details", "window"),
+    [
+        ({"Date de relivraison": "05/03/2026"}, ("2026-03-05T00:00", "2026-03-05T23:59:59")),
+        (
+            {"Début créneau RDV": "05/03/2026 10:00:00", "Fin créneau RDV": "05/03/2026 12:30"},
+            ("2026-03-05T10:00", "2026-03-05T12:30"),
+        ),
+        ({"Date de relivraison": "31/02/2026"}, None),
+        ({"Date de relivraison": "31/12/9999"}, None),
+        ({"Date de relivraison": "01/01/0001"}, None),
+        ({"Début créneau RDV": "05/03/2026 12:00", "Fin créneau RDV": "05/03/2026 10:00"}, None),
+        ({"Début créneau RDV": "05/03/2026 12:00"}, None),
+        ({"Commentaire": "05/03/2026"}, ("2026-03-04T00:00", "2026-03-04T23:59:59")),
+    ],
+)
+def test_the_newest_announcement_is_the_expected_delivery(
+    serve: Serve, details: dict[str, str], window: tuple[str, str] | None
+) -> None:
+    earlier = alpha_event("CL", NOON, "Instruction de livraison reçue", {"Date de relivraison": "04/03/2026"})
+    newest = alpha_event("CL", LATER, "Instruction de livraison reçue", details)
+
+    answer = told(serve, "alpha", alpha_history(newest, earlier))
+
+    expected = tuple(datetime.fromisoformat(text).replace(tzinfo=PARIS) for text in window) if window else (None, None)
+    assert (answer.expected_from, answer.expected_until) == expected
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "1999-12-31"])
+def test_an_event_without_a_time_is_left_out(serve: Serve, date: str) -> None:
+    history = alpha_history(alpha_event("DC", date, "x"), alpha_event("TS", NOON, "x"), alpha_event("", NOON, "x"))
+
+    assert [event.code for event in told(serve, "alpha", history).events] == ["TS"]
+    with pytest.raises(CarrierUnavailable, match="no event"):
+        told(serve, "alpha", alpha_history(alpha_event("DC", date, "x")))
+
+
+def test_an_event_that_is_far_ahead_is_left_out(serve: Serve) -> None:
+    soon, late = (datetime.now(UTC) + timedelta(hours=hours) for hours in (1, 48))
+    history = alpha_history(alpha_event("TS", soon.isoformat(), "x"), alpha_event("D", late.isoformat(), "x"))
+
+    (event,) = told(serve, "alpha", history).events
+
+    assert event.happened_at == soon.replace(microsecond=soon.microsecond // 1000 * 1000)
+
+
+def test_texts_and_counts_are_bounded(serve: Serve) -> None:
+    long = alpha_event("TS", NOON, "x" * 5000, officeLabel="y" * 5000)
+    many = [alpha_event("TS", f"2026-03-02T10:{i // 60:02}:{i % 60:02}Z", "x") for i in range(600)]
+
+    events = told(serve, "alpha", alpha_history(*many, long)).events
+
+    assert len(events) == 500
+    assert (len(events[-1].text), len(events[-1].place)) == (200, 100)
+    assert events[0].happened_at.second == 41  # the oldest are left out
+
+
+@pytest.mark.parametrize("status", [401, 403, 429])
+@pytest.mark.parametrize("body", [b"<html><title>Just a moment...</title></html>", answer_file("alpha_history.xml")])
+def test_being_turned_away_is_an_outage(serve: Serve, status: int, body: bytes) -> None:
+    with pytest.raises(CarrierUnavailable) as caught:
+        told(serve, "alpha", http(body, status))
+    assert caught.value.is_carrier_failing
+    assert caught.value.http_status == status
+
+
+@pytest.mark.parametrize(("code", "is_failing"), [("1", True), ("31", False), ("-7", False)])
+def test_an_error_code_is_an_outage(serve: Serve, code: str, is_failing: bool) -> None:
+    with pytest.raises(CarrierUnavailable) as caught:
+        told(serve, "alpha", alpha_history(code=code))
+    assert (caught.value.carrier_code, caught.value.is_carrier_failing) == (code, is_failing)
+
+
+def test_a_soap_fault_does_not_count_as_a_failing_carrier(serve: Serve) -> None:
+    with pytest.raises(CarrierUnavailable) as caught:
+        told(serve, "alpha", http(answer_file("alpha_fault.xml"), 500))
+    assert not caught.value.is_carrier_failing

@@ -1,0 +1,217 @@
+"""`manage.py work`: tasks when they are due, ending at SIGTERM, metrics; a failure of one stops no other."""
+
+import logging
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+import pytest
+from django.db import OperationalError, connections
+from django.utils import timezone
+
+from config.ops import worker
+from config.ops.worker import Task, run_if_due, work
+from labels.models import LabelState
+from parcels.models import Parcel
+from shops.models import Shop
+from shops.pacing import Pace
+from tests.carriers.support.servers import serving
+from tests.labels.conftest import in_threads
+from tests.labels.factories import LabelFactory
+from tests.parcels.tracking.conftest import Carriers, follow
+from tests.support.factories import ShopFactory
+from tests.support.processes import free_port, start_command
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "FIRST_BACK_OFF_S", 0.01)
+
+
+class Counted:
+    """A task's function that counts its runs, and fails as often as it is told to."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.runs = 0
+
+    def __call__(self, stop: Event) -> bool:
+        self.runs += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return False
+
+
+@contextmanager
+def working(*tasks: Task) -> Iterator[None]:
+    stop = Event()
+    thread = Thread(target=work, args=(stop, tasks))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(WAIT_TIMEOUT_S)
+    assert not thread.is_alive()
+
+
+# --- The tasks ---
+
+
+def test_a_task_that_raises_is_logged_and_stops_no_other(
+    transactional_db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad = Counted(), Counted(*[RuntimeError("a bug")] * 3)
+    with working(Task("good", 0.01, good), Task("bad", 0.01, bad)):
+        until(lambda: good.runs > 5 and bad.runs > 5)
+    failed = [record for record in caplog.records if record.getMessage() == "task failed"]
+    assert {vars(record)["task"] for record in failed} == {"bad"}
+    assert len(failed) == 3
+
+
+def test_a_database_that_is_away_is_waited_for(transactional_db: None, caplog: pytest.LogCaptureFixture) -> None:
+    task = Counted(*[OperationalError("gone")] * 3)
+    with working(Task("tracking", 0.01, task)):
+        until(lambda: task.runs > 4)
+    lines = [record for record in caplog.records if record.name == "service.work" and record.levelno > logging.INFO]
+    assert [record.getMessage() for record in lines] == ["task waits for the database"] * 3
+    assert not any(record.exc_info for record in lines)
+
+
+def test_the_waits_after_failures_become_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    class Stop(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout or 0)
+            if len(waits) == 5:
+                self.set()
+            return self.is_set()
+
+    monkeypatch.setattr(worker, "FIRST_BACK_OFF_S", 10.0)
+    worker.run_until(Task("failing", 1, Counted(*[RuntimeError()] * 4)), Stop())
+    assert [round(wait / 10) for wait in waits] == [1, 2, 3, 3, 0]  # up to 30 s; then it has succeeded
+
+
+def test_of_several_processes_one_runs_a_shared_task(transactional_db: None) -> None:
+    run = Counted()
+    task = Task("retention", 3600, run, is_shared=True)
+    in_threads(5, lambda _: run_if_due(task, Event()))
+    assert run.runs == 1
+    Pace.objects.update(next_at=timezone.now())
+    in_threads(5, lambda _: run_if_due(task, Event()))
+    assert run.runs == 2
+
+
+def test_a_shared_task_that_failed_is_another_processs_when_its_lease_ends(transactional_db: None) -> None:
+    task = Task("retention", worker.DAY_S, Counted(RuntimeError()), is_shared=True)
+    with pytest.raises(RuntimeError):
+        run_if_due(task, Event())
+    wait_s = (Pace.objects.get().next_at - timezone.now()).total_seconds()
+    assert worker.LEASE_S - 60 < wait_s <= worker.LEASE_S
+
+
+def test_the_table_of_tasks_reconciles_and_removes_what_is_old(transactional_db: None) -> None:
+    shop = ShopFactory()
+    received = LabelFactory(shop=shop, state=LabelState.RECEIVED, leased_until=timezone.now())
+    by_name = {task.name: task for task in worker.TASKS}
+    for task in by_name.values():
+        run_if_due(task, Event())
+    received.refresh_from_db()
+    assert received.state == LabelState.GENERATED
+    assert set(Pace.objects.values_list("name", flat=True)) == {"reconciliation", "retention"}
+
+
+# --- The process ---
+
+
+@pytest.fixture
+def carriers(transactional_db: None) -> Carriers:
+    return Carriers()
+
+
+@pytest.fixture
+def shop(carriers: Carriers) -> Shop:
+    made: Shop = ShopFactory()
+    return made
+
+
+@contextmanager
+def process(carriers: Carriers, **settings: str) -> "Iterator[Popen[bytes]]":
+    """Run the command against the carriers."""
+    with serving(carriers.play) as server:
+        urls = {"ALPHA_TRACKING_URL": server.url, "BETA_TRACKING_URL": server.url}
+        with start_command("work", **urls, **settings) as started:
+            try:
+                yield started
+            finally:
+                started.kill()
+
+
+def ended(started: "Popen[bytes]") -> tuple[int, str]:
+    _, log = started.communicate(timeout=WAIT_TIMEOUT_S)
+    return started.returncode, log.decode()
+
+
+def test_what_has_begun_at_sigterm_is_finished_and_nothing_more_begins(carriers: Carriers, shop: Shop) -> None:
+    parcels = [follow(shop, f"N{place}") for place in range(6)]
+    for place in range(6):
+        carriers.tell(f"N{place}", "TS")
+    reached, gate = Event(), Event()
+
+    def hold() -> None:
+        reached.set()
+        gate.wait(WAIT_TIMEOUT_S)
+
+    carriers.before = hold
+    connections.close_all()
+    with process(carriers, TRACKING_CONCURRENCY="1") as started:
+        assert reached.wait(WAIT_TIMEOUT_S)
+        started.send_signal(signal.SIGTERM)
+        assert started.stderr
+        assert any(b'"work is ending"' in line for line in started.stderr)
+        gate.set()
+        code, log = ended(started)
+    assert (code, '"work has ended"' in log) == (0, True)
+    assert len(carriers.asked) == 1
+    assert Parcel.objects.filter(id__in=parcels, last_status="IN_TRANSIT").count() == 1
+
+
+@pytest.mark.real_services
+def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
+    follow(shop, "N1")
+    carriers.tell("N1", "TS", "ZZ")
+    port = free_port()
+    connections.close_all()
+
+    def metrics() -> dict[str, float]:
+        text = urlopen(f"http://127.0.0.1:{port}/metrics", timeout=WAIT_TIMEOUT_S).read().decode()
+        return {name: float(value) for name, value in re.findall(r"^([^#\s]\S*) (\S+)$", text, re.MULTILINE)}
+
+    with process(carriers, WORK_METRICS_PORT=str(port)) as started:
+        until(lambda: Parcel.objects.get().last_status == "IN_TRANSIT")
+        found = metrics()
+        started.send_signal(signal.SIGTERM)
+        assert ended(started)[0] == 0
+    assert found['tracking_parcels_asked_total{carrier="alpha",outcome="known"}'] == 1
+    assert found['tracking_parcels_asked_total{carrier="beta",outcome="credentials_rejected"}'] == 0
+    assert found['tracking_events_total{carrier="alpha",status="IN_TRANSIT"}'] == 1
+    assert found['tracking_unlisted_events_total{carrier="alpha"}'] == 1
+    assert found['tracking_oldest_due_seconds{carrier="alpha"}'] == 0
+    assert found['carrier_circuit_breaker{carrier="alpha tracking",state="open"}'] == 0
+    assert found["labels_interrupted_oldest_seconds"] == 0
+
+
+def test_a_port_that_is_taken_is_one_line(transactional_db: None, carriers: Carriers) -> None:
+    with serving(carriers.play) as taken, process(carriers, WORK_METRICS_PORT=taken.url.rpartition(":")[2]) as started:
+        code, log = ended(started)
+    assert code == 1
+    assert len(log.strip().splitlines()) == 1

@@ -1,0 +1,192 @@
+"""The tracking drill: ``python -m tests.drills.tracking [--kills N] [--parcels N] [--database D]``.
+
+Two `work` processes follow parcels on their journeys, within limits that they reach, and are killed with SIGKILL at
+random moments. Before that one process follows the same journeys undisturbed. The drill compares what is known of the
+parcels afterwards, and counts the calls that the carriers got.
+"""
+
+import argparse
+import sys
+import time
+from bisect import bisect_left
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from tests.drills.environment import Environment, environment
+from tests.drills.http_client import call
+from tests.drills.printing import exit_code
+from tests.drills.process import Process
+from tests.drills.shop import SHOP, add_contract
+from tests.support.processes import free_port
+from tests.support.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RATE = 40.0  # a second for each carrier
+# A kill every 0.78 s of each of two processes, and the steps of the longest journey.
+KILLS_A_SECOND, STEPS = 2.5, 9
+OTHER_SHOP = "undisturbed"
+SETTINGS: dict[str, object] = {
+    "ALPHA_TRACKING_RATE": RATE,
+    "BETA_TRACKING_RATE": RATE,
+    "TRACKING_PACE": 1440,  # a parcel in transit is due every 5 s
+    "CARRIER_TIMEOUT": 2,
+    "LEASE_MARGIN": 2,
+    "LOG_FORMAT": "text",
+}
+WINDOWS_S = (1.0, 10.0)
+END_TIMEOUT_S = 300
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.tracking", description=__doc__)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--parcels", type=int, default=400)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
+    options = parser.parse_args()
+    port = free_port()
+    urls: dict[str, object] = {
+        f"{name.upper()}_TRACKING_URL": f"http://127.0.0.1:{port}/{name}" for name in ("alpha", "beta")
+    }
+    with environment(options.database, SETTINGS | urls) as env:
+        base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
+        make_parcels(OTHER_SHOP, options.parcels, base)
+        with stub(env, port, base, step_s=3.0):
+            undisturbed(env)
+            expected = known_of(OTHER_SHOP)
+        make_parcels(SHOP, options.parcels, base)
+        with stub(env, port, base, step_s=max(3.0, options.kills / KILLS_A_SECOND / STEPS)):
+            started_s = time.monotonic()
+            kills = kill_at_random(env, options.kills)
+            took_s = time.monotonic() - started_s
+            undisturbed(env)
+            calls = call(port, "GET", "/calls").body
+        faults = compare(expected, known_of(SHOP)) + too_many(calls)
+        total = sum(map(len, calls.values()))
+        print(f"{options.database}: {kills} kills in {took_s:.0f} s, {options.parcels} parcels, {total} calls")
+    print(f"{len(faults)} faults")
+    sys.exit(exit_code(faults))
+
+
+@contextmanager
+def stub(env: Environment, port: int, base: datetime, *, step_s: float) -> "Iterator[None]":
+    """Start the carriers, with all journeys at their beginning."""
+    options = ["--port", str(port), "--base", base.isoformat(), "--step-s", str(step_s)]
+    with Process(
+        [sys.executable, "-m", "tests.drills.tracking_stub", *options], env.variables, env.folder / "stub.log"
+    ) as process:
+        process.wait_until_listening(port)
+        yield
+
+
+def make_parcels(shop_id: str, count: int, base: datetime) -> None:
+    """Import parcels of both carriers, created an hour before their first event, and let them be due."""
+    import orjson
+    from django.db import connections
+    from django.db.models.functions import Now
+
+    from parcels.importing import ParcelImport
+    from parcels.models import ParcelTracking
+    from shops.models import Shop
+    from tests.support.factories import ParcelLineFactory
+
+    shop, is_new = Shop.objects.get_or_create(id=shop_id, defaults={"name": shop_id})
+    if is_new:
+        add_contract(shop, "beta")
+    created_ms = int((base - timedelta(hours=1)).timestamp() * 1000)
+    nothing: dict[str, Any] = dict.fromkeys(["lastStatus", "lastStatusUpdatedAt", "carrierLastStatus"])
+    lines = []
+    for number in range(count):
+        carrier, prefix = ("alpha", "XU") if number % 2 else ("beta", "6A")
+        name = f"{prefix}{number:011}"
+        fields = nothing | {"events": [], "createdAt": created_ms, "updatedAt": created_ms}
+        line = ParcelLineFactory(
+            id=f"{shop_id}-{number}", trackingId=name, trackingNumbers=[name], carrierCode=carrier, **fields
+        )
+        lines.append(orjson.dumps(line))
+    assert ParcelImport(shop_id=shop_id, report=print).run(enumerate(lines, 1)) == count
+    assert ParcelTracking.objects.filter(shop=shop_id).update(next_check_at=Now()) == count
+    connections.close_all()
+
+
+def undisturbed(env: Environment) -> None:
+    """Run one process until no parcel is followed any more."""
+    with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
+        until(lambda: followed() == 0, timeout_s=END_TIMEOUT_S)
+
+
+def followed() -> int:
+    from django.db import connections
+
+    from parcels.models import ParcelTracking
+
+    count = ParcelTracking.objects.filter(next_check_at__isnull=False).count()
+    connections.close_all()
+    return count
+
+
+def kill_at_random(env: Environment, count: int) -> int:
+    """Kill processes, two at a time, as often as asked; return how often."""
+    done = [0, 0]
+    with ExitStack() as stack:
+        command = [sys.executable, "-m", "tests.drills.forked_work"]
+        processes = [
+            stack.enter_context(Process([*command, str(seed)], env.variables, env.folder / f"work{seed}.log"))
+            for seed in range(2)
+        ]
+        while sum(done) < count:
+            for seed, process in enumerate(processes):
+                done[seed] = int(process.first_line())
+    return sum(done)
+
+
+def known_of(shop_id: str) -> dict[str, Any]:
+    """Return what is known of each parcel, by its number."""
+    from django.db import connections
+
+    from parcels.models import Parcel
+
+    names = ("last_status", "last_status_updated_at", "carrier_last_status", "delivery_date", "events")
+    rows = Parcel.objects.filter(shop=shop_id).values("tracking_id", *names)
+    found = {row.pop("tracking_id"): row for row in rows}
+    connections.close_all()
+    return found
+
+
+def compare(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """Count events lost and doubled and statuses that differ; return a fault for each parcel that differs at all."""
+    lost = doubled = statuses = 0
+    faults = []
+    for number, parcel in expected.items():
+        should = [(event["carrierStatusCode"], event["createdAt"]) for event in parcel["events"]]
+        has = [(event["carrierStatusCode"], event["createdAt"]) for event in found[number]["events"]]
+        lost += len(set(should) - set(has))
+        doubled += len(has) - len(set(has))
+        statuses += parcel["last_status"] != found[number]["last_status"]
+        if parcel != found[number]:
+            faults.append(f"{number}: {found[number]} instead of {parcel}")
+    events = sum(len(parcel["events"]) for parcel in expected.values())
+    print(f"{events} events: {lost} lost, {doubled} doubled; {statuses} statuses differ from the undisturbed run")
+    return faults
+
+
+def too_many(calls: dict[str, list[float]]) -> list[str]:
+    """Return a fault for each call above the limit, in any window that begins with a call."""
+    from parcels.tracking.limits import MAX_LATE_S
+
+    faults = []
+    for carrier, moments in calls.items():
+        times = sorted(moments)
+        for window_s in WINDOWS_S:
+            most = max(bisect_left(times, begin + window_s) - place for place, begin in enumerate(times))
+            limit = RATE * (window_s + MAX_LATE_S) + 1
+            print(f"{carrier}: at most {most} calls in {window_s:g} s, of {RATE * window_s:.0f} a limit")
+            if most > limit:
+                faults.append(f"{carrier}: {most} calls in {window_s:g} s")
+    return faults
+
+
+if __name__ == "__main__":
+    main()

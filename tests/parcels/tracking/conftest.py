@@ -1,0 +1,128 @@
+"""A world in which carriers are asked where parcels are: their services over real HTTP, and parcels that are due."""
+
+import re
+import socket
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking import limits
+from shops.contracts import clients
+from shops.models import Shop
+from tests.carriers.support.servers import http, serving
+from tests.carriers.support.tracking import alpha_event, alpha_history, beta_event, beta_refusal, beta_timeline
+from tests.labels.factories import ContractFactory
+from tests.support.api import Caller
+from tests.support.factories import import_parcel
+
+NUMBER = re.compile(rb'<skybillNumber>(\w+)<|"parcelNumber": "(\w+)"')
+CREATED_AT = timezone.now() - timedelta(days=2)
+OUTAGE = http(b"<html>Are you a robot?</html>", 503, "text/html")
+
+
+@dataclass
+class Carriers:
+    """Both tracking services: what they know of each number, what they were asked, and how they fail."""
+
+    events: dict[str, list[tuple[str, datetime]]] = field(default_factory=lambda: defaultdict(list))
+    asked: list[str] = field(default_factory=list)
+    faults: dict[str, bytes] = field(default_factory=dict)  # by number; "" is for all
+    before: Callable[[], object] = lambda: None  # called in the middle of each call
+
+    def tell(self, number: str, *codes: str) -> None:
+        """Let events happen to a parcel, an hour after the other."""
+        told = self.events[number]
+        told += [(code, CREATED_AT + timedelta(hours=len(told) + place)) for place, code in enumerate(codes, 1)]
+
+    def play(self, stream: socket.socket, request: bytes) -> bool:
+        match = NUMBER.search(request)
+        assert match
+        number = (match[1] or match[2]).decode()
+        self.asked.append(number)
+        self.before()
+        fault = self.faults.get(number) or self.faults.get("")
+        stream.sendall(fault or (self.alpha(number) if match[1] else self.beta(number)))
+        return True
+
+    def alpha(self, number: str) -> bytes:
+        events = [alpha_event(code, at.isoformat(), "Parcel scanned") for code, at in self.events[number]]
+        return alpha_history(*events, number=number)
+
+    def beta(self, number: str) -> bytes:
+        if not self.events[number]:
+            return beta_refusal("105")
+        events = [beta_event(code, at.isoformat()) for code, at in self.events[number]]
+        return beta_timeline(events, parcelNumber=number)
+
+
+@pytest.fixture
+def carriers(transactional_db: None, settings: Settings) -> Iterator[Carriers]:
+    """The carriers, with new clients, and limits that no test reaches."""
+    made = Carriers()
+    with serving(made.play) as server:
+        settings.CARRIER_ENDPOINTS = {
+            name: urls | {"tracking_url": server.url} for name, urls in settings.CARRIER_ENDPOINTS.items()
+        }
+        settings.TRACKING_RATES = dict.fromkeys(settings.TRACKING_RATES, 1000.0)
+        forget_clients()
+        yield made
+    forget_clients()
+
+
+def forget_clients() -> None:
+    clients.tracker.cache_clear()
+    limits.slots.cache_clear()
+
+
+@pytest.fixture
+def shop(carriers: Carriers, own: Caller) -> Shop:
+    """A shop with both contracts."""
+    for carrier_code in ("alpha", "beta"):
+        ContractFactory(shop=own.shop, carrier_code=carrier_code)
+    return own.shop
+
+
+def follow(shop: Shop, number: str, *, carrier_code: str = "alpha", is_due: bool = True, **fields: Any) -> str:
+    """Import a parcel that nothing has happened to, and have its carrier asked now; return its id."""
+    values = {
+        "trackingNumbers": [number],
+        "lastStatus": None,
+        "lastStatusUpdatedAt": None,
+        "carrierLastStatus": None,
+        "events": [],
+        "createdAt": int(CREATED_AT.timestamp() * 1000),
+    } | fields
+    parcel = import_parcel(shop, trackingId=number, carrierCode=carrier_code, **values)
+    now = timezone.now()
+    ParcelTracking.objects.update_or_create(
+        parcel_id=parcel["id"],
+        defaults={
+            "shop": shop,
+            "carrier_code": carrier_code,
+            "followed_since": now - timedelta(days=1),
+            "next_check_at": now - timedelta(minutes=1) if is_due else now + timedelta(hours=1),
+        },
+    )
+    return str(parcel["id"])
+
+
+def status(parcel_id: str) -> str | None:
+    return Parcel.objects.get(id=parcel_id).last_status
+
+
+def tracking(parcel_id: str) -> ParcelTracking:
+    return ParcelTracking.objects.get(parcel=parcel_id)
+
+
+def make_due() -> None:
+    """Let time pass until all parcels are due that are asked about at all."""
+    ParcelTracking.objects.filter(next_check_at__isnull=False).update(
+        next_check_at=timezone.now() - timedelta(minutes=1)
+    )

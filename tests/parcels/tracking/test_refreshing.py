@@ -1,0 +1,213 @@
+"""A pass asks about what is due, and nothing else; what fails is tried later and changes nothing."""
+
+import logging
+from collections import Counter
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking.due import MAX_NUMBERS, Outcome
+from parcels.tracking.recording import record
+from parcels.tracking.refreshing import refresh
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
+from tests.carriers.support.tracking import beta_refusal
+from tests.labels.conftest import in_threads
+from tests.labels.factories import ContractFactory
+from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status, tracking
+from tests.support.factories import ShopFactory
+
+
+def run(carrier_code: str = "alpha", limit: int | None = None) -> Counter[str]:
+    return refresh(carrier_code, stop=Event(), limit=limit)
+
+
+@pytest.mark.parametrize(("carrier_code", "codes"), [("alpha", ("DC", "TS")), ("beta", ("PCHMQT", "PCHCFM"))])
+def test_a_due_parcel_gets_the_carriers_status(
+    carriers: Carriers, shop: Shop, carrier_code: str, codes: tuple[str, ...]
+) -> None:
+    parcel = follow(shop, "N1", carrier_code=carrier_code)
+    carriers.tell("N1", *codes)
+    assert run(carrier_code) == {"known": 1}
+    row = tracking(parcel)
+    assert status(parcel) == "IN_TRANSIT"
+    assert (row.outcome, row.leased_until, row.failures) == ("known", None, 0)
+    assert row.next_check_at is not None
+    assert timedelta(hours=1.7) < row.next_check_at - timezone.now() < timedelta(hours=2.3)
+
+
+def test_only_what_is_due_and_free_is_asked_about(carriers: Carriers, shop: Shop) -> None:
+    follow(shop, "LATER", is_due=False)
+    leased, given_up = follow(shop, "LEASED"), follow(shop, "OVER")
+    ParcelTracking.objects.filter(parcel=leased).update(leased_until=timezone.now() + timedelta(minutes=1))
+    ParcelTracking.objects.filter(parcel=given_up).update(next_check_at=None)
+    ended = follow(shop, "ENDED")
+    ParcelTracking.objects.filter(parcel=ended).update(leased_until=timezone.now() - timedelta(minutes=1))
+    follow(shop, "BETAS", carrier_code="beta")
+    assert run() == {"unknown": 1}
+    assert carriers.asked == ["ENDED"]
+
+
+def test_passes_at_once_ask_about_each_parcel_once(carriers: Carriers, shop: Shop) -> None:
+    numbers = [f"N{place}" for place in range(24)]
+    for number in numbers:
+        follow(shop, number)
+    found = in_threads(3, lambda _: run())
+    assert sum(found, Counter()) == {"unknown": 24}
+    assert sorted(carriers.asked) == sorted(numbers)
+
+
+def test_each_number_of_a_parcel_is_asked_about_up_to_a_bound(carriers: Carriers, shop: Shop) -> None:
+    numbers = [f"N{place:03}" for place in range(MAX_NUMBERS + 5)]
+    follow(shop, "N000", trackingNumbers=numbers)
+    assert run() == {"unknown": 1}
+    assert carriers.asked == numbers[:MAX_NUMBERS]
+
+
+def test_a_limit_bounds_a_pass(carriers: Carriers, shop: Shop) -> None:
+    for place in range(5):
+        follow(shop, f"N{place}")
+    assert run(limit=2) == {"unknown": 2}
+    assert len(carriers.asked) == 2
+
+
+@pytest.mark.real_services
+def test_no_connection_to_the_database_is_open_during_a_call(carriers: Carriers, shop: Shop) -> None:
+    others: list[int] = []
+
+    def count() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)",
+                [known],
+            )
+            others.append(cursor.fetchone()[0])
+        connection.close()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        known = [cursor.fetchone()[0]]  # the test's own
+    follow(shop, "N1", trackingNumbers=["N1", "N2"])
+    carriers.before = count
+    run()
+    assert others == [0, 0]
+
+
+# --- Failures ---
+
+
+def test_a_failure_changes_nothing_and_is_tried_later_and_later(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1")
+    carriers.tell("N1", "TS")
+    run()
+    before = Parcel.objects.filter(id=parcel).values().get()
+    carriers.faults[""] = OUTAGE
+    waits = []
+    for _ in range(3):
+        make_due()
+        assert run() == {"unavailable": 1}
+        row = tracking(parcel)
+        assert row.next_check_at is not None
+        waits.append((row.next_check_at - timezone.now()) / timedelta(minutes=1))
+        assert (row.outcome, row.leased_until) == ("unavailable", None)
+    assert [round(wait / 5) for wait in waits] == [1, 2, 4]
+    assert Parcel.objects.filter(id=parcel).values().get() == before
+    carriers.faults.clear()
+    make_due()
+    assert run() == {"known": 1}
+    assert tracking(parcel).failures == 0
+
+
+def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: Shop) -> None:
+    for place in range(30):
+        follow(shop, f"N{place}")
+    carriers.faults[""] = OUTAGE
+    first = run()["unavailable"]
+    assert 5 <= first < 15  # the threads' calls that were under way
+    assert run() == {}
+    due = ParcelTracking.objects.filter(next_check_at__lte=timezone.now(), leased_until=None)
+    assert due.count() == 30 - first
+    carriers.faults.clear()
+    forget_clients()  # as if the circuit breaker had closed
+    assert run() == {"unknown": 30 - first}
+
+
+def test_wrong_credentials_stop_a_shop_until_its_contract_changes(
+    carriers: Carriers, shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    parcels = [follow(shop, f"N{place}", carrier_code="beta") for place in range(6)]
+    carriers.faults[""] = beta_refusal("201")
+    with caplog.at_level(logging.ERROR, "parcels.tracking"):
+        for _ in range(3):
+            run("beta")
+            make_due()
+    told = [record for record in caplog.records if record.name == "parcels.tracking"]
+    assert [record.getMessage() for record in told] == [
+        "tracking stopped: the carrier refuses the contract's credentials"
+    ]
+    contract = CarrierContract.objects.get(shop=shop, carrier_code="beta")
+    assert contract.is_tracking_refused
+    count = len(carriers.asked)
+    assert count <= 4  # one of each thread
+    run("beta")
+    assert len(carriers.asked) == count
+    assert {tracking(parcel).outcome for parcel in parcels} == {Outcome.CREDENTIALS_REJECTED}
+    contract.save()  # as configure_carrier does
+    carriers.faults.clear()
+    make_due()
+    assert run("beta") == {"unknown": 6}
+
+
+def test_another_shop_goes_on(carriers: Carriers, shop: Shop) -> None:
+    follow(shop, "N1", carrier_code="beta")
+    other, without = ShopFactory(), ShopFactory()
+    ContractFactory(shop=other, carrier_code="beta")
+    follow(other, "N2", carrier_code="beta")
+    third = follow(without, "N3", carrier_code="beta")
+    carriers.faults["N1"] = beta_refusal("201")
+    carriers.tell("N2", "PCHCFM")
+    assert run("beta") == {"credentials_rejected": 1, "known": 1}
+    assert "N3" not in carriers.asked
+    assert tracking(third).outcome == Outcome.NO_CONTRACT
+
+
+def test_alpha_needs_no_contract(carriers: Carriers) -> None:
+    follow(ShopFactory(), "N1")
+    assert run() == {"unknown": 1}
+
+
+def test_an_answer_that_cannot_be_recorded_holds_up_no_other(
+    carriers: Carriers, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcels = [follow(shop, f"N{place}") for place in range(3)]
+    for place in range(3):
+        carriers.tell(f"N{place}", "TS")
+
+    def refuse(parcel_id: str, *args: object, **kwargs: object) -> None:
+        assert parcel_id != parcels[1]
+        record(parcel_id, *args, **kwargs)  # type: ignore[arg-type]  # passed on
+
+    monkeypatch.setattr("parcels.tracking.refreshing.record", refuse)
+    run()
+    assert [status(parcel) for parcel in parcels] == ["IN_TRANSIT", None, "IN_TRANSIT"]
+    assert tracking(parcels[1]).failures == 1
+
+
+def test_a_stop_begins_nothing_more_and_finishes_what_has_begun(
+    carriers: Carriers, shop: Shop, settings: Settings
+) -> None:
+    settings.TRACKING_CONCURRENCY = 1
+    parcels = [follow(shop, f"N{place}") for place in range(10)]
+    stop = Event()
+    carriers.tell("N0", "TS")
+    carriers.before = stop.set
+    assert refresh("alpha", stop=stop) == {"known": 1}
+    assert carriers.asked == ["N0"]
+    assert status(parcels[0]) == "IN_TRANSIT"
+    assert not ParcelTracking.objects.filter(leased_until__isnull=False).exists()

@@ -1,0 +1,239 @@
+"""The story of a parcel: the same reports and events tell the same, and each rule by an example."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from carriers.tracking import Status
+from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
+from parcels.tracking.story import FINAL, Report, Story, has_moved, tell
+from tests.parcels.tracking.histories import News, histories, in_other_batches, told
+
+S = Status
+
+
+def event(at: int, status: Status | None, code: str = "X", number: str = "N1", **fields: Any) -> CarrierEvent:
+    made = CarrierEvent(number, code, at, text="", place="", status=status, is_listed=True)
+    return made._replace(**fields)
+
+
+def status_of(*events: CarrierEvent, **options: Any) -> str | None:
+    return tell(**{"reported": None} | options, events=union(events)).last_status
+
+
+def reported(status: Status | None, at: int | None, **fields: Any) -> Story:
+    return Story(last_status=status and str(status), last_status_updated_at=at, **fields)
+
+
+def shop_event(status: Status, at: int, code: str | None = None) -> dict[str, Any]:
+    told = {"label": "shop", "isNotificationSkipped": False, "notifications": [{"type": "sms"}]}
+    return {"status": str(status), "createdAt": at, "carrierStatusCode": code} | told
+
+
+# --- Whatever comes ---
+
+
+@settings(max_examples=10_000)
+@given(news=histories, seed=st.integers(0, 2**32), size=st.integers(1, 5))
+def test_the_same_news_tell_the_same_story_in_any_order_and_batches(news: list[News], seed: int, size: int) -> None:
+    shuffled = [*news, *news]
+    Random(seed).shuffle(shuffled)
+    cut = in_other_batches(news, size)
+    Random(seed).shuffle(cut)
+    assert told(news) == told(shuffled) == told(cut)
+
+
+@settings(max_examples=300)
+@given(news=histories)
+def test_a_story_is_in_order_and_has_each_event_once(news: list[News]) -> None:
+    story = told(news)
+    times = [each["createdAt"] for each in story.events]
+    assert times == sorted(times, reverse=True)
+    carriers = [each for each in story.events if each["isNotificationSkipped"]]
+    keys = {(e.tracking_number, e.code, e.happened_at.astimezone(UTC)) for each in news for e in each.events}
+    assert len(carriers) <= len(keys)
+    assert all(each["status"] in set(Status) for each in story.events)
+
+
+@settings(max_examples=300)
+@given(news=histories)
+def test_a_delivery_to_the_customer_has_a_date_and_nothing_else_does(news: list[News]) -> None:
+    story = told([each for each in news if not each.report])
+    assert (story.delivery_date is not None) == (story.last_status == S.DELIVERED)
+
+
+# --- The rules ---
+
+
+def test_the_status_is_that_of_the_newest_event_that_has_one() -> None:
+    assert status_of(event(2, S.IN_TRANSIT), event(1, S.FULFILLED), event(3, None, "SM")) == S.IN_TRANSIT
+
+
+def test_events_without_a_status_leave_it_null() -> None:
+    story = tell(reported=None, events=[event(1, None, "SM", text="Message")])
+    assert (story.last_status, story.last_status_updated_at) == (None, None)
+    assert story.carrier_last_status == {"code": "SM", "description": "Message", "date": 1}
+    assert [each["status"] for each in story.events] == [S.FULFILLED]
+
+
+def test_a_delivery_after_a_return_is_one_to_the_sender() -> None:
+    journey = [event(1, S.RETURN_TO_SENDER), event(2, S.IN_TRANSIT), event(3, S.DELIVERED)]
+    story = tell(reported=None, events=journey)
+    assert (story.last_status, story.last_status_updated_at) == (S.RETURNED_TO_SENDER, 3)
+    assert story.events[0]["status"] == S.RETURNED_TO_SENDER
+    assert story.delivery_date is None
+
+
+def test_a_delivered_parcel_only_goes_back() -> None:
+    delivered = event(1, S.DELIVERED)
+    for status in set(Status) - {S.RETURN_TO_SENDER}:
+        story = tell(reported=None, events=[delivered, event(2, status)])
+        assert (story.last_status, story.delivery_date) == (S.DELIVERED, 1)
+        assert len(story.events) == 2
+    assert status_of(delivered, event(2, S.RETURN_TO_SENDER)) == S.RETURN_TO_SENDER
+    assert status_of(delivered, event(2, S.RETURN_TO_SENDER), event(3, S.DELIVERED)) == S.RETURNED_TO_SENDER
+
+
+def test_a_returned_parcel_stays_returned() -> None:
+    for status in Status:
+        assert status_of(event(1, S.RETURNED_TO_SENDER), event(2, status)) == S.RETURNED_TO_SENDER
+
+
+def test_the_number_that_is_furthest_behind_tells_the_status() -> None:
+    first = [event(1, S.IN_TRANSIT), event(5, S.DELIVERED)]
+    second = [event(2, S.IN_TRANSIT, number="N2")]
+    assert status_of(*first, *second) == S.IN_TRANSIT
+    story = tell(reported=None, events=[*first, *second, event(7, S.DELIVERED, number="N2")])
+    assert (story.last_status, story.delivery_date) == (S.DELIVERED, 7)
+
+
+def test_a_bought_number_of_which_nothing_is_known_holds_the_parcel_back() -> None:
+    delivered = [event(1, S.IN_TRANSIT), event(2, S.DELIVERED)]
+    assert status_of(*delivered, bought=["N1", "N2"]) == S.FULFILLED
+    assert status_of(*delivered, bought=["N1"]) == S.DELIVERED
+
+
+def test_an_event_of_each_number_is_an_event_of_its_own() -> None:
+    both = [event(1, S.IN_TRANSIT), event(1, S.IN_TRANSIT, number="N2"), event(1, S.IN_TRANSIT)]
+    assert len(tell(reported=None, events=union(both)).events) == 2
+
+
+def test_an_event_without_a_status_is_shown_with_its_numbers_status_before() -> None:
+    journey = [
+        event(1, S.IN_TRANSIT),
+        event(2, S.OUT_FOR_DELIVERY, number="N2"),
+        event(3, None),
+        event(4, None, number="N2"),
+    ]
+    shown = [each["status"] for each in tell(reported=None, events=journey).events]
+    assert shown == [S.OUT_FOR_DELIVERY, S.IN_TRANSIT, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]
+
+
+def test_of_events_at_one_time_the_most_advanced_is_the_newest() -> None:
+    assert status_of(event(1, S.OUT_FOR_DELIVERY, "TA"), event(1, S.IN_TRANSIT, "SD")) == S.OUT_FOR_DELIVERY
+
+
+def test_a_listed_event_that_once_changed_nothing_never_does() -> None:
+    for both in ([None, S.DELIVERED], [S.DELIVERED, None]):
+        assert status_of(event(1, S.FULFILLED), *(event(2, status, "D") for status in both)) == S.FULFILLED
+
+
+def test_an_unlisted_event_keeps_the_status_that_it_had_as_the_newest() -> None:
+    for both in ([None, S.IN_TRANSIT], [S.IN_TRANSIT, None]):
+        assert status_of(*(event(1, status, "NEW", is_listed=False) for status in both)) == S.IN_TRANSIT
+
+
+def test_a_row_keeps_the_newest_events_of_an_endless_history() -> None:
+    found = union(event(at, S.IN_TRANSIT) for at in range(2 * MAX_EVENTS))
+    assert [each.at for each in found] == list(range(MAX_EVENTS, 2 * MAX_EVENTS))
+
+
+def test_the_hour_that_comes_twice_is_two_times() -> None:
+    night = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1)]  # 02:30 in summer and in winter time
+    early, late = (round(moment.timestamp() * 1000) for moment in night)
+    story = tell(reported=None, events=[event(late, S.DELIVERED), event(early, S.OUT_FOR_DELIVERY)])
+    assert (story.last_status, story.delivery_date) == (S.DELIVERED, late)
+
+
+# --- With the shop's reports ---
+
+
+def test_a_report_alone_is_told_unchanged() -> None:
+    history = [shop_event(S.IN_TRANSIT, 5), shop_event(S.FULFILLED, 5), shop_event(S.DELIVERED, 1, "D")]
+    story = reported(S.EXCEPTION, 3, delivery_date=9, end_deposit_date=8, events=history)
+    assert tell(reported=story, events=[]) == story
+
+
+def test_the_shops_status_counts_at_its_time() -> None:
+    carrier = event(5, S.IN_TRANSIT)
+    assert status_of(carrier, reported=reported(S.DELIVERED, 6)) == S.DELIVERED
+    assert status_of(carrier, reported=reported(S.OUT_FOR_DELIVERY, 4)) == S.IN_TRANSIT
+    assert status_of(carrier, reported=reported(S.OUT_FOR_DELIVERY, None)) == S.IN_TRANSIT
+    assert status_of(carrier, reported=reported(None, 9)) == S.IN_TRANSIT
+
+
+def test_at_the_same_time_the_carrier_is_believed() -> None:
+    assert status_of(event(5, S.IN_TRANSIT), reported=reported(S.OUT_FOR_DELIVERY, 5)) == S.IN_TRANSIT
+
+
+def test_the_shops_newer_status_keeps_the_shops_dates() -> None:
+    story = tell(
+        reported=reported(S.DELIVERED, 6, delivery_date=5, end_deposit_date=7), events=[event(4, S.IN_TRANSIT)]
+    )
+    assert (story.delivery_date, story.last_status_updated_at, story.end_deposit_date) == (5, 6, 7)
+
+
+def test_a_return_that_the_shop_told_of_is_remembered() -> None:
+    history = [shop_event(S.IN_TRANSIT, 3), shop_event(S.RETURN_TO_SENDER, 2)]
+    story = tell(reported=reported(S.IN_TRANSIT, 3, events=history), events=[event(4, S.DELIVERED)])
+    assert story.last_status == story.events[0]["status"] == S.RETURNED_TO_SENDER
+
+
+def test_an_event_that_both_report_is_one_with_the_shops_notifications() -> None:
+    story = tell(
+        reported=reported(S.IN_TRANSIT, 1, events=[shop_event(S.IN_TRANSIT, 1, "SC"), shop_event(S.FULFILLED, 1)]),
+        events=[event(1, S.IN_TRANSIT, "SC", text="Sorted"), event(2, S.IN_TRANSIT, "SC", text="Sorted")],
+    )
+    assert [(each["createdAt"], each["label"], each["notifications"]) for each in story.events] == [
+        (2, "Sorted", []),
+        (1, "Sorted", [{"type": "sms"}]),
+        (1, "shop", [{"type": "sms"}]),
+    ]
+
+
+def test_the_carriers_last_status_is_the_newest_that_either_reports() -> None:
+    shops = {"code": "B10", "description": "Acheminement", "date": 5}
+    for at, code in ((4, "B10"), (5, "SC"), (6, "SC")):
+        story = tell(reported=reported(None, None, carrier_last_status=shops), events=[event(at, None, "SC")])
+        assert story.carrier_last_status is not None
+        assert story.carrier_last_status["code"] == code
+
+
+def test_the_carriers_expected_delivery_replaces_the_shops() -> None:
+    shops = {"exactDeliveryDay": 1, "minimumDeliveryDate": 1, "maximumDeliveryDate": 1}
+    report = reported(S.IN_TRANSIT, 1, estimated_delivery_date_window=shops)
+    assert tell(reported=report, events=[]).estimated_delivery_date_window == shops
+    told = tell(reported=report, events=[], expected={"from": 7, "until": 9}).estimated_delivery_date_window
+    assert told == {"exactDeliveryDay": 7, "minimumDeliveryDate": 7, "maximumDeliveryDate": 9}
+
+
+def test_the_newest_report_speaks_for_the_shop_and_of_equal_ones_the_later() -> None:
+    old, new = Report(reported(S.IN_TRANSIT, 1), imported_at=9), Report(reported(S.DELIVERED, 2), imported_at=1)
+    assert new.outdates(old)
+    assert not old.outdates(new)
+    corrected = replace(new, imported_at=2)
+    assert corrected.outdates(new)
+    assert not new.outdates(corrected)
+
+
+def test_a_parcel_that_was_only_announced_has_not_moved() -> None:
+    assert not has_moved([event(1, S.FULFILLED), event(2, None)])
+    assert has_moved([event(1, S.FULFILLED), event(2, S.IN_TRANSIT)])
+
+
+def test_all_final_statuses_are_those_that_end_the_questions() -> None:
+    assert {S.DELIVERED, S.RETURNED_TO_SENDER} == FINAL
