@@ -33,6 +33,7 @@ NAVIGATION = [
                 "badge": "labels.admin.labels.undecided_count",
                 "badge_variant": "warning",
             },
+            item("Unlisted codes", "help_center", "parcels", "unlistedeventcode"),
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),
             item("Carrier contracts", "contract", "shops", "carriercontract"),

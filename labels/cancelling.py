@@ -8,13 +8,14 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from carriers.base import Carrier
 from carriers.errors import CancellationRefused, CarrierError
 from carriers.observer import calls_for
 from carriers.shipment import Credentials
+from labels import parcels
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel, lease
@@ -51,7 +52,10 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
     requested = {"state": LabelState.CANCELLING, "cancel_requested_at": timezone.now(), "leased_until": lease()}
-    is_begun = ShippingLabel.objects.row_of(label).generated().update(**requested)
+    with transaction.atomic():
+        is_begun = ShippingLabel.objects.row_of(label).generated().update(**requested)
+        if is_begun:
+            parcels.withdraw(label)
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
     if not is_begun:
         raise CancelError(f"{label.id} {WHY_NOT.get(LabelState(latest.state), 'is not bought')}")
@@ -91,7 +95,7 @@ def restored(label: ShippingLabel, problem: str) -> CancelError:
 def change_state(label: ShippingLabel, state: LabelState, **fields: Any) -> None:
     """Write how a cancellation ended, unless a person has decided it meanwhile."""
     own = ShippingLabel.objects.row_of(label).filter(state=LabelState.CANCELLING)
-    if with_db_retry(lambda: own.update(state=state, **fields)):
+    if with_db_retry(lambda: parcels.save_end(own, label, state=state, **fields)):
         label.state = state
         logger.info("label cancellation ended", extra={"label": label.id, "state": state})
 

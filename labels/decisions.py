@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import cancelling, outcomes
+from labels import cancelling, outcomes, parcels
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
@@ -163,7 +163,7 @@ def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: Ab
         rows = rows.filter(cancelled_numbers=[])
         decided |= {"state": LabelState.GENERATED, "cancel_requested_at": None}
     with transaction.atomic():
-        if not rows.update(**decided):
+        if not parcels.save_end(rows, label, **decided):
             raise NotOpenError
         record(label, decided_by, "Marked as cancelled." if is_cancelled else "Kept: it is not cancelled.")
 

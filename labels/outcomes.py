@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import storage, unmerged_pdfs
+from labels import parcels, storage, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
@@ -62,7 +62,7 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
         label.state = LabelState.GENERATED
         label.pdf = None
         label.finished_at = timezone.now()
-        with_db_retry(lambda: save_state(label), deadline=deadline)
+        with_db_retry(lambda: parcels.save_generated(label, save_state), deadline=deadline)
     except storage.StorageError as error:
         end_lease(label)
         raise StorageUnavailableError(label) from error

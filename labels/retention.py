@@ -9,8 +9,10 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
+from labels import parcels
 from labels.erasure import anonymise, remove_pdf
 from labels.models import LabelState, ShippingLabel
+from parcels import erasure
 
 # The states of what was bought and is settled.
 BOUGHT = (LabelState.GENERATED, LabelState.CANCELLED)
@@ -43,9 +45,17 @@ def remove_addresses(*, before: datetime, batch_size: int, is_dry_run: bool) -> 
         return kept.count()
     oldest = kept.order_by("finished_at").select_for_update(of=("self",), skip_locked=True)
     removed = 0
-    while batch := transaction.atomic(anonymise)(oldest[:batch_size]):
+    while batch := remove_oldest(oldest[:batch_size]):
         removed += batch
     return removed
+
+
+@transaction.atomic
+def remove_oldest(rows: QuerySet[ShippingLabel]) -> int:
+    """Erase the people from these labels, and from their parcels that the shop has not reported itself."""
+    ids = list(rows.values_list("id", flat=True))
+    erasure.erase(parcels.parcels_of(ids))
+    return anonymise(ShippingLabel.objects.filter(id__in=ids))
 
 
 def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from django.db.models.functions import Upper
 
-from parcels.models import Parcel
+from parcels.models import Parcel, ParcelTracking
 from shops.db.batches import batches
 
 PLACE_KEPT = {"province", "provinceCode", "country", "countryCode", "isPickupPoint"}
@@ -56,8 +56,29 @@ def erase(parcel_ids: Iterable[str]) -> int:
         for parcel in parcels:
             anonymise(parcel)
             parcel.save(update_fields=CHANGED)
+        erase_texts(batch)
         erased += len(parcels)
     return erased
+
+
+def erase_texts(parcel_ids: Iterable[str]) -> None:
+    """Erase the texts that the carrier's and the shop's reports are kept with, and those that are still to come."""
+    rows = ParcelTracking.objects.filter(pk__in=list(parcel_ids)).only("reported", "carrier_events").order_by("pk")
+    for row in rows.select_for_update(of=("self",)):
+        row.are_texts_erased = True
+        row.carrier_events = [event | {"text": "", "place": ""} for event in row.carrier_events]
+        if row.reported is not None:
+            row.reported = row.reported | {"story": without_texts(row.reported["story"])}
+        row.save(update_fields=["are_texts_erased", "carrier_events", "reported"])
+
+
+def without_texts(story: dict[str, Any]) -> dict[str, Any]:
+    """Erase the free text of events, and of the carrier's last status."""
+    status = story["carrier_last_status"]
+    return story | {
+        "events": [event | {"label": "", "notifications": []} for event in story["events"]],
+        "carrier_last_status": None if status is None else status | {"description": ""},
+    }
 
 
 def anonymise(parcel: Parcel) -> None:
@@ -66,9 +87,8 @@ def anonymise(parcel: Parcel) -> None:
     parcel.cross_sell_recommendations = []
     parcel.destination = dict(without_person(parcel.destination))
     parcel.line_items = [item | {"metadata": None} for item in parcel.line_items]
-    parcel.events = [event | {"label": "", "notifications": []} for event in parcel.events]
-    if parcel.carrier_last_status is not None:
-        parcel.carrier_last_status = parcel.carrier_last_status | {"description": ""}
+    texts = without_texts({"events": parcel.events, "carrier_last_status": parcel.carrier_last_status})
+    parcel.events, parcel.carrier_last_status = texts["events"], texts["carrier_last_status"]
 
 
 def without_person(destination: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -12,14 +12,14 @@ from django.db import reset_queries, transaction
 from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
+from parcels.tracking.reporting import settle
+from parcels.writing import replace_labels_meanwhile, write
 from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024
-# An update never moves a parcel to another shop.
-UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop"}]
 
 Line = tuple[int, bytes]
 NumberedParcel = tuple[int, Parcel]
@@ -67,6 +67,8 @@ class ParcelImport:
                 reset_queries()  # with DEBUG on, Django keeps every statement, so the whole file
             if self.bad and self.is_strict:
                 raise NothingImportedError
+            if self.imported:
+                replace_labels_meanwhile(self.shop_id, self.started_at)
         return self.imported
 
     def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:
@@ -100,43 +102,35 @@ class ParcelImport:
         while batch:
             owners, repeated = self.known(batch)
             for number, parcel in batch:
-                if parcel.id in owners:
+                if owners.get(parcel.id, self.shop_id) != self.shop_id:
                     self.refuse(number, "id: belongs to another shop.")
-            # In the order of ids, so that concurrent imports do not deadlock.
-            parcels = {p.id: p for _, p in sorted(batch, key=lambda each: each[1].id) if p.id not in owners}
-            if (self.bad and self.is_strict) or not parcels:
+            batch = [each for each in batch if owners.get(each[1].id, self.shop_id) == self.shop_id]
+            if (self.bad and self.is_strict) or not batch:
                 return
-            if self.write(parcels):
+            parcels = once_each(parcel for _, parcel in batch)
+            if write(self.shop_id, parcels, owners.keys() & parcels, self.started_at):
                 self.imported += len(parcels) - len(repeated)
                 return
-            batch = [(number, parcel) for number, parcel in batch if parcel.id in parcels]
 
-    def known(self, batch: list[NumberedParcel]) -> tuple[set[str], set[str]]:
-        """Return the batch's ids that another shop owns, and those that this run has already imported."""
+    def known(self, batch: list[NumberedParcel]) -> tuple[dict[str, str], set[str]]:
+        """Return the owners of the batch's ids that exist, and those that this run has already imported."""
         rows = Parcel.objects.filter(id__in={parcel.id for _, parcel in batch})
-        foreign, repeated = set(), set()
+        owners, repeated = {}, set()
         for parcel_id, shop_id, imported_at in rows.values_list("id", "shop", "imported_at"):
-            if shop_id != self.shop_id:
-                foreign.add(parcel_id)
-            elif imported_at == self.started_at:
+            owners[parcel_id] = shop_id
+            if shop_id == self.shop_id and imported_at == self.started_at:
                 repeated.add(parcel_id)
-        return foreign, repeated
-
-    def write(self, parcels: dict[str, Parcel]) -> bool:
-        """Insert or update; roll back and return False if another shop took one of the ids meanwhile."""
-        with transaction.atomic():
-            Parcel.objects.bulk_create(
-                parcels.values(), update_conflicts=True, unique_fields=["id"], update_fields=UPDATED_FIELDS
-            )
-            if Parcel.objects.filter(id__in=parcels).exclude(shop=self.shop_id).exists():
-                transaction.set_rollback(True)
-                return False
-            ParcelNumber.objects.filter(parcel__in=parcels).delete()
-            ParcelNumber.objects.bulk_create(number for parcel in parcels.values() for number in numbers_of(parcel))
-        return True
+        return owners, repeated
 
 
-def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
-    """Yield the numbers that a parcel is found by, each once."""
-    for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
-        yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)
+def once_each(parcels: Iterable[Parcel]) -> dict[str, Parcel]:
+    """Return each parcel once, the later of two, which does not turn the status of the earlier back.
+
+    They are in the order of ids, so that concurrent imports do not deadlock.
+    """
+    found: dict[str, Parcel] = {}
+    for parcel in parcels:
+        if parcel.id in found:
+            settle(parcel, found[parcel.id], None)
+        found[parcel.id] = parcel
+    return {parcel_id: found[parcel_id] for parcel_id in sorted(found)}

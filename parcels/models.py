@@ -32,7 +32,7 @@ class ParcelQuerySet(ForShop):
 
     def with_number(self, shop_id: str, number: str) -> Self:
         """Find by any tracking number, the newest first, along one index of the numbers' table."""
-        found = self.filter(numbers__shop=shop_id, numbers__number=number)
+        found = self.filter(numbers__shop=shop_id, numbers__number=number, is_withdrawn=False)
         return found.order_by("-numbers__created_at", "-numbers__parcel_id")
 
     def newest_first(self) -> Self:

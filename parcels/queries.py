@@ -52,7 +52,7 @@ class PreparedQuery:
 
 
 def newest(shop: str) -> QuerySet[Parcel]:
-    return Parcel.objects.for_shop(shop).newest_first()
+    return Parcel.objects.for_shop(shop).filter(is_withdrawn=False).newest_first()
 
 
 BY_NUMBER = PreparedQuery(

@@ -19,6 +19,7 @@ from labels import decisions, storage, unmerged_pdfs
 from labels.admin.filters import NEEDED, CreatedFilter, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
+from labels.admin.parcels import parcel_of
 from labels.admin.states import state_label, state_meaning
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
@@ -86,6 +87,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return {
             "label": label,
             "parcels": list(zip(weights, numbers, strict=True)),
+            "parcel": parcel_of(label),
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",

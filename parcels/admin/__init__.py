@@ -1,5 +1,6 @@
 """The admin pages of parcels."""
 
+from parcels.admin.codes import UnlistedEventCodeAdmin
 from parcels.admin.parcels import ParcelAdmin
 
-__all__ = ["ParcelAdmin"]
+__all__ = ["ParcelAdmin", "UnlistedEventCodeAdmin"]

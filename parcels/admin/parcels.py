@@ -1,20 +1,28 @@
 """The admin's pages of parcels, which answer "where is this parcel"."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
 
-from parcels.admin.filters import CarrierFilter, CreatedFilter, StatusFilter
-from parcels.models import Parcel, ParcelNumber
+from parcels.admin.filters import CarrierFilter, CreatedFilter, SilenceFilter, StatusFilter
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin, spellings
 from shops.admin.filters import AutocompleteSelectFilter
 from shops.admin.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
+
+
+def may_ask(request: HttpRequest) -> bool:
+    return request.user.has_perm("parcels.change_parceltracking")
 
 
 class ParcelList(CappedList):
@@ -29,8 +37,44 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, CreatedFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, SilenceFilter, CreatedFilter)
     search_help_text = "Tracking number, order, e-mail or id"
+
+    # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
+    panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
+        parcel = self.get_object(request, object_id)
+        return super().change_view(request, object_id, extra_context=self.facts(request, parcel) if parcel else {})
+
+    def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
+        """Collect what the parcel's page shows beside its fields."""
+        tracking = ParcelTracking.objects.filter(pk=parcel.pk).first()
+        return {
+            "tracking": tracking,
+            "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],
+            "shop_events": len(((tracking and tracking.reported) or {"story": {"events": []}})["story"]["events"]),
+            "may_ask": tracking is not None and may_ask(request),
+            "panels": [panel(request, parcel) for panel in self.panels],
+        }
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.ask_view)
+        return [path("<path:object_id>/ask/", view, name="parcels_parcel_ask"), *super().get_urls()]
+
+    def ask_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Let the carrier be asked as soon as a process is free."""
+        if not may_ask(request):
+            raise PermissionDenied
+        parcel = self.get_object(request, object_id)
+        if parcel is None:
+            raise Http404("There is no parcel with this id.")
+        if request.method == "POST":
+            if ParcelTracking.objects.filter(pk=parcel.pk).update(next_check_at=timezone.now()):
+                messages.success(request, "The carrier is asked now. Reload the page in a minute.")
+            else:
+                messages.error(request, "This parcel is not followed: its carrier can't be asked.")
+        return HttpResponseRedirect(reverse("admin:parcels_parcel_change", args=[parcel.pk]))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList

@@ -20,8 +20,9 @@ def is_to_be_followed(parcel: Parcel, now: datetime) -> bool:
 
 
 def new_tracking(parcel: Parcel, now: datetime, **fields: Any) -> ParcelTracking:
+    # By its id: the parcel's reference back would keep both from being freed at once, of a whole file's parcels.
     made = ParcelTracking(
-        parcel=parcel, shop_id=parcel.shop_id, carrier_code=parcel.carrier_code, followed_since=now, **fields
+        parcel_id=parcel.id, shop_id=parcel.shop_id, carrier_code=parcel.carrier_code, followed_since=now, **fields
     )
     plan(made, parcel, now)
     return made

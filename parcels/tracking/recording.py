@@ -14,6 +14,7 @@ from parcels.tracking import metrics
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.events import CarrierEvent, milliseconds, union
 from parcels.tracking.following import events_of, keep_events, plan, retell
+from parcels.tracking.reporting import keep_report, reported
 from parcels.tracking.story import STORY_FIELDS, Story, has_moved
 
 # A number is given out again after some 13 months: what is so much older than the parcel is another one's.
@@ -47,7 +48,7 @@ def record(parcel_id: str, answers: Sequence[TrackingAnswer], *, outcome: str, n
     is_expected_anew = keep_expected(tracking, answers, now)
     is_news = events != known or is_expected_anew
     if is_news:
-        keep_report(tracking)
+        keep_report(tracking, reported(tracking.parcel, tracking))
         keep_events(tracking, events)
         write_story(tracking, now)
         count([event for event in events if event.key in new], tracking.carrier_code, now)
@@ -85,14 +86,6 @@ def keep_expected(tracking: ParcelTracking, answers: Iterable[TrackingAnswer], n
         return False
     tracking.expected = told | {"askedAt": milliseconds(now)}
     return {name: before.get(name) for name in told} != told
-
-
-def keep_report(tracking: ParcelTracking) -> None:
-    """Keep the shop's report, which has been the parcel's own columns until the carrier says something."""
-    parcel = tracking.parcel
-    if tracking.reported is None and parcel.imported_at is not None:
-        story = {name: getattr(parcel, name) for name in STORY_FIELDS}
-        tracking.reported = {"story": story, "importedAt": milliseconds(parcel.imported_at)}
 
 
 def write_story(tracking: ParcelTracking, now: datetime) -> None:

@@ -76,8 +76,9 @@ def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, trans
     with CaptureQueriesContext(connection) as captured:
         remove_parcels(before=timezone.now() - timedelta(days=30), batch_size=10, is_dry_run=False)
     statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "DELETE"))]
-    # Three batches with two SELECTs (one is Django's own) and two DELETEs each, and the SELECT that finds no more.
-    assert len(statements) == 3 * 4 + 1
+    # Three batches with two SELECTs (one is Django's own) and three DELETEs each (the numbers, the rows that follow the
+    # parcels, the parcels), and the SELECT that finds no more.
+    assert len(statements) == 3 * 5 + 1
     assert not [statement for statement in statements if '"destination"' in statement]
 
 

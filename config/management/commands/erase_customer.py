@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from labels import erasure as label_erasure
+from labels import parcels as label_parcels
 from labels.storage import StorageError
 from parcels import erasure as parcel_erasure
 from shops.management import base
@@ -35,6 +36,7 @@ class Command(base.Command):
             raise CommandError("EMAIL: needs an e-mail address")
         parcels = parcel_erasure.parcels_of(shop_id, email)
         labels = label_erasure.labels_of(shop_id, email, parcels.values())
+        parcels |= dict.fromkeys(label_parcels.parcels_of(labels), "")
         if waiting := label_erasure.not_over(labels):
             raise CommandError(f"nothing was changed: settle or decide these labels first: {', '.join(waiting)}")
         counts = (

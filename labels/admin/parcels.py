@@ -1,0 +1,30 @@
+"""Links between a parcel's page and its label's."""
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+
+from labels.models import ShippingLabel
+from parcels.admin import ParcelAdmin
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
+
+
+def label_panel(request: HttpRequest, parcel: Parcel) -> str:
+    """Render the label that is, or became, this parcel, with its PDF."""
+    if not request.user.has_perm("labels.view_shippinglabel"):
+        return ""
+    own = ShippingLabel.objects.for_shop(parcel.shop_id).defer("pdf")
+    label = own.filter(id=parcel.pk).first()
+    numbers = ParcelTracking.objects.filter(pk=parcel.pk).values_list("label_numbers", flat=True).first()
+    if label is None and numbers:
+        label = own.with_tracking_number(*numbers).first()
+    return render_to_string("labels/of_parcel.html", {"label": label}) if label else ""
+
+
+def parcel_of(label: ShippingLabel) -> Parcel | None:
+    """Return the parcel that a label is, or became by an import; withdrawn ones too."""
+    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
+    found: Parcel | None = Parcel.objects.filter(numbers__in=numbers).newest_first().first()
+    return found
+
+
+ParcelAdmin.panels.append(label_panel)

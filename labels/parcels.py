@@ -1,0 +1,158 @@
+"""A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from phonenumbers.geodata.locale import LOCALE_DATA
+
+from carriers.products import PRODUCTS
+from labels.models import LabelState, ShippingLabel
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.numbers import GIVEN_OUT_AGAIN_MS, add_numbers, hold_numbers, numbers_of
+from parcels.tracking.events import milliseconds
+from parcels.tracking.following import events_of, new_tracking, plan
+from parcels.tracking.story import has_moved
+from shops.db.batches import batches
+
+DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}
+# What a label's parcel takes from another parcel of the same order.
+OF_THE_ORDER: Final = (
+    *("order_number", "line_items", "customer_locale", "previous_emails"),
+    *("gift_config", "cross_sell_recommendations", "web_template"),
+)
+
+
+def save_generated(label: ShippingLabel, save: Callable[[ShippingLabel], bool]) -> bool:
+    """Save a label that is generated, and make it a parcel in the same transaction; tell if it was written."""
+    with transaction.atomic():
+        is_written = save(label)
+        if is_written:
+            publish(label)
+    return is_written
+
+
+def save_end(rows: QuerySet[ShippingLabel], label: ShippingLabel, *, state: LabelState, **fields: Any) -> bool:
+    """Save the end of a cancellation; a label that stays bought is a parcel again. Tell if it was written."""
+    with transaction.atomic():
+        is_written = bool(rows.update(state=state, **fields))
+        if is_written and state == LabelState.GENERATED:
+            own_parcel(label).update(is_withdrawn=False)
+    return is_written
+
+
+def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
+    """Return a query for the label's parcel if the shop has not reported it itself."""
+    rows: QuerySet[Parcel] = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
+    return rows
+
+
+def withdraw(label: ShippingLabel) -> None:
+    """Hide the label's parcel from the API, unless the carrier has moved it."""
+    parcel = own_parcel(label).select_related("tracking").select_for_update(of=("self", "tracking")).first()
+    if parcel is not None and not has_moved(events_of(parcel.tracking)):
+        own_parcel(label).update(is_withdrawn=True)
+
+
+def publish(label: ShippingLabel) -> None:
+    """Make a generated label a parcel, or have the parcel followed that the shop has with one of its numbers."""
+    hold_numbers(label.shop_id)
+    known = parcel_with_number(label)
+    if known is not None:
+        follow_known(known, label)
+        return
+    parcel = new_parcel(label)
+    parcel.save(force_insert=True)
+    ParcelNumber.objects.bulk_create(numbers_of(parcel))
+    new_tracking(parcel, timezone.now(), label_numbers=label.tracking_numbers).save(force_insert=True)
+
+
+def parcel_with_number(label: ShippingLabel) -> Parcel | None:
+    """Find the shop's newest parcel with one of the numbers, unless they were given out again since."""
+    since = milliseconds(label.created_at) - GIVEN_OUT_AGAIN_MS
+    found = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers, created_at__gt=since)
+    parcel_id = found.order_by("-created_at", "-parcel").values_list("parcel", flat=True).first()
+    if parcel_id is None:
+        return None
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel_id)
+    parcel: Parcel | None = own.select_for_update().first()
+    return parcel
+
+
+def follow_known(parcel: Parcel, label: ShippingLabel) -> None:
+    """Let the shop's own parcel have the label's numbers, and ask the label's carrier about it."""
+    now = timezone.now()
+    tracking = ParcelTracking.objects.filter(pk=parcel.id).select_for_update().first() or new_tracking(parcel, now)
+    tracking.carrier_code = label.carrier_code
+    tracking.label_numbers = list(dict.fromkeys([*tracking.label_numbers, *label.tracking_numbers]))
+    plan(tracking, parcel, now)
+    tracking.save()
+    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id)
+    if missing := set(label.tracking_numbers) - {parcel.tracking_id, *parcel.tracking_numbers}:
+        add_numbers(parcel, [number for number in label.tracking_numbers if number in missing])
+        own.update(tracking_numbers=parcel.tracking_numbers)
+        rows = [row for row in numbers_of(parcel) if row.number in missing]
+        ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def new_parcel(label: ShippingLabel) -> Parcel:
+    """Make the parcel of a label; its order's number, items and customer are those of another parcel of the order."""
+    sibling = Parcel.objects.for_shop(label.shop_id).filter(order_id=label.order_id).newest_first().first()
+    of_the_order = {name: getattr(sibling, name) for name in OF_THE_ORDER} if sibling else {}
+    story: dict[str, Any] = {"destination": destination(label), "events": []}
+    email = label.recipient.get("email") or (sibling.customer_email if sibling else None)
+    return Parcel(
+        **{"order_number": label.reference, "line_items": []} | of_the_order | story,
+        id=label.id,
+        shop_id=label.shop_id,
+        order_id=label.order_id,
+        tracking_id=label.tracking_number,
+        tracking_numbers=label.tracking_numbers,
+        carrier_code=label.carrier_code,
+        carrier_product=label.product_code,
+        carrier_display_name=DISPLAY_NAMES[label.carrier_code],
+        created_at=milliseconds(label.created_at),
+        updated_at=milliseconds(label.finished_at or timezone.now()),
+        customer_email=email,
+    )
+
+
+def destination(label: ShippingLabel) -> dict[str, Any]:
+    """Return the recipient as a parcel's destination, with all of its fields and in their order."""
+    to = label.recipient
+    return {
+        "firstName": to["firstName"],
+        "lastName": to["lastName"],
+        "name": f"{to['firstName']} {to['lastName']}".strip(),
+        "company": "",
+        "address1": to["address1"],
+        "address2": None,
+        "city": to["city"],
+        "zip": to["zip"],
+        "province": "",
+        "provinceCode": to.get("provinceCode", ""),
+        "country": country_name(to["countryCode"]),
+        "countryCode": to["countryCode"],
+        "phone": to["phone"],
+        "latitude": None,
+        "longitude": None,
+        "isPickupPoint": PRODUCTS[label.product_code].needs_pickup_point,
+    }
+
+
+def country_name(code: str) -> str:
+    """Return a country's name in French, the carriers' language; a name like another language's refers to that one."""
+    names = LOCALE_DATA.get(code, {})
+    name = names.get("fr", code)
+    return names[name[1:]] if name.startswith("*") else name
+
+
+def parcels_of(label_ids: Sequence[str]) -> list[str]:
+    """Return the ids of the parcels that these labels are, without those that the shop has reported itself."""
+    return [
+        parcel_id
+        for ids in batches(label_ids)
+        for parcel_id in Parcel.objects.filter(id__in=ids, imported_at=None).values_list("id", flat=True)
+    ]

@@ -1,0 +1,36 @@
+"""The numbers that parcels are found by, and the lock that keeps a number on one parcel."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from parcels.models import Parcel, ParcelNumber
+from shops.models import Shop
+
+# beta gives a number out again after some 13 months: an older parcel with it is another one.
+GIVEN_OUT_AGAIN: Final = timedelta(days=390)
+GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
+
+
+def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
+    """Yield the numbers that a parcel is found by, each once."""
+    for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
+        yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)
+
+
+def add_numbers(parcel: Parcel, numbers: list[str]) -> None:
+    parcel.tracking_numbers = list(dict.fromkeys([*parcel.tracking_numbers, *numbers]))
+
+
+def are_of_one_time(parcel: Parcel, other: Parcel) -> bool:
+    """Tell if two parcels with one number are the same: the number was not given out again in between."""
+    return abs(parcel.created_at - other.created_at) < GIVEN_OUT_AGAIN_MS
+
+
+def hold_numbers(shop_id: str) -> None:
+    """Let no label of the shop become a parcel, and no import end, until the transaction has ended.
+
+    A label and an import that bring one number at the same time don't see each other's rows: the second to come here
+    does.
+    """
+    list(Shop.objects.filter(pk=shop_id).select_for_update(no_key=True).values_list("pk"))

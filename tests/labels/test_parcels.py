@@ -1,0 +1,259 @@
+"""A bought label is a parcel at once; imports, cancellations and erasures leave it one story."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from labels import cancelling, parcels
+from labels.models import ShippingLabel
+from labels.retention import remove_addresses
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking.recording import record
+from tests.labels.conftest import Sandbox
+from tests.labels.orders import RECIPIENT, order, post, weighing
+from tests.support.api import Caller, Response
+from tests.support.factories import import_parcel
+
+S = Status
+EMAIL = RECIPIENT["email"]
+
+
+def bought(caller: Caller, product: str = "alpha-13", **changes: Any) -> ShippingLabel:
+    response = post(caller, order(product, **changes))
+    assert response.status_code == 201, response.content
+    label: ShippingLabel = ShippingLabel.objects.get(id=response.json()["id"])
+    return label
+
+
+def reported(label: ShippingLabel, status: Status | None, code: str = "SC", minutes: int = 0) -> TrackingEvent:
+    at = timezone.now() - timedelta(minutes=minutes)
+    return TrackingEvent(label.tracking_number, code, at, "Carrier's text", "PARIS", status)
+
+
+def hear(label: ShippingLabel, *events: TrackingEvent, parcel: str = "") -> None:
+    answer = TrackingAnswer(label.tracking_number, is_known=True, events=events)
+    record(parcel or label.id, [answer], outcome="known", now=timezone.now())
+
+
+def found(caller: Caller, label: ShippingLabel) -> list[Response]:
+    return [caller.look_up(number) for number in label.tracking_numbers]
+
+
+def ids(response: Response) -> list[str]:
+    return [parcel["id"] for parcel in response.json()]
+
+
+def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
+    label = bought(buyer)
+    parcel = buyer.look_up(label.tracking_number).json()
+    assert list(parcel) == list(import_parcel(other.shop))
+    created_at = round(label.created_at.timestamp() * 1000)
+    assert {name: value for name, value in parcel.items() if name not in ("destination", "updatedAt")} == {
+        "id": label.id,
+        "shopId": buyer.shop.id,
+        "orderId": "5400000001",
+        "orderNumber": "CMD 4711",
+        "trackingId": label.tracking_number,
+        "trackingNumbers": label.tracking_numbers,
+        "carrierCode": "alpha",
+        "carrierProduct": "alpha-13",
+        "carrierDisplayName": "Alpha Express",
+        "lastStatus": None,
+        "lastStatusUpdatedAt": None,
+        "carrierLastStatus": None,
+        "estimatedDeliveryDateWindow": None,
+        "deliveryDate": None,
+        "endDepositDate": None,
+        "lineItems": [],
+        "events": [],
+        "createdAt": created_at,
+    }
+    assert parcel["destination"] == {
+        "firstName": "Søren",
+        "lastName": "Grünwald",
+        "name": "Søren Grünwald",
+        "company": "",
+        "address1": "128 boulevard Œdipe",
+        "address2": None,
+        "city": "Villeneuve",
+        "zip": "75011",
+        "province": "",
+        "provinceCode": "",
+        "country": "France",
+        "countryCode": "FR",
+        "phone": "+33612345678",
+        "latitude": None,
+        "longitude": None,
+        "isPickupPoint": False,
+    }
+
+
+def test_it_is_found_by_each_number_by_email_and_by_order(buyer: Caller, other: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2, 3))
+    assert len(label.tracking_numbers) == 3
+    assert {response.json()["id"] for response in found(buyer, label)} == {label.id}
+    assert ids(buyer.search(email=EMAIL)) == ids(buyer.search(orderName="CMD 4711")) == [label.id]
+    assert {response.status_code for response in found(other, label)} == {404}
+
+
+def test_a_label_to_a_pickup_point_goes_to_one(buyer: Caller) -> None:
+    label = bought(buyer, "relais")
+    assert buyer.look_up(label.tracking_number).json()["destination"]["isPickupPoint"] is True
+
+
+def test_order_items_and_customer_come_from_the_orders_other_parcel(buyer: Caller) -> None:
+    first = import_parcel(buyer.shop, orderId="5400000001", orderNumber="#1001")
+    label = bought(buyer)
+    parcel = buyer.look_up(label.tracking_number).json()
+    assert (parcel["orderNumber"], parcel["lineItems"]) == ("#1001", first["lineItems"])
+    row = Parcel.objects.get(id=label.id)
+    assert (row.customer_email, row.customer_locale, row.web_template) == (EMAIL, "fr-FR", "noel-2026")
+    assert ids(buyer.search(orderName="#1001")) == [label.id, first["id"]]
+
+
+def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
+    label = bought(buyer)
+    row = ParcelTracking.objects.get(pk=label.id)
+    assert (row.carrier_code, row.label_numbers, row.outcome) == ("alpha", label.tracking_numbers, "")
+    assert row.next_check_at is not None
+    hear(label, reported(label, S.IN_TRANSIT))
+    assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
+
+
+def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) -> None:
+    sandbox.arm("html503")
+    assert post(buyer, order()).status_code == 502
+    assert Parcel.objects.count() == ParcelTracking.objects.count() == 0
+
+
+# --- Imports ---
+
+
+def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    first, second = label.tracking_numbers
+    hear(label, reported(label, S.IN_TRANSIT))
+    before = buyer.look_up(first).json()
+    imported = import_parcel(
+        buyer.shop, id="P1", trackingId=first, carrierCode="alpha", customerEmail=EMAIL, orderNumber="#7", events=[]
+    )
+    for number in (first, second):
+        parcel = buyer.look_up(number).json()
+        assert (parcel["id"], parcel["orderNumber"], parcel["trackingNumbers"]) == ("P1", "#7", [first, second])
+        assert parcel["events"] == before["events"]
+        assert parcel["destination"] == imported["destination"]
+    assert ids(buyer.search(email=EMAIL)) == ["P1"]
+    assert Parcel.objects.for_shop(buyer.shop.id).count() == ParcelTracking.objects.count() == 1
+    again = import_parcel(buyer.shop, id="P1", trackingId=first, carrierCode="alpha", events=[])
+    assert again["lastStatus"] == "IN_TRANSIT"
+    assert buyer.look_up(second).json()["events"] == before["events"]
+
+
+@pytest.mark.parametrize("parcel_id", ["the label's", "P1"])
+def test_an_import_never_turns_the_carriers_newer_status_back(parcel_id: str, buyer: Caller) -> None:
+    label = bought(buyer)
+    hear(label, reported(label, S.OUT_FOR_DELIVERY))
+    old = label.created_at - timedelta(days=1)
+    facts = {"lastStatus": "FULFILLED", "lastStatusUpdatedAt": round(old.timestamp() * 1000), "events": []}
+    facts["id"] = parcel_id.replace("the label's", label.id)
+    import_parcel(buyer.shop, trackingId=label.tracking_number, **facts)
+    found = buyer.look_up(label.tracking_number).json()
+    assert (found["id"], found["lastStatus"]) == (facts["id"], "OUT_FOR_DELIVERY")
+
+
+def test_an_import_under_the_labels_own_id_updates_it(buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number, orderNumber="#8")
+    assert {response.json()["orderNumber"] for response in found(buyer, label)} == {"#8"}
+    assert Parcel.objects.count() == 1
+
+
+def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    Parcel.objects.all().delete()
+    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, lastStatus="DELIVERED", carrierCode="else")
+    parcels.publish(label)
+    assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
+    assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
+    assert ParcelTracking.objects.get().label_numbers == label.tracking_numbers
+
+
+def test_a_number_that_was_given_out_again_is_another_parcels(buyer: Caller) -> None:
+    label = bought(buyer)
+    created_at = round((label.created_at - timedelta(days=400)).timestamp() * 1000)
+    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, createdAt=created_at)
+    assert buyer.look_up(label.tracking_number).json()["id"] == label.id
+    assert Parcel.objects.count() == 2
+
+
+def test_another_shops_import_of_the_number_changes_nothing(buyer: Caller, other: Caller) -> None:
+    label = bought(buyer)
+    import_parcel(other.shop, id="P1", trackingId=label.tracking_number)
+    assert buyer.look_up(label.tracking_number).json()["id"] == label.id
+    assert other.look_up(label.tracking_number).json()["id"] == "P1"
+
+
+# --- Cancellation ---
+
+
+def test_a_cancelled_labels_parcel_is_withdrawn(buyer: Caller) -> None:
+    label = bought(buyer, "beta")
+    hear(label, reported(label, S.FULFILLED, "PCHMQT"))
+    cancelling.cancel(label)
+    assert buyer.look_up(label.tracking_number).status_code == 404
+    assert buyer.search(email=EMAIL).json() == buyer.search(orderName="CMD 4711").json() == []
+    assert Parcel.objects.get(id=label.id).is_withdrawn
+    hear(label, reported(label, S.FULFILLED, "PCHMQT"), reported(label, S.IN_TRANSIT))
+    assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
+
+
+def test_a_cancelled_parcel_that_has_moved_stays(buyer: Caller) -> None:
+    label = bought(buyer, "beta")
+    hear(label, reported(label, S.IN_TRANSIT))
+    cancelling.cancel(label)
+    assert buyer.look_up(label.tracking_number).status_code == 200
+
+
+def test_a_label_that_could_not_be_cancelled_is_a_parcel_again(buyer: Caller) -> None:
+    label = bought(buyer)
+    begun = cancelling.begin(label)
+    assert buyer.look_up(label.tracking_number).status_code == 404
+    cancelling.restored(begun, "the carrier refuses")
+    assert buyer.look_up(label.tracking_number).status_code == 200
+
+
+# --- Erasure and retention ---
+
+
+def test_an_erased_customers_label_is_an_erased_parcel(buyer: Caller) -> None:
+    label = bought(buyer, destination={"email": ""})
+    hear(label, reported(label, S.IN_TRANSIT))
+    import_parcel(buyer.shop, id="P1", orderId=label.order_id, customerEmail="who@example.com")
+    call_command("erase_customer", buyer.shop.id, "who@example.com", stdout=StringIO())
+    row, tracking = Parcel.objects.get(id=label.id), ParcelTracking.objects.get(pk=label.id)
+    assert row.destination["lastName"] == row.events[0]["label"] == row.carrier_last_status["description"] == ""
+    assert [(event["text"], event["place"]) for event in tracking.carrier_events] == [("", "")]
+    hear(label, reported(label, S.IN_TRANSIT), reported(label, S.DELIVERED, "D"))
+    row.refresh_from_db()
+    assert (row.last_status, {event["label"] for event in row.events}) == ("DELIVERED", {""})
+
+
+def test_a_labels_addresses_leave_its_parcel_by_their_age_too(buyer: Caller) -> None:
+    kept, label = bought(buyer), bought(buyer)
+    import_parcel(buyer.shop, id=kept.id, trackingId=kept.tracking_number)
+    before = timezone.now() + timedelta(minutes=1)
+    assert remove_addresses(before=before, batch_size=10, is_dry_run=False) == 2
+    assert Parcel.objects.get(id=label.id).destination["lastName"] == ""
+    assert Parcel.objects.get(id=kept.id).destination["lastName"] != ""
+
+
+@pytest.mark.parametrize("product", ["alpha-13", "beta"])
+def test_the_shown_carrier_is_the_labels(product: str, buyer: Caller) -> None:
+    label = bought(buyer, product)
+    parcel = buyer.look_up(label.tracking_number).json()
+    assert parcel["carrierDisplayName"] == {"alpha": "Alpha Express", "beta": "Beta Post"}[parcel["carrierCode"]]

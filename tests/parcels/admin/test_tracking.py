@@ -1,0 +1,71 @@
+"""Tracking in the admin: the sources of a parcel's story, the next question, silent parcels, unlisted codes."""
+
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from parcels.models import ParcelTracking
+from parcels.tracking.recording import record
+from shops.models import Shop
+from tests.parcels.admin.pages import PARCELS, listed, page_of
+from tests.support.api import logged_in
+from tests.support.factories import import_parcel
+
+ASK = f"{PARCELS}P1/ask/"
+
+
+def ms_ago(days: float) -> int:
+    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
+
+
+def followed(shop: Shop, parcel_id: str = "P1", days_silent: float = 0, *, is_listed: bool = True) -> None:
+    old = ms_ago(20)
+    import_parcel(shop, id=parcel_id, trackingId=f"N-{parcel_id}", createdAt=old, lastStatusUpdatedAt=old, events=[])
+    at = timezone.now() - timedelta(days=days_silent)
+    event = TrackingEvent(f"N-{parcel_id}", "SC", at, "Sorted", "75015 PARIS", Status.IN_TRANSIT, is_listed)
+    record(parcel_id, [TrackingAnswer(f"N-{parcel_id}", True, (event,))], outcome="known", now=timezone.now())
+
+
+def test_the_page_shows_what_the_carrier_reported_and_when_it_is_asked(staff: Client, shop: Shop) -> None:
+    followed(shop)
+    page = page_of(staff, "P1")
+    for text in ("What the carrier reported", "75015 PARIS", "N-P1", "Asked next", "known"):
+        assert text in page
+    assert "Ask the carrier now" not in page
+
+
+def test_staff_with_the_permission_have_the_carrier_asked_now(shop: Shop) -> None:
+    followed(shop)
+    staff = logged_in("view_parcel", "change_parceltracking")
+    assert "Ask the carrier now" in page_of(staff, "P1")
+    answer = staff.post(ASK, follow=True)
+    assert "The carrier is asked now" in answer.text
+    next_check_at = ParcelTracking.objects.get(pk="P1").next_check_at
+    assert next_check_at is not None
+    assert next_check_at <= timezone.now()
+
+
+def test_nobody_else_has_it_asked(staff: Client, shop: Shop) -> None:
+    followed(shop)
+    before = ParcelTracking.objects.get(pk="P1").next_check_at
+    assert staff.post(ASK).status_code == 403
+    assert logged_in("view_parcel", "change_parceltracking", name="bob").get(ASK).status_code == 302
+    assert ParcelTracking.objects.get(pk="P1").next_check_at == before
+
+
+def test_the_list_is_narrowed_to_parcels_without_news(staff: Client, shop: Shop) -> None:
+    for days in (1, 5, 10, 19):
+        followed(shop, f"P{days}", days)
+    assert set(listed(staff, silent="3")) == {"P5", "P10", "P19"}
+    assert set(listed(staff, silent="14")) == {"P19"}
+    assert len(listed(staff, silent="x")) == 4
+
+
+def test_unlisted_codes_are_listed(shop: Shop) -> None:
+    followed(shop, is_listed=False)
+    page = logged_in("view_unlistedeventcode").get("/admin/parcels/unlistedeventcode/")
+    assert page.status_code == 200
+    for text in ("SC", "Sorted", "beta"):
+        assert text in page.text
