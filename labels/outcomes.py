@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import parcels, storage, unmerged_pdfs
+from labels import parcels, storage, telling, unmerged_pdfs
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
@@ -76,7 +76,8 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
 def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
     """Write a failure down and return the client's error, without a database too."""
     try:
-        fail(label, error)
+        describe_end(label, error)
+        with_db_retry(lambda: save_state(label))
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
     if label.state == LabelState.UNKNOWN:
@@ -85,7 +86,13 @@ def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
 
 
 def fail(label: ShippingLabel, error: CarrierError) -> None:
-    """Write down that there is no label. The key is released if, and only if, nothing was made."""
+    """Write down that there is no label, after the client's request is over: its shop is told if nothing was made."""
+    describe_end(label, error)
+    with_db_retry(lambda: telling.save_settled(label, save_state))
+
+
+def describe_end(label: ShippingLabel, error: CarrierError) -> None:
+    """Describe a purchase that gave no label. The key is released if, and only if, nothing was made."""
     describe_failure(label, error)
     label.tracking_numbers = list(error.made_numbers)
     label.reservation_number = error.reservation_number or label.reservation_number
@@ -97,7 +104,6 @@ def fail(label: ShippingLabel, error: CarrierError) -> None:
     else:
         label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
     label.finished_at = timezone.now()
-    with_db_retry(lambda: save_state(label))
 
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
@@ -119,6 +125,8 @@ def save_state(label: ShippingLabel) -> bool:
         rows = rows.filter(cancel_requested_at=None)
     elif label.state != LabelState.GENERATED:
         rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
+    if label.state == LabelState.FAILED:
+        rows = rows.exclude(state=LabelState.FAILED)  # the shop is told once
     released = {"idempotency_key": None} if label.idempotency_key is None else {}
     written = rows.update(
         **released,
