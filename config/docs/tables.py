@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import accumulate
 
 from django.utils.html import format_html, format_html_join
 
@@ -13,6 +15,8 @@ from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
 from shops.errors.entries import ErrorEntry
 from shops.errors.plain import PLAIN_ERRORS
+from shops.webhooks.event_types import EVENT_TYPES
+from shops.webhooks.retries import PAUSES_S
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -131,6 +135,34 @@ def faults() -> str:
     return table(("name", "carrier", "bought", "what happens"), rows)
 
 
+def events() -> str:
+    """List the types of events, each with the fields of its data."""
+    rows = []
+    for name, event_type in EVENT_TYPES.items():
+        rows.append((code(name), "", event_type.summary))
+        rows += [("", code(field), facts.meaning) for field, facts in event_type.fields.items()]
+    return table(("type", "data", "meaning"), rows)
+
+
+def attempts() -> str:
+    """List the attempts of a delivery, with the time since the first, without jitter."""
+    pauses = (timedelta(0), *(timedelta(seconds=pause_s) for pause_s in PAUSES_S))
+    times = accumulate(pauses)
+    rows = (
+        (str(number), spoken(pause), spoken(at))
+        for number, (pause, at) in enumerate(zip(pauses, times, strict=True), 1)
+    )
+    return table(("attempt", "after", "since the event"), rows)
+
+
+def spoken(period: timedelta) -> str:
+    """Format a period: ``14 h 35 min``."""
+    minutes, seconds = divmod(round(period.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "min"), (seconds, "s"))
+    return " ".join(f"{count}{NO_BREAK}{unit}" for count, unit in parts if count) or "at once"
+
+
 TABLES = {
     "statuses": statuses,
     "products": products,
@@ -138,4 +170,6 @@ TABLES = {
     "plain-errors": plain_errors,
     "provoked": provoked,
     "faults": faults,
+    "events": events,
+    "attempts": attempts,
 }
