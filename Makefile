@@ -39,13 +39,14 @@ contract: .venv/.dev ## test the service against its OpenAPI description, 20,000
 openapi: .venv/.dev ## write config/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
-bench: .venv/.dev ## measure the CPU cost of look-ups and searches; PARCELS=2000000 for a large table
+bench: .venv/.dev ## measure the CPU cost of look-ups, searches and tracking; PARCELS=2000000 for a large table
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
+	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
 
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the label drills at full length, an hour; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full length, over an hour; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -53,6 +54,12 @@ drill: .venv/.dev ## run the label drills at full length, an hour; ROUNDS=10 for
 		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
 	done; \
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
+	$(BIN)/python -m tests.drills.tracking || status=1; \
+	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \
+	$(BIN)/python -m tests.drills.failing_tracking || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.kill || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from carriers.shipment import ProductOverride
 
+DISPLAY_NAMES: Final = MappingProxyType({"alpha": "Alpha Express", "beta": "Beta Post"})  # as people read them
 PARIS: Final = ZoneInfo("Europe/Paris")  # the time zone of both carriers' "today"
 
 

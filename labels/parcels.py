@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from phonenumbers.geodata.locale import LOCALE_DATA
 
-from carriers.products import PRODUCTS
+from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels import telling
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
@@ -18,7 +18,6 @@ from parcels.tracking.following import events_of, new_tracking, plan
 from parcels.tracking.story import has_moved
 from shops.db.batches import batches
 
-DISPLAY_NAMES: Final = {"alpha": "Alpha Express", "beta": "Beta Post"}
 # What a label's parcel takes from another parcel of the same order.
 OF_THE_ORDER: Final = (
     *("order_number", "line_items", "customer_locale", "previous_emails"),

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from carriers.products import DISPLAY_NAMES
 from parcels.models import TrackingStatus
 
 HOUR_MS = 3_600_000
@@ -108,7 +109,7 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "trackingNumbers": numbers,
         "carrierCode": carrier,
         "carrierProduct": product,
-        "carrierDisplayName": {"alpha": "Alpha Express", "beta": "Beta Post"}[carrier],
+        "carrierDisplayName": DISPLAY_NAMES[carrier],
         **last_status(last),
         "estimatedDeliveryDateWindow": {
             "exactDeliveryDay": expected_at,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from carriers.sandbox.journeys import DEFAULT_PACE, PACE_HELP, PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def serve(host: str, port: int, ledger: Path | None = None) -> None:
+def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAULT_PACE) -> None:
     """Print the URLs on standard error and serve until SIGINT or SIGTERM, in the main thread."""
-    server = SandboxServer(host, port, ledger)
+    server = SandboxServer(host, port, ledger, pace)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: server.state.closing.set())
     lines = (
@@ -25,6 +27,7 @@ def serve(host: str, port: int, ledger: Path | None = None) -> None:
         f"alpha points    {server.alpha_points_url}",
         f"beta            {server.beta_url}",
         f"beta points     {server.beta_points_url}",
+        f"beta tracking   {server.beta_tracking_url}",
         f"ledger          {server.url}/ledger",
         f"help            {server.url}/",
     )
@@ -41,8 +44,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8100)
     parser.add_argument("--ledger", type=Path, help="a file that keeps the purchases")
+    parser.add_argument("--pace", type=pace_of, default=pace_of(os.environ.get(PACE_NAME, "")), help=PACE_HELP)
     options = parser.parse_args(argv)
-    serve(options.host, options.port, options.ledger)
+    serve(options.host, options.port, options.ledger, options.pace)
 
 
 if __name__ == "__main__":

@@ -56,11 +56,13 @@ def doctype(response: Response) -> Response:
 
 
 def deep(response: Response) -> Response:
-    """Put deeply nested XML or JSON before the first message."""
+    """Put deeply nested XML or JSON before the first message, or into JSON without messages."""
     if "xml" in response.content_type:
         nest = b"<a>" * DEPTH + b"</a>" * DEPTH
         return replace(response, body=response.body.replace(b"<errorMessage>", nest + b"<errorMessage>", 1))
     nest = b"[" * DEPTH + b"]" * DEPTH
+    if b'"messages": [' not in response.body:
+        return replace(response, body=response.body.replace(b"{", b'{"deep": ' + nest + b", ", 1))
     return replace(response, body=response.body.replace(b'"messages": [', b'"messages": [' + nest + b", ", 1))
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.faults import BOTH, Fault, Kind, fault_named, magic_in
+from carriers.sandbox.journeys import JOURNEYS, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,9 @@ class Injection:
 
 
 NO_FAULT = Injection(Fault("", is_made=True, does="nothing fails"), 0)
-UNKNOWN = Injection(Fault("unknown", is_made=False, does="the reference names no fault", kind=Kind.REFUSAL), 0)
+UNKNOWN = Injection(
+    Fault("unknown", is_made=False, does="the reference names no fault and no journey", kind=Kind.REFUSAL), 0
+)
 
 
 @dataclass
@@ -115,7 +118,8 @@ def _magic(operation: Operation) -> Injection:
             if fault is None or fault.kind is Kind.CONTROL_ONLY:
                 return UNKNOWN
             return Injection(fault, fault.delay_s)
-    return NO_FAULT
+    journeys = filter(None, map(asked_for, operation.texts))
+    return NO_FAULT if all(journey in JOURNEYS for journey in journeys) else UNKNOWN
 
 
 _FIELDS: dict[str, tuple[type, ...]] = {

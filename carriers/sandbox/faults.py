@@ -75,6 +75,7 @@ FAULTS = (
     Fault("html200", False, "HTTP 200 with an HTML page", corruption.html(200)),
     Fault("http401", False, "HTTP 401 with an HTML page", corruption.html(401)),
     Fault("http403", False, "HTTP 403 with an HTML page", corruption.html(403)),
+    Fault("html429", False, "HTTP 429 with an HTML page", corruption.html(429)),
     Fault("html502", False, "HTTP 502 with an HTML page", corruption.html(502)),
     Fault("html503", False, "HTTP 503 with an HTML page", corruption.html(503)),
     Fault("made502", True, "HTTP 502 with an HTML page, after buying", corruption.html(502)),

@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from carriers.sandbox.journeys import HOME, REAL_TIME, journey_of
 from carriers.sandbox.parcel import Parcel, read_parcel
+from carriers.sandbox.travel import Change, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +40,8 @@ class Purchase:
     findable_at_s: float  # until then the tracking service does not know the parcel
     reservation_number: str = ""  # alpha's
     is_misrouted: bool = False  # ordered to a pickup point under another address than the point's
+    journey: str = HOME
+    pace: float = REAL_TIME  # seconds of journey a second
 
     def as_json(self, *, is_cancelled: bool) -> dict[str, Any]:
         facts = asdict(self)
@@ -47,7 +51,7 @@ class Purchase:
         return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
 
 
-def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: float) -> Purchase:
+def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: float, pace: float) -> Purchase:
     label = parcel.label
     return Purchase(
         carrier=label.carrier,
@@ -62,14 +66,17 @@ def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: 
         findable_at_s=findable_at_s,
         reservation_number=parcel.reservation_number,
         is_misrouted=bool(parcel.misrouted_by),
+        journey=journey_of(label),
+        pace=pace,
     )
 
 
 class Ledger:
     """The purchases, safe for threads; with a file, every line is written before the call returns."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, pace: float = REAL_TIME) -> None:
         self._lock = threading.Lock()
+        self.pace = pace
         self._highest: dict[str, str] = {}
         self._forget()
         self._file = None
@@ -85,15 +92,36 @@ class Ledger:
         self._parcels: OrderedDict[tuple[str, str], Parcel] = OrderedDict()
         self._cancelled: set[tuple[str, str]] = set()
         self._collected: set[tuple[str, str]] = set()
+        self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
 
     def record(self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0) -> None:
         """Enter the parcels of one call, all or none."""
         now = time.time()
-        made = [(_purchase_of(parcel, account, now, now + findable_after_s), parcel) for parcel in parcels]
+        made = [(_purchase_of(parcel, account, now, now + findable_after_s, self.pace), parcel) for parcel in parcels]
         with self._lock:
             self._write([{"event": "made", **asdict(purchase), "parcel": asdict(parcel)} for purchase, parcel in made])
             for purchase, parcel in made:
                 self._enter(purchase, parcel)
+
+    def register(self, parcels: Sequence[Purchase]) -> None:
+        """Enter parcels that were sold elsewhere: they can be tracked, and are no purchases."""
+        with self._lock:
+            self._write([{"event": "registered", **asdict(parcel)} for parcel in parcels])
+            self._by_number.update({(parcel.carrier, parcel.tracking_number): parcel for parcel in parcels})
+
+    def change(self, parcel: Purchase, change: Change) -> None:
+        """Enter a change of a parcel's way."""
+        key = {"carrier": parcel.carrier, "tracking_number": parcel.tracking_number}
+        with self._lock:
+            self._write([{"event": "changed", **key, "change": asdict(change)}])
+            self._changes[parcel.carrier, parcel.tracking_number].append(change)
+
+    def way(self, parcel: Purchase) -> Way:
+        """Return a parcel's way until now; a cancelled one is not handed in."""
+        key = (parcel.carrier, parcel.tracking_number)
+        with self._lock:
+            changes, is_cancelled = list(self._changes.get(key, [])), key in self._cancelled
+        return Way(parcel, changes, parcel.made_at_s if is_cancelled else time.time())
 
     def cancel(self, carrier: str, number: str) -> None:
         self._mark("cancelled", carrier, number)
@@ -197,6 +225,11 @@ class Ledger:
             case "made":
                 parcel = read_parcel(event.pop("parcel"))
                 self._enter(Purchase(**event), parcel)
+            case "registered":
+                parcel_elsewhere = Purchase(**event)
+                self._by_number[parcel_elsewhere.carrier, parcel_elsewhere.tracking_number] = parcel_elsewhere
+            case "changed":
+                self._changes[event["carrier"], event["tracking_number"]].append(Change(**event["change"]))
             case "cancelled" | "collected" as mark:
                 self._marks(mark).add((event["carrier"], event["tracking_number"]))
             case "reset":

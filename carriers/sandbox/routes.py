@@ -15,6 +15,7 @@ from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
+from carriers.sandbox.beta.timeline import TIMELINE, answer_timeline
 from carriers.sandbox.control import CONTROL_PATHS, answer_control, answer_page
 from carriers.sandbox.corruption import REDIRECTED_PATH
 from carriers.sandbox.http import json_response
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
 BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
+BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
 
 
 def _answer_redirected(_: State, __: Request) -> Response:
@@ -42,6 +44,7 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)
     },
+    BETA_TRACKING_PATH: answer_timeline,
     f"{BETA_PATH}/{DEPOSIT_SLIP}": answer_deposit_slip,
     **{
         f"/beta/{version}/{operation}": partial(answer_beta, operation=operation, block=block)

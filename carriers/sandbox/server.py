@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from carriers.sandbox.faults import BOTH
 from carriers.sandbox.http import Request, Response, text_response
+from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
@@ -21,6 +22,7 @@ from carriers.sandbox.routes import (
     ALPHA_TRACKING_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
+    BETA_TRACKING_PATH,
     known,
     route,
 )
@@ -41,10 +43,15 @@ WAKE_INTERVAL_S = 0.1
 
 
 class SandboxServer:
-    """Both carriers on one port; a context manager that serves in a thread."""
+    """Both carriers on one port; a context manager that serves in a thread.
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0, ledger_path: Path | None = None) -> None:
-        self.state = State(Ledger(ledger_path))
+    Parcels travel `pace` seconds of their journey a second.
+    """
+
+    def __init__(
+        self, host: str = "127.0.0.1", port: int = 0, ledger_path: Path | None = None, pace: float = REAL_TIME
+    ) -> None:
+        self.state = State(Ledger(ledger_path, pace))
         self._listener = _Listener((host, port), self.state)
         self._thread: threading.Thread | None = None
 
@@ -78,6 +85,10 @@ class SandboxServer:
     @property
     def beta_points_url(self) -> str:
         return self.url + BETA_POINTS_PATH
+
+    @property
+    def beta_tracking_url(self) -> str:
+        return self.url + BETA_TRACKING_PATH
 
     @property
     def control_url(self) -> str:

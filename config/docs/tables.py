@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
+from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
 from shops.errors.entries import ErrorEntry
@@ -163,6 +164,11 @@ def spoken(period: timedelta) -> str:
     return " ".join(f"{count}{NO_BREAK}{unit}" for count, unit in parts if count) or "at once"
 
 
+def journeys() -> str:
+    rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
+    return table(("name", "what happens"), rows)
+
+
 TABLES = {
     "statuses": statuses,
     "products": products,
@@ -172,4 +178,5 @@ TABLES = {
     "faults": faults,
     "events": events,
     "attempts": attempts,
+    "journeys": journeys,
 }

@@ -8,13 +8,13 @@ when its lease ends; what it had recorded stays, and the carrier tells the rest 
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event, Lock
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from carriers.circuit_breaker import CircuitState
@@ -24,7 +24,7 @@ from parcels.tracking import due, metrics
 from parcels.tracking.contracts import Contracts
 from parcels.tracking.due import DueParcel, Outcome
 from parcels.tracking.limits import slots
-from parcels.tracking.recording import record
+from parcels.tracking.recording import record_all
 from shops.contracts.clients import tracker as tracker_of
 
 logger = logging.getLogger("parcels.tracking")
@@ -156,27 +156,20 @@ def keep(asked: Iterable[Asked], contracts: Contracts) -> None:
             due.try_later(each.parcel, each.outcome)
         else:
             answered.append(each)
+    record_batch(answered)
+
+
+def record_batch(answered: Sequence[Asked]) -> None:
+    """Record a batch at once; if that fails for one of them, record each by itself."""
     try:
-        record_all(answered)
+        record_all({each.parcel.id: (each.answers, each.outcome) for each in answered}, now=timezone.now())
     except (OperationalError, InterfaceError):
         raise  # the database is away; the parcels are due again when their leases end
-    except Exception:  # noqa: BLE001 - one of them can't be recorded, which is logged below
-        record_one_by_one(answered)
-
-
-@transaction.atomic
-def record_all(answered: Iterable[Asked]) -> None:
-    """Record in the order of ids, as all who lock several parcels do."""
-    for each in sorted(answered, key=lambda each: each.parcel.id):
-        record(each.parcel.id, each.answers, outcome=each.outcome, now=timezone.now())
-
-
-def record_one_by_one(answered: Iterable[Asked]) -> None:
-    for each in answered:
-        try:
-            record_all([each])
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception:
-            logger.exception("answer not recorded", extra={"parcel": each.parcel.id})
-            due.try_later(each.parcel, Outcome.UNAVAILABLE)
+    except Exception:
+        if len(answered) > 1:
+            for each in answered:
+                record_batch([each])
+            return
+        [failed] = answered
+        logger.exception("answer not recorded", extra={"parcel": failed.parcel.id})
+        due.try_later(failed.parcel, Outcome.UNAVAILABLE)

@@ -37,9 +37,9 @@ LATE_S = 5.0  # later than the deadline
 MEMORY_BOUND_BYTES = 100 * 1024 * 1024
 # The outcome of each of the sandbox's faults.
 ENDS = {
-    OutcomeUnknown: "hang hangmade reset resetmade close closemade cutoff driphead dripbody late empty html200 html502"
-    " html503 made502 redirect truncated garbled charset deep huge gzipbomb doctype base64 nolabel notpdf accept"
-    " soapfault errorbare",
+    OutcomeUnknown: "hang hangmade reset resetmade close closemade cutoff driphead dripbody late empty html200 html429"
+    " html502 html503 made502 redirect truncated garbled charset deep huge gzipbomb doctype base64 nolabel notpdf"
+    " accept soapfault errorbare",
     CarrierUnavailable: "json500 flat500",
     CredentialsRejected: "http401 http403 colisacct colispwd webpropwd",
     RequestRejected: "badformat",

@@ -19,6 +19,7 @@ from carriers.sandbox.routes import (
     ALPHA_TRACKING_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
+    BETA_TRACKING_PATH,
 )
 from tests.config.test_settings import ROOT
 
@@ -48,12 +49,13 @@ def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
             ALPHA_POINTS_PATH,
             BETA_PATH,
             BETA_POINTS_PATH,
+            BETA_TRACKING_PATH,
             "/ledger",
             "/",
         )
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 7
-        assert requests.get(urls[5], timeout=TIMEOUT_S).json() == []
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 8
+        assert requests.get(urls[6], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")
@@ -67,6 +69,12 @@ def test_a_port_in_use_is_one_clear_line() -> None:
     assert process.returncode != 0
     assert out == ""
     assert re.fullmatch(rf"CommandError: --host '127\.0\.0\.1' --port {port} can't be used: .*in use\n", err)
+
+
+@pytest.mark.parametrize("pace", ["0", "-1", "fast", "nan", "inf"])
+def test_an_unusable_pace_is_one_clear_line(pace: str) -> None:
+    with pytest.raises(CommandError, match=r"--pace .* is not a number above 0"):
+        call_command("carrier_sandbox", "--pace", pace)
 
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--port", "-1"), ("--host", "a..b"), ("--port", "x")])

@@ -47,3 +47,9 @@ def test_processes_that_deliver_and_a_receiver_that_are_killed_lose_no_event_and
 def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order(pytestconfig: pytest.Config) -> None:
     output = run(pytestconfig, "tests.drills.webhooks.down", "--pace", "20000")
     assert "500 events, 500 received, 0 given up, 0 subjects not complete and in order" in output
+
+
+def test_a_killed_background_process_loses_no_event_and_exceeds_no_limit(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.tracking", "--kills", "10", "--parcels", "20")
+    assert "0 lost, 0 doubled; 0 statuses differ" in output
+    assert "0 faults" in output

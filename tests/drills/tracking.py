@@ -24,7 +24,7 @@ from tests.support.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RATE = 40.0  # a second for each carrier
+RATE = 5.0  # a second for each carrier, which two processes would exceed
 # A kill every 0.78 s of each of two processes, and the steps of the longest journey.
 KILLS_A_SECOND, STEPS = 2.5, 9
 OTHER_SHOP = "undisturbed"

@@ -1,23 +1,30 @@
 """A bought label is a parcel at once; imports, cancellations and erasures leave it one story."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from typing import Any
 
+import orjson
 import pytest
 from django.core.management import call_command
+from django.db import connections, transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels import cancelling, parcels
 from labels.models import ShippingLabel
 from labels.retention import remove_addresses
+from parcels.importing import BATCH_SIZE
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.recording import record
 from tests.labels.conftest import Sandbox
+from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
-from tests.support.factories import import_parcel
+from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 S = Status
 EMAIL = RECIPIENT["email"]
@@ -257,3 +264,33 @@ def test_the_shown_carrier_is_the_labels(product: str, buyer: Caller) -> None:
     label = bought(buyer, product)
     parcel = buyer.look_up(label.tracking_number).json()
     assert parcel["carrierDisplayName"] == {"alpha": "Alpha Express", "beta": "Beta Post"}[parcel["carrierCode"]]
+
+
+# --- At the same time ---
+
+
+@pytest.mark.real_services
+def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactional_db: None, own: Caller) -> None:
+    """Neither sees the other's rows: the end of the import finds the label."""
+    label = LabelFactory(shop=own.shop, tracking_numbers=["N1", "N2"])
+
+    def generate() -> None:
+        try:
+            with transaction.atomic():
+                parcels.publish(label)
+        finally:
+            connections.close_all()
+
+    def lines() -> Iterator[bytes]:
+        yield orjson.dumps(ParcelLineFactory(id="P1", trackingId="N1", createdAt=now))
+        for n in range(BATCH_SIZE):
+            yield orjson.dumps(ParcelLineFactory(id=f"Q{n}", trackingId=f"Q{n}"))
+        with ThreadPoolExecutor(1) as pool:  # the first batch is written, and not committed
+            pool.submit(generate).result(WAIT_TIMEOUT_S)
+        assert own.look_up("N2").json()["id"] in (label.id, "P1")
+
+    now = round(timezone.now().timestamp() * 1000)
+    import_lines(own.shop, lines())
+    assert {response.json()["id"] for response in found(own, label)} == {"P1"}
+    assert not Parcel.objects.filter(id=label.id).exists()
+    assert ParcelTracking.objects.get(pk="P1").label_numbers == ["N1", "N2"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import service, soap, tables
+from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.countries import PARIS
 from carriers.sandbox.fault_registry import Operation
+from carriers.sandbox.journeys import LANGUAGES
 
 if TYPE_CHECKING:
     from carriers.sandbox.fault_registry import Injection
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_FOUND = 10
 SEARCH, CANCEL, TRACK = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2"
-UNKNOWN, COLLECTED = 2, 3
+SYSTEM_ERROR, UNKNOWN, COLLECTED = 1, 2, 3
 # One text for both causes.
 UNKNOWN_TEXT = "the parcel is not this contract's, or not registered yet"
 
@@ -34,7 +35,9 @@ def _search(state: State, message: soap.Message) -> Response:
 
     def search(_: Injection) -> Response:
         found = _visible(state, SEARCH, reference, account)
-        return _succeeded(SEARCH, [("listParcel", _parcel(purchase)) for purchase in found[:MOST_FOUND]])
+        return _succeeded(
+            SEARCH, [("listParcel", _parcel(state, purchase, language)) for purchase in found[:MOST_FOUND]]
+        )
 
     return _perform(state, SEARCH, reference, search)
 
@@ -49,7 +52,7 @@ def _cancel(state: State, message: soap.Message) -> Response:
     def cancel(_: Injection) -> Response:
         if purchase not in _visible(state, CANCEL, reference, account):
             return _not_cancelled(UNKNOWN, UNKNOWN_TEXT)
-        if state.ledger.is_collected("alpha", number):
+        if purchase and (state.ledger.is_collected("alpha", number) or is_taken_in_charge(state.ledger.way(purchase))):
             return _not_cancelled(COLLECTED, "the parcel is taken in charge")
         state.ledger.cancel("alpha", number)
         # A success has no message here.
@@ -71,13 +74,16 @@ def _visible(state: State, operation: str, reference: str, account: str) -> list
 
 
 def _track(state: State, message: soap.Message) -> Response:
+    """List a parcel's events, none for a number that is unknown; no credentials are needed."""
     language, number = message.texts("language", "skybillNumber")
-    _require(language=language, skybillNumber=number)
+    if language not in LANGUAGES or not number:
+        raise soap.RefusalError(SYSTEM_ERROR, tables.MESSAGES[SYSTEM_ERROR])
     purchase = state.ledger.purchase("alpha", number)
 
     def track(_: Injection) -> Response:
-        events = [_event(purchase)] if purchase else []
-        return _succeeded(TRACK, [("listEventInfoComp", [*events, ("skybillNumber", number)])])
+        is_known = purchase is not None and purchase.findable_at_s <= time.time()
+        listed = events(state.ledger.way(purchase), language) if purchase and is_known else []
+        return _succeeded(TRACK, [("listEventInfoComp", [*listed, ("skybillNumber", number)])])
 
     return _perform(state, TRACK, purchase.reference if purchase else "", track)
 
@@ -96,11 +102,5 @@ def _require(**values: str) -> None:
             raise soap.RefusalError(31, f"empty value: {name}")
 
 
-def _parcel(purchase: Purchase) -> list[tuple[str, soap.Tree]]:
-    return [("skybillNumber", purchase.tracking_number), _event(purchase)]
-
-
-def _event(purchase: Purchase) -> tuple[str, soap.Tree]:
-    """Return the one event of a parcel that was only announced."""
-    made_at = datetime.fromtimestamp(purchase.made_at_s, PARIS).isoformat(timespec="seconds")
-    return "events", [("code", "DC"), ("eventDate", made_at), ("eventLabel", "SANDBOX: announced")]
+def _parcel(state: State, purchase: Purchase, language: str) -> list[tuple[str, soap.Tree]]:
+    return [("skybillNumber", purchase.tracking_number), *short_events(state.ledger.way(purchase), language)]

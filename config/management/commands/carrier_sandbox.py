@@ -1,6 +1,7 @@
 """Runs the carriers' sandbox, which sells labels without a contract."""
 
 import importlib
+import os
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -9,13 +10,14 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``carrier_sandbox [--host H] [--port P]``."""
+    """``carrier_sandbox [--host H] [--port P] [--pace N]``."""
 
     help = "Serve a sandbox of both carriers: real PDFs that ship nothing. GET / explains it. Ctrl-C ends it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8100)
+        parser.add_argument("--pace", default=os.environ.get("SANDBOX_PACE", ""), help="journey's seconds a second")
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -25,6 +27,10 @@ class Command(base.Command):
         except ModuleNotFoundError as error:
             raise CommandError(f"the sandbox needs {error.name}, which requirements-demo.txt installs") from None
         try:
-            sandbox.serve(host, port)
+            pace = sandbox.pace_of(options["pace"])
+        except ValueError:
+            raise CommandError(f"--pace {options['pace']!r} is not a number above 0") from None
+        try:
+            sandbox.serve(host, port, pace=pace)
         except (OSError, OverflowError, UnicodeError) as error:
             raise CommandError(f"--host {host!r} --port {port} can't be used: {error}") from None

@@ -24,6 +24,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 
 from carriers.products import PRODUCTS
+from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
 from config.ops.serving import ServingError, check_port
@@ -40,6 +41,8 @@ SHOP_ID = "demo"
 PARCELS = 400
 START_TIMEOUT_S = 30
 WAKE_S = 0.5
+# A parcel in transit is asked about every 5 seconds instead of every 2 hours.
+TRACKING_PACE = 1440
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in openapi.ORDER.items() if name != "originAddress"}
 
@@ -73,11 +76,14 @@ class Command(base.Command):
                 seed_contracts()
                 token = fresh_token()
                 password = fresh_password()
-                sandbox = stack.enter_context(SandboxServer(HOST))
-                server = stack.enter_context(serve(port, sandbox))
+                sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
+                environment = settings_for(port, sandbox)
+                server = stack.enter_context(serve(port, environment))
                 wait_for(server, port)
-                write_collection(options["collection"], url=url, token=token, label=buy_label(url, token))
-                self.print(guide(url, token, parcel))
+                stack.enter_context(manage(["work"], environment))
+                label = buy_label(url, token)
+                write_collection(options["collection"], url=url, token=token, label=label["id"])
+                self.print(guide(url, token, parcel, label))
                 self.print(addresses(url, password, sandbox.url, options["collection"]))
                 while server.poll() is None:
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
@@ -137,19 +143,29 @@ def fresh_password() -> str:
     return password
 
 
-def serve(port: int, sandbox: SandboxServer) -> "subprocess.Popen[bytes]":
-    """Start the service in a session of its own, so that Ctrl-C reaches this command first."""
-    environment = os.environ | {
+def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
+    """Return the environment of the service and of the background process."""
+    return dict(os.environ) | {
         "ALLOWED_HOSTS": ",".join([HOST, *settings.ALLOWED_HOSTS]),
         "HTTPS": "0",
         "ALPHA_URL": sandbox.alpha_url,
         "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
         "ALPHA_POINTS_URL": sandbox.alpha_points_url,
         "BETA_URL": sandbox.beta_url,
+        "BETA_TRACKING_URL": sandbox.beta_tracking_url,
         "BETA_POINTS_URL": sandbox.beta_points_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
+        "TRACKING_PACE": str(TRACKING_PACE),
     }
-    command = [sys.executable, "manage.py", "serve", "--host", HOST, "--port", str(port), "--workers", "1"]
+
+
+def serve(port: int, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    return manage(["serve", "--host", HOST, "--port", str(port), "--workers", "1"], environment)
+
+
+def manage(arguments: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a command in a session of its own, so that Ctrl-C reaches this command first."""
+    command = [sys.executable, "manage.py", *arguments]
     return Process(command, cwd=settings.BASE_DIR, env=environment, start_new_session=True)
 
 
@@ -172,17 +188,17 @@ def wait_for(server: "subprocess.Popen[bytes]", port: int) -> None:
     raise CommandError("the service did not start; the lines above say why")
 
 
-def buy_label(url: str, token: str) -> str:
-    """Buy a sample label; return its id. Raise CommandError."""
+def buy_label(url: str, token: str) -> dict[str, Any]:
+    """Buy a sample label; return the answer. Raise CommandError."""
     endpoint, headers = f"{url}{TRACKING}/shipments", {"Authorization": f"Bearer {token}"}
     try:
         answer = requests.post(endpoint, json=ORDER, headers=headers, timeout=START_TIMEOUT_S)
-        label = answer.json()
+        label: dict[str, Any] = answer.json()
     except requests.RequestException as error:
         raise CommandError(f"the service at {url} does not answer as it should: {type(error).__name__}") from None
     if answer.status_code != HTTPStatus.CREATED:
         raise CommandError(f"the sample label was not bought: {label['message']}")
-    return str(label["id"])
+    return label
 
 
 def write_collection(path: Path, **variables: str) -> None:
@@ -196,7 +212,7 @@ def write_collection(path: Path, **variables: str) -> None:
         raise CommandError(f"--collection {path} can't be written: {error}") from None
 
 
-def guide(url: str, token: str, parcel: dict[str, Any]) -> str:
+def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -> str:
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
     order = orjson.dumps(ORDER).decode().replace("'", "'\\''")
@@ -206,6 +222,10 @@ The service is running at {url}. Paste these into another terminal:
   # a parcel by its tracking number
   curl -s -H 'Authorization: Bearer {token}' \\
     '{url}{TRACKING}/parcels/{parcel["trackingId"]}'
+
+  # the parcel of a label that was just bought: within a minute it is on its way, in some minutes delivered
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{url}{TRACKING}/parcels/{label["trackingNumber"]}'
 
   # the parcels of an order
   curl -s -H 'Authorization: Bearer {token}' \\

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize(
-    ("fault", "status"), [("empty", 200), ("html200", 200), ("html502", 502), ("html503", 503), ("made502", 502)]
+    ("fault", "status"),
+    [("empty", 200), ("html200", 200), ("html429", 429), ("html502", 502), ("html503", 503), ("made502", 502)],
 )
 def test_another_server_answers(sandbox: SandboxServer, carrier: str, fault: str, status: int) -> None:
     arm(sandbox, fault, count=1)

@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BETA_PATH = "/beta/2.0/generateLabel"
-URL_PATHS = ["/alpha/shipping", "/alpha/tracking", "/alpha/points", "/beta/2.0", "/beta/points", "/ledger", "/"]
+URL_PATHS = [
+    "/alpha/shipping",
+    "/alpha/tracking",
+    "/alpha/points",
+    "/beta/2.0",
+    "/beta/points",
+    "/beta/tracking/timelineCompany",
+    "/ledger",
+    "/",
+]
 
 
 def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: SandboxServer) -> None:
@@ -39,6 +48,11 @@ def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: Sandb
         *URL_PATHS,
         "ALPHA_POINTS_URL",
         "BETA_POINTS_URL",
+        "BETA_TRACKING_URL",
+        "JOURNEY RELAY",
+        "/control/journey",
+        "/control/advance",
+        "/control/parcel",
         "/points",
         "/control/collect",
         "000133",
@@ -132,7 +146,7 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum
         lines = [process.stderr.readline() for _ in URL_PATHS]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]
         assert [urlsplit(url).path for url in urls] == URL_PATHS
-        assert get(urls[5]) == []
+        assert get(urls[6]) == []
         process.send_signal(signum)
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out, err) == (0, "", "")

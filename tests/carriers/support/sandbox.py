@@ -6,13 +6,14 @@ from typing import Any, Final
 
 import requests
 
-from carriers import CARRIERS
+from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier, Endpoint
 from carriers.client import Limits
 from carriers.products import PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Shipment
+from carriers.tracking import Tracker
 from tests.carriers.sandbox.control import TIMEOUT_S, ledger, post
 from tests.carriers.support.shipments import DESTINATIONS, LENIENT, PRODUCT, shipment
 
@@ -44,6 +45,12 @@ def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping
         "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url),
     }
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
+
+
+def sandbox_trackers(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Tracker]:
+    """Return a tracker of the sandbox for each carrier."""
+    urls = {"alpha": sandbox.alpha_tracking_url, "beta": sandbox.beta_tracking_url}
+    return {carrier: TRACKERS[carrier](urls[carrier], limits) for carrier in TRACKERS}
 
 
 def order(product_code: str, count: int = 1, **changes: Any) -> Shipment:

@@ -2,8 +2,10 @@
 
 import logging
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from threading import Event
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -12,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.due import MAX_NUMBERS, Outcome
-from parcels.tracking.recording import record
+from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
@@ -189,11 +191,11 @@ def test_an_answer_that_cannot_be_recorded_holds_up_no_other(
     for place in range(3):
         carriers.tell(f"N{place}", "TS")
 
-    def refuse(parcel_id: str, *args: object, **kwargs: object) -> None:
-        assert parcel_id != parcels[1]
-        record(parcel_id, *args, **kwargs)  # type: ignore[arg-type]  # passed on
+    def refuse(answered: Mapping[str, Any], *, now: datetime) -> None:
+        assert parcels[1] not in answered
+        record_all(answered, now=now)
 
-    monkeypatch.setattr("parcels.tracking.refreshing.record", refuse)
+    monkeypatch.setattr("parcels.tracking.refreshing.record_all", refuse)
     run()
     assert [status(parcel) for parcel in parcels] == ["IN_TRANSIT", None, "IN_TRANSIT"]
     assert tracking(parcels[1]).failures == 1

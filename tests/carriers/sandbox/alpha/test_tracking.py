@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from carriers.sandbox.journeys import TEXTS
 from tests.carriers.sandbox.alpha.orders import (
     BUY,
     SOAP_HEADERS,
@@ -17,9 +19,11 @@ from tests.carriers.sandbox.alpha.orders import (
     search,
 )
 from tests.carriers.sandbox.control import arm, ledger, post
+from tests.carriers.sandbox.travel import advance
 
 if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
+    from tests.carriers.sandbox.alpha.orders import Reply
 
 
 def test_a_parcel_is_found_by_its_reference(sandbox: SandboxServer) -> None:
@@ -107,6 +111,66 @@ def test_a_parcels_events_need_no_account(sandbox: SandboxServer) -> None:
     assert reply.texts("eventLabel")
     unknown = alpha_call(sandbox, "trackSkybillV2", language="fr_FR", skybillNumber="XU000000005FR")
     assert (unknown.code, unknown.texts("events")) == ("0", [])
+
+
+def track(sandbox: SandboxServer, number: str, language: str = "fr_FR") -> Reply:
+    return alpha_call(sandbox, "trackSkybillV2", language=language, skybillNumber=number)
+
+
+def test_a_whole_history_is_listed_oldest_first(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+    advance(sandbox, number, 20)
+
+    reply = track(sandbox, number)
+
+    assert reply.texts("code") == ["DC", "DB", "SC", "TS", "SD", "SM", "TA", "D"]
+    assert reply.texts("eventDate") == sorted(reply.texts("eventDate"))
+    assert reply.texts("highPriority") == ["false"] * 7 + ["true"]
+    assert reply.texts("skybillNumber") == [number]
+    assert reply.texts("name") == [
+        "Début créneau RDV", "Fin créneau RDV", "Nom du réceptionnaire", "Commentaire",
+    ]  # fmt: skip
+    assert search(sandbox).texts("code") == reply.texts("code")
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("fr_FR", "Colis en cours de préparation chez l'expéditeur"), ("nl_NL", TEXTS["announced"]["nl_NL"])],
+)
+def test_texts_are_in_the_language_asked(sandbox: SandboxServer, language: str, text: str) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    assert track(sandbox, number, language).texts("eventLabel") == [text]
+
+
+@pytest.mark.parametrize(("language", "number"), [("french", "XU000000005FR"), ("", "XU000000005FR"), ("fr_FR", "")])
+def test_what_cannot_be_tracked_is_the_documented_error(sandbox: SandboxServer, language: str, number: str) -> None:
+    assert track(sandbox, number, language).code == "1"
+
+
+def test_a_parcel_on_its_way_is_not_cancelled(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+    advance(sandbox, number)
+
+    assert cancel(sandbox, number).code == "3"
+
+
+def test_a_cancelled_parcel_stays_announced(sandbox: SandboxServer) -> None:
+    (number,) = alpha_buy(sandbox).texts("skybillNumber")
+    bought = sandbox.state.ledger.purchase("alpha", number)
+    assert cancel(sandbox, number).code == "0"
+    assert bought
+    # The same purchase on a clock so fast that it would be delivered by now.
+    sandbox.state.ledger.register([replace(bought, pace=1e9)])
+
+    assert track(sandbox, number).texts("code") == ["DC"]
+
+
+def test_a_young_parcel_has_no_events(sandbox: SandboxServer) -> None:
+    arm(sandbox, "young", count=1, delay_s=60)
+    (young,) = alpha_buy(sandbox).texts("skybillNumber")
+
+    assert track(sandbox, young).texts("code") == []
 
 
 @pytest.mark.parametrize(

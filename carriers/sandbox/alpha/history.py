@@ -1,0 +1,82 @@
+"""The events of a parcel as alpha's tracking service writes them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.countries import PARIS
+from carriers.sandbox.journeys import TEXTS
+
+if TYPE_CHECKING:
+    from carriers.sandbox.alpha import soap
+    from carriers.sandbox.travel import Happening, Way
+
+FRENCH = "fr_FR"  # of the search, which takes any language
+APPOINTMENT = timedelta(hours=2)
+MINUTE, DAY = "%d/%m/%Y %H:%M", "%d/%m/%Y"
+# The events that are the parcel's state for good.
+FINAL = ("delivered", "collected", "back at the sender")
+
+Fields = list[tuple[str, "soap.Tree"]]
+
+
+def events(way: Way, language: str) -> Fields:
+    """Return the events of `trackSkybillV2`, oldest first, with personal details as the carrier adds them."""
+    return [
+        ("events", [*_head(happening, language), *_tail(happening), *_details(way, happening)])
+        for happening in way.happened
+    ]
+
+
+def short_events(way: Way, language: str) -> Fields:
+    """Return the events of a search, of fewer fields."""
+    shown = language if language in TEXTS["announced"] else FRENCH
+    return [("events", _head(happening, shown)) for happening in way.happened]
+
+
+def is_taken_in_charge(way: Way) -> bool:
+    """Return true for a parcel that is more than announced."""
+    return len(way.happened) > 1
+
+
+def _head(happening: Happening, language: str) -> Fields:
+    return [
+        ("code", happening.step.codes["alpha"]),
+        ("eventDate", _local(happening.at_s).isoformat(timespec="milliseconds")),
+        ("eventLabel", TEXTS[happening.step.event][language]),
+    ]
+
+
+def _tail(happening: Happening) -> Fields:
+    is_final = happening.step.event in FINAL
+    office, zip_code = ("Web Services", "") if happening.step.event == "announced" else ("SANDBOX LYON", "69007")
+    return [
+        ("highPriority", str(is_final).lower()),
+        ("NPC", "M"),
+        ("officeLabel", office),
+        ("zipCode", zip_code),
+    ]
+
+
+def _details(way: Way, happening: Happening) -> Fields:
+    """Return the dates that clients may show, and personal data, which they may not."""
+    start = _local(happening.at_s)
+    match happening.step.event:
+        case "with the driver":
+            end = start + APPOINTMENT
+            return [*_detail("Début créneau RDV", f"{start:{MINUTE}}"), *_detail("Fin créneau RDV", f"{end:{MINUTE}}")]
+        case "redelivery chosen":
+            again_s = next((future.at_s for future in (*way.happened, *way.ahead()) if future.at_s > happening.at_s), 0)
+            return _detail("Date de relivraison", f"{_local(again_s or happening.at_s):{DAY}}")
+        case event if event in FINAL:
+            return [*_detail("Nom du réceptionnaire", "SANDBOX DURAND"), *_detail("Commentaire", "SANDBOX 2e étage")]
+    return []
+
+
+def _detail(name: str, value: str) -> Fields:
+    return [("infoCompList", [("name", name), ("value", value)])]
+
+
+def _local(at_s: float) -> datetime:
+    return datetime.fromtimestamp(int(at_s * 1000) / 1000, PARIS)

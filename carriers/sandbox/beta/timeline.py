@@ -1,0 +1,125 @@
+"""beta's timeline service: a parcel's steps and events, for its own contract."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from carriers.sandbox.beta.timeline_answer import parcel_json
+from carriers.sandbox.fault_registry import Injection, Operation
+from carriers.sandbox.http import Response, json_response
+from carriers.sandbox.journeys import LANGUAGES
+
+if TYPE_CHECKING:
+    from carriers.sandbox.http import Request
+    from carriers.sandbox.ledger import Purchase
+    from carriers.sandbox.state import State
+
+TIMELINE = "timelineCompany"
+FOUND, MALFORMED, TOO_OLD, FOREIGN, UNKNOWN, WRONG_CREDENTIALS, NOT_ALLOWED, FAILURE = (
+    0, 101, 103, 104, 105, 201, 202, 1000,
+)  # fmt: skip
+MESSAGES = {
+    FOUND: "SANDBOX: found",
+    MALFORMED: "Malformed parcel number or request",
+    TOO_OLD: "The parcel is too old",
+    FOREIGN: "The parcel is not on this contract",
+    UNKNOWN: "Unknown parcel number",
+    WRONG_CREDENTIALS: "Wrong credentials",
+    NOT_ALLOWED: "The service is not allowed for this login",
+    FAILURE: "System error",
+}
+NUMBER = re.compile(r"[A-Z0-9]{11,35}", re.ASCII)
+MAGIC_NUMBER = re.compile(r"6A9999999(\d{4})", re.ASCII)  # a number that asks for an error: 6A99999990105 is error 105
+OLDEST_S = 90 * 24 * 3600.0
+FIELDS = ("parcelNumber", "lang", "ip", "login", "password", "apiKey")
+FAILURE_STATUS = 500
+
+Fields = dict[str, str]
+
+
+class TimelineError(Exception):
+    """The service refuses the request with this code, on HTTP 200."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(MESSAGES[code])
+        self.code = code
+
+
+def answer_timeline(state: State, request: Request) -> Response:
+    if request.method != "POST":
+        return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
+    try:
+        fields = _fields(request)
+        account = _account(fields)
+        return _perform(state, fields, account)
+    except TimelineError as error:
+        return _refused(error.code)
+
+
+def _fields(request: Request) -> Fields:
+    """Return the body's fields, "" for a null; TimelineError for any other body than this service's."""
+    try:
+        body = json.loads(request.body.decode())
+    except (ValueError, RecursionError):
+        raise TimelineError(MALFORMED) from None
+    is_json = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    if not is_json or not isinstance(body, dict) or not body.keys() <= {*FIELDS}:
+        raise TimelineError(MALFORMED)
+    if any(not isinstance(value, str) for value in body.values() if value is not None):
+        raise TimelineError(MALFORMED)
+    return {name: body.get(name) or "" for name in FIELDS}
+
+
+def _account(fields: Fields) -> str:
+    """Return the contract as the ledger names it; an API key goes before a login, which may come along with it."""
+    name = fields["apiKey"] or fields["login"]
+    if not name or not (fields["apiKey"] or fields["password"]) or name.endswith(("30000", "30007")):
+        raise TimelineError(WRONG_CREDENTIALS)
+    if name.endswith(("30008", "30009")):
+        raise TimelineError(NOT_ALLOWED)
+    return f"api key ...{fields['apiKey'][-4:]}" if fields["apiKey"] else fields["login"]
+
+
+def _perform(state: State, fields: Fields, account: str) -> Response:
+    number, language = fields["parcelNumber"], fields["lang"]
+    purchase = state.ledger.purchase("beta", number)
+
+    def do(_: Injection) -> Response:
+        parcel = _visible(purchase, number, language, account)
+        found = parcel_json(parcel, state.ledger.way(parcel), language)
+        return _answer(FOUND, found, language)
+
+    reference = purchase.reference if purchase else ""
+    return state.perform(Operation("beta", TIMELINE, reference), do, _faulty)
+
+
+def _visible(purchase: Purchase | None, number: str, language: str, account: str) -> Purchase:
+    """Return the parcel if the contract may see it; TimelineError if not."""
+    if language not in LANGUAGES or not NUMBER.fullmatch(number):
+        raise TimelineError(MALFORMED)
+    if (magic := MAGIC_NUMBER.fullmatch(number)) and int(magic[1]) in MESSAGES:
+        raise TimelineError(int(magic[1]))
+    if purchase is None or purchase.findable_at_s > time.time():
+        raise TimelineError(UNKNOWN)
+    if purchase.account not in ("", account):
+        raise TimelineError(FOREIGN)
+    if time.time() - purchase.made_at_s > OLDEST_S:
+        raise TimelineError(TOO_OLD)
+    return purchase
+
+
+def _answer(code: int, parcel: dict[str, Any] | None, language: str = "fr_FR", status: int = 200) -> Response:
+    said = MESSAGES.get(code, "undocumented error")
+    return json_response({"lang": language, "status": [{"code": str(code), "message": said}], "parcel": parcel}, status)
+
+
+def _refused(code: int) -> Response:
+    return _answer(code, None)
+
+
+def _faulty(name: str) -> Response:
+    """Return the refusal for an error code; shapes of the label service's errors are a failure here."""
+    return _refused(int(name)) if name.isdigit() else _answer(FAILURE, None, status=FAILURE_STATUS)

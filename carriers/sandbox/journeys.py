@@ -1,0 +1,87 @@
+"""The journeys that parcels travel, as data, and which of them a parcel takes."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carriers.sandbox.countries import FRANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from carriers.sandbox.label import Label
+
+HOUR_S = 3600.0
+REAL_TIME = 1.0
+# 20 minutes of journey a second: a parcel is handed in after 18 s and delivered after two minutes.
+DEFAULT_PACE = 1200.0
+PACE_NAME = "SANDBOX_PACE"
+PACE_HELP = f"seconds of journey that a parcel travels in a second; default {PACE_NAME}, else {DEFAULT_PACE:g}"
+HOME, RELAY, PARTNER = "home", "relay", "partner"
+
+_HERE = Path(__file__)
+# alpha's `content1` holds a description of the goods, too, before the reference.
+_MAGIC = re.compile(r"(?:.* )?JOURNEY ([A-Z0-9]+)")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a journey; a carrier without a code for it reports nothing."""
+
+    offset_s: float
+    event: str
+    codes: Mapping[str, str]  # by carrier
+
+
+def _read_journeys() -> dict[str, list[Step]]:
+    journeys: dict[str, list[Step]] = defaultdict(list)
+    with _HERE.with_name("journeys.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            codes = {carrier: row[carrier] for carrier in ("alpha", "beta")}
+            journeys[row["journey"]].append(Step(float(row["hours"]) * HOUR_S, row["event"], codes))
+    return dict(journeys)
+
+
+def _read_texts() -> dict[str, dict[str, str]]:
+    with _HERE.with_name("event_texts.csv").open(newline="", encoding="utf-8") as file:
+        return {row.pop("event"): row for row in csv.DictReader(file)}
+
+
+JOURNEYS = _read_journeys()
+TEXTS = _read_texts()  # by event and language
+LANGUAGES = tuple(TEXTS["announced"])
+
+
+def pace_of(text: str) -> float:
+    """Return the pace that a setting or an option asks for, the default for an empty one; ValueError if it is none."""
+    pace = float(text or DEFAULT_PACE)
+    if not 0 < pace < math.inf:
+        raise ValueError("a pace is above 0")
+    return pace
+
+
+def steps(journey: str, carrier: str) -> list[Step]:
+    """Return the steps that a carrier reports."""
+    return [step for step in JOURNEYS[journey] if step.codes[carrier]]
+
+
+def asked_for(text: str) -> str | None:
+    """Return the journey that a magic reference names, whether there is such a one or not."""
+    match = _MAGIC.fullmatch(" ".join(text.upper().split()))
+    return match[1].lower() if match else None
+
+
+def journey_of(label: Label) -> str:
+    """Return the journey that the reference names, else the product's and the destination's usual one."""
+    asked = asked_for(label.reference)
+    if asked in JOURNEYS:
+        return asked
+    if label.pickup_point:
+        return RELAY
+    return HOME if label.recipient[-1] in FRANCE else PARTNER

@@ -1,0 +1,246 @@
+"""Imports as reports: what is followed, what an import changes of a story, and one story beside labels and carriers."""
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from threading import Event
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection, connections, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.tracking.recording import record
+from tests.support.api import Caller
+from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+S = Status
+NOW = timezone.now().replace(microsecond=0)
+
+
+def ago(hours: float) -> datetime:
+    return NOW - timedelta(hours=hours)
+
+
+def ms(hours_ago: float) -> int:
+    return round(ago(hours_ago).timestamp() * 1000)
+
+
+def imported(caller: Caller, status: Status | None, hours_ago: float | None, **fields: Any) -> dict[str, Any]:
+    """Import the parcel P1, whose status counts from some hours ago."""
+    at = None if hours_ago is None else ms(hours_ago)
+    made = {"id": "P1", "trackingId": "N1", "createdAt": ms(48), "updatedAt": ms(47), "events": []}
+    told = {"lastStatus": status and str(status), "lastStatusUpdatedAt": at, "carrierLastStatus": None}
+    return import_parcel(caller.shop, **made | told | fields)
+
+
+def hear(status: Status, hours_ago: float, code: str = "SC", parcel: str = "P1", number: str = "N1") -> None:
+    event = TrackingEvent(number, code, ago(hours_ago), "Carrier's text", "PARIS", status)
+    record(parcel, [TrackingAnswer(number, is_known=True, events=(event,))], outcome="known", now=timezone.now())
+
+
+def status_of(caller: Caller, number: str = "N1") -> str | None:
+    status: str | None = caller.look_up(number).json()["lastStatus"]
+    return status
+
+
+# --- Which parcels are followed ---
+
+
+@pytest.mark.parametrize("carrier", ["alpha", "beta"])
+def test_an_open_parcel_is_followed(carrier: str, own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5, carrierCode=carrier)
+    row = ParcelTracking.objects.get(pk="P1")
+    assert (row.shop_id, row.carrier_code, row.reported, row.carrier_events) == (own.shop.id, carrier, None, [])
+    assert row.next_check_at is not None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"lastStatus": "DELIVERED"},
+        {"lastStatus": "RETURNED_TO_SENDER"},
+        {"carrierCode": "gamma"},
+        {"createdAt": ms(24 * 91)},
+    ],
+)
+def test_a_final_an_old_and_another_carriers_parcel_is_not(fields: dict[str, Any], own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5, **fields)
+    assert not ParcelTracking.objects.exists()
+
+
+def test_a_parcel_that_the_shop_reports_delivered_is_followed_no_more(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5)
+    imported(own, S.DELIVERED, 4)
+    assert ParcelTracking.objects.get(pk="P1").next_check_at is None
+    imported(own, S.IN_TRANSIT, 3)
+    assert ParcelTracking.objects.get(pk="P1").next_check_at is not None
+
+
+def test_importing_again_leaves_the_next_question_as_it_was(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5)
+    before = ParcelTracking.objects.values().get()
+    imported(own, S.IN_TRANSIT, 5)
+    assert ParcelTracking.objects.values().get() == before
+
+
+# --- What an import changes ---
+
+
+def test_a_newer_import_tells_the_story_and_an_older_one_does_not(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5)
+    newest = imported(own, S.OUT_FOR_DELIVERY, 2, updatedAt=ms(40))
+    assert own.look_up("N1").json() == newest
+    older = imported(own, S.FULFILLED, 9, orderNumber="#corrected", updatedAt=ms(40))
+    told = {name: newest[name] for name in ("lastStatus", "lastStatusUpdatedAt", "events")}
+    assert own.look_up("N1").json() == older | told
+
+
+def test_an_import_without_a_status_takes_none_away(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5)
+    imported(own, None, None)
+    assert status_of(own) == "IN_TRANSIT"
+
+
+def test_of_two_imports_of_one_time_the_later_wins(own: Caller) -> None:
+    imported(own, S.DELIVERED, 5)
+    imported(own, S.DELIVERY_FAILURE, 5)
+    assert status_of(own) == "DELIVERY_FAILURE"
+
+
+def test_an_older_line_of_a_file_does_not_turn_the_newer_back(own: Caller) -> None:
+    facts = {"id": "P1", "trackingId": "N1", "events": []}
+    first = ParcelLineFactory(**facts, lastStatus="DELIVERED", lastStatusUpdatedAt=ms(2), orderNumber="#1")
+    second = ParcelLineFactory(**facts, lastStatus="IN_TRANSIT", lastStatusUpdatedAt=ms(5), orderNumber="#2")
+    assert import_lines(own.shop, [orjson.dumps(first), orjson.dumps(second)]) == 1
+    assert (status_of(own), own.look_up("N1").json()["orderNumber"]) == ("DELIVERED", "#2")
+
+
+def test_the_carriers_newer_status_outlives_an_import_and_the_shops_newer_one_is_told(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 9)
+    hear(S.OUT_FOR_DELIVERY, 3, "TA")
+    imported(own, S.DELIVERY_FAILURE, 4, orderNumber="#2")
+    found = own.look_up("N1").json()
+    assert (found["lastStatus"], found["orderNumber"]) == ("OUT_FOR_DELIVERY", "#2")
+    assert [event["carrierStatusCode"] for event in found["events"]] == ["TA"]
+    imported(own, S.WAITING_FOR_PICKUP, 2)
+    assert status_of(own) == "WAITING_FOR_PICKUP"
+
+
+NEWS: list[Callable[[Caller], object]] = [
+    lambda caller: imported(caller, S.IN_TRANSIT, 9),
+    lambda caller: imported(caller, S.OUT_FOR_DELIVERY, 4),
+    lambda caller: imported(caller, S.DELIVERY_FAILURE, 6),
+    lambda _: hear(S.IN_TRANSIT, 7),
+    lambda _: hear(S.OUT_FOR_DELIVERY, 5, "TA"),
+    lambda _: hear(S.DELIVERY_FAILURE, 3, "P"),
+]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_imports_and_answers_make_one_story_in_any_order(seed: int, own: Caller) -> None:
+    imported(own, S.FULFILLED, 20)
+    for tell in random.Random(seed).sample(NEWS, len(NEWS)):
+        tell(own)
+    story = own.look_up("N1").json()
+    assert (story["lastStatus"], story["lastStatusUpdatedAt"]) == ("DELIVERY_FAILURE", ms(3))
+    assert [event["carrierStatusCode"] for event in story["events"]] == ["P", "TA", "SC"]
+
+
+def test_a_batch_is_a_few_statements(own: Caller) -> None:
+    lines = [
+        orjson.dumps(ParcelLineFactory(id=f"P{n}", trackingId=f"N{n}", createdAt=ms(9), lastStatus="FULFILLED"))
+        for n in range(200)
+    ]
+    counts = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as captured:
+            import_lines(own.shop, lines)
+        counts.append(len([query for query in captured if query["sql"].startswith(("SELECT", "INSERT", "DELETE"))]))
+    assert counts[0] <= 12
+    assert counts[1] <= 12
+
+
+# --- At the same time ---
+
+
+@pytest.mark.real_services
+def test_an_answer_does_not_wait_for_an_import(transactional_db: None, own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 9)
+
+    def answer() -> None:
+        try:
+            hear(S.OUT_FOR_DELIVERY, 3)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        imported(own, S.IN_TRANSIT, 8)
+        pool.submit(answer).result(WAIT_TIMEOUT_S)
+    assert status_of(own) == "IN_TRANSIT"  # and it is asked again, when the lease ends
+    answer()
+    assert status_of(own) == "OUT_FOR_DELIVERY"
+
+
+@pytest.mark.real_services
+def test_imports_and_answers_at_the_same_time_make_one_story_each(transactional_db: None, own: Caller) -> None:
+    count = 200
+
+    def lines(status: Status, hours_ago: float) -> list[bytes]:
+        told = {"lastStatus": str(status), "lastStatusUpdatedAt": ms(hours_ago), "createdAt": ms(48), "events": []}
+        return [orjson.dumps(ParcelLineFactory(id=f"P{n}", trackingId=f"N{n}", **told)) for n in range(count)]
+
+    def run_imports() -> None:
+        for hours_ago in (7, 3, 5):
+            import_lines(own.shop, lines(S.IN_TRANSIT, hours_ago))
+        connections.close_all()
+
+    def run_answers(code: str, hours_ago: float) -> None:
+        for n in range(count):
+            for _ in range(3):
+                hear(S.OUT_FOR_DELIVERY, hours_ago, code, f"P{n}", f"N{n}")
+        connections.close_all()
+
+    import_lines(own.shop, lines(S.FULFILLED, 9))
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(run_imports), pool.submit(run_answers, "TA", 4), pool.submit(run_answers, "TB", 2)]
+        for each in running:
+            each.result(WAIT_TIMEOUT_S)
+    for code, hours_ago in (("TA", 4.0), ("TB", 2.0)):  # those that met an import are asked about again
+        run_answers(code, hours_ago)
+    for parcel in Parcel.objects.all():
+        assert [event["carrierStatusCode"] for event in parcel.events] == ["TB", "TA"]
+        assert (parcel.last_status, parcel.last_status_updated_at) == ("OUT_FOR_DELIVERY", ms(2))
+    assert Parcel.objects.count() == ParcelTracking.objects.count() == ParcelNumber.objects.count() == count
+
+
+@pytest.mark.real_services
+def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transactional_db: None, own: Caller) -> None:
+    is_written = Event()
+
+    def waits() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            return bool(cursor.fetchone()[0])
+
+    def second() -> None:
+        try:
+            is_written.wait(WAIT_TIMEOUT_S)
+            imported(own, S.IN_TRANSIT, 9)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            imported(own, S.DELIVERED, 2)
+            running = pool.submit(second)
+            is_written.set()
+            until(waits)
+        running.result(WAIT_TIMEOUT_S)
+    assert status_of(own) == "DELIVERED"
