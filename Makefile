@@ -46,7 +46,7 @@ bench: .venv/.dev ## measure the CPU cost of look-ups, searches and tracking; PA
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the drills of labels and tracking at full length, hours; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full length, hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -59,6 +59,9 @@ drill: .venv/.dev ## run the drills of labels and tracking at full length, hours
 	$(BIN)/python -m tests.drills.tracking || status=1; \
 	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \
 	$(BIN)/python -m tests.drills.failing_tracking || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.kill || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

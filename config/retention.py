@@ -9,7 +9,7 @@ from django.conf import settings
 from labels.retention import release_keys, remove_addresses, remove_pdfs
 from parcels.retention import remove_parcels
 from shops.db import clock
-from shops.retention import remove_sessions, remove_tokens
+from shops.retention import remove_deliveries, remove_sessions, remove_tokens
 
 BATCH_SIZE = 500
 
@@ -32,6 +32,7 @@ def kinds() -> list[Kind]:
         Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
+        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
         Kind("sessions", 0, remove_sessions),
         Kind("labels' PDFs", pdf_days, remove_pdfs),
     ]

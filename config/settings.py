@@ -221,6 +221,14 @@ LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
 # A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above_zero)
 
+# --- Webhooks ---
+
+WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
+WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 32, validate=validators.above_zero)
+WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
+
+# --- Secrets and storage ---
+
 if DEBUG:
     CREDENTIALS_KEYS = env.list(
         "CREDENTIALS_KEYS", [validators.FIRST_LOOK_CREDENTIALS_KEY], subcast=str.strip, validate=validators.fernet_keys
@@ -299,6 +307,7 @@ KEEP_LABEL_ADDRESSES_DAYS = days_kept("KEEP_LABEL_ADDRESSES_DAYS")
 KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS")
 KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS")
 KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
+KEEP_WEBHOOK_DELIVERIES_DAYS = env.int("KEEP_WEBHOOK_DELIVERIES_DAYS", 30, validate=validators.whole_days)
 # What most would choose, of the settings that nobody has decided.
 KEEP_SUGGESTED_DAYS = {
     name: days

@@ -37,6 +37,8 @@ NAVIGATION = [
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),
             item("Carrier contracts", "contract", "shops", "carriercontract"),
+            item("Webhook endpoints", "webhook", "shops", "webhookendpoint"),
+            item("Webhook deliveries", "outbox", "shops", "webhookdelivery"),
         ]
     },
     {

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import cancelling, outcomes, parcels
+from labels import cancelling, outcomes, parcels, telling
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
@@ -139,6 +139,7 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
             decided_by=decided_by.get_username(),
             decided_at=now,
         )
+        telling.tell_failed(label)
         record(before, decided_by, f"Marked as not made; it was {before.state}.")
 
 

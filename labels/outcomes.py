@@ -8,7 +8,7 @@ from django.db import transaction
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import metrics, parcels, storage, unmerged_pdfs, unrecorded
+from labels import metrics, parcels, storage, telling, unmerged_pdfs, unrecorded
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
@@ -76,17 +76,19 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
 
 @transaction.atomic
 def make_visible(label: ShippingLabel) -> None:
-    """Let the shop see a stored label, and make it a parcel in the same transaction."""
+    """Let the shop see a stored label, make it a parcel, and tell its webhooks, in one transaction."""
     label.state = LabelState.GENERATED
     label.pdf = None
     if save_state(label):
         parcels.publish(label)
+        telling.tell_generated(label)
 
 
 def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
     """Write a failure down and return the client's error, without a database too."""
     try:
-        fail(label, error)
+        describe_end(label, error)
+        with_db_retry(lambda: save_state(label))
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
     if label.state == LabelState.UNKNOWN:
@@ -95,7 +97,21 @@ def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
 
 
 def fail(label: ShippingLabel, error: CarrierError, *, ask_again_at: datetime | None = None) -> None:
-    """Write down that there is no label. The key is released if, and only if, nothing was made.
+    """Write down that there is no label, after the client's request is over: its shop is told if nothing was made."""
+    describe_end(label, error, ask_again_at)
+    with_db_retry(lambda: save_settled(label))
+
+
+@transaction.atomic
+def save_settled(label: ShippingLabel) -> None:
+    row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
+    was_failed = row.values_list("state", flat=True).first() == LabelState.FAILED
+    if save_state(label) and label.state == LabelState.FAILED and not was_failed:
+        telling.tell_failed(label)
+
+
+def describe_end(label: ShippingLabel, error: CarrierError, ask_again_at: datetime | None = None) -> None:
+    """Describe a purchase that gave no label. The key is released if, and only if, nothing was made.
 
     A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
     """
@@ -113,7 +129,6 @@ def fail(label: ShippingLabel, error: CarrierError, *, ask_again_at: datetime | 
         label.idempotency_key = None
     else:
         label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
-    with_db_retry(lambda: save_state(label))
 
 
 def describe_failure(label: ShippingLabel, error: CarrierError) -> None:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from phonenumbers.geodata.locale import LOCALE_DATA
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
+from labels import telling
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.numbers import GIVEN_OUT_AGAIN_MS, add_numbers, hold_numbers, numbers_of
@@ -25,11 +26,16 @@ OF_THE_ORDER: Final = (
 
 
 def save_end(rows: QuerySet[ShippingLabel], label: ShippingLabel, *, state: LabelState, **fields: Any) -> bool:
-    """Save the end of a cancellation; a label that stays bought is a parcel again. Tell if it was written."""
+    """Save the end of a cancellation: the shop is told, or the label that stays bought is a parcel again.
+
+    Tell if it was written.
+    """
     with transaction.atomic():
         is_written = bool(rows.update(state=state, **fields))
         if is_written and state == LabelState.GENERATED:
             own_parcel(label).update(is_withdrawn=False)
+        elif is_written:
+            telling.tell_cancelled(label)
     return is_written
 
 

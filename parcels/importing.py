@@ -50,6 +50,7 @@ class ParcelImport:
     shop_id: str
     report: Callable[[int, str], None]
     is_strict: bool = True
+    is_silent: bool = False
     imported: int = 0
     bad: int = 0
     started_at: datetime = field(default_factory=timezone.now)
@@ -108,7 +109,7 @@ class ParcelImport:
             if (self.bad and self.is_strict) or not batch:
                 return
             parcels = once_each(parcel for _, parcel in batch)
-            if write(self.shop_id, parcels, owners.keys() & parcels, self.started_at):
+            if write(self.shop_id, parcels, owners.keys() & parcels, self.started_at, is_silent=self.is_silent):
                 self.imported += len(parcels) - len(repeated)
                 return
 

@@ -25,7 +25,7 @@ class TakenError(Exception):
     """Another shop took one of the ids meanwhile."""
 
 
-def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime) -> bool:
+def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime, *, is_silent: bool) -> bool:
     """Insert or update; change nothing and return False if another shop took one of the ids meanwhile.
 
     `known` are the ids that were there before, `parcels` are in the order of ids.
@@ -38,6 +38,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
             batch.replace_labels()
             batch.follow()
             batch.save()
+            status_changed(batch.changes(), is_silent=is_silent)
     except TakenError:
         return False
     return True
@@ -72,6 +73,7 @@ class Batch:
     existing: set[str]
     trackings: dict[str, ParcelTracking] = field(default_factory=dict)
     changed: dict[str, ParcelTracking] = field(default_factory=dict)
+    statuses_before: dict[str, str | None] = field(default_factory=dict)
     replaced: list[str] = field(default_factory=list)
 
     def insert(self) -> None:
@@ -98,15 +100,18 @@ class Batch:
         """Give each parcel that existed its story, of the shop's newer report and what the carrier said."""
         if not self.existing:
             return
-        changes = []
         for parcel_id, before in self.lock().items():
             parcel, tracking = self.parcels[parcel_id], self.trackings.get(parcel_id)
             settle(parcel, before, tracking)
             if tracking is not None and has_carriers_word(tracking):
                 self.changed[parcel_id] = tracking
-            at = parcel.last_status_updated_at
-            changes.append(StatusChange(parcel_id, self.shop_id, before.last_status, parcel.last_status, at))
-        status_changed(changes)
+            self.statuses_before[parcel_id] = before.last_status
+
+    def changes(self) -> Iterator[StatusChange]:
+        """Yield the status of each parcel, and the one that it had before; none if it is new."""
+        for parcel_id, parcel in self.parcels.items():
+            before, at = self.statuses_before.get(parcel_id), parcel.last_status_updated_at
+            yield StatusChange(parcel_id, self.shop_id, before, parcel.last_status, at)
 
     def replace_labels(self) -> None:
         """Let parcels that have a number of a label's parcel take its place."""

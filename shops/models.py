@@ -14,8 +14,10 @@ from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
 from shops.ids import new_id
 from shops.pacing import Pace
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
-__all__ = ["AccessToken", "CarrierContract", "Pace", "Shop"]  # Django finds an app's models here
+# Django finds an app's models here.
+__all__ = ["AccessToken", "CarrierContract", "Pace", "Shop", "WebhookDelivery", "WebhookEndpoint"]
 
 MAX_NAME_LENGTH = 200
 # The precision of `last_used_at`: at most one write per token in this time.

@@ -9,7 +9,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -46,6 +46,10 @@ class Deadline:
         return remaining_s
 
 
+class AddressRefusedError(OSError):
+    """The exchange may not connect to the address that the name led to."""
+
+
 @contextmanager
 def within(deadline: Deadline) -> Iterator["Exchange"]:
     """Make one exchange in the block, over bounded connections."""
@@ -59,10 +63,14 @@ def within(deadline: Deadline) -> Iterator["Exchange"]:
 
 @dataclass
 class Exchange:
-    """One attempt to send a request: its deadline, and true if a byte of it may have been sent."""
+    """One attempt to send a request: its deadline, and true if a byte of it may have been sent.
+
+    `may_connect` is asked of each address, as text, before it is connected to.
+    """
 
     deadline: Deadline
     is_sent: bool = False
+    may_connect: Callable[[str], bool] = lambda _: True
 
 
 # Pooled connections find the exchange they serve here; a thread makes one exchange at a time.
@@ -107,7 +115,7 @@ def tls_context(ca_file: str) -> ssl.SSLContext:
     return context
 
 
-def _resolve(host: str, port: int, timeout_s: float) -> list[Any]:
+def resolve(host: str, port: int, timeout_s: float) -> list[Any]:
     """Resolve a name in a thread that is abandoned at the timeout, as the system's resolver has none."""
     found: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
 
@@ -130,7 +138,10 @@ def _resolve(host: str, port: int, timeout_s: float) -> list[Any]:
 def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.socket:
     """Connect to the first of a host's addresses that answers."""
     last_error = OSError("the name has no address")
-    for family, kind, protocol, _, address in _resolve(host, port, deadline.remaining_s()):
+    for family, kind, protocol, _, address in resolve(host, port, deadline.remaining_s()):
+        if not current_exchange.get().may_connect(str(address[0])):
+            last_error = AddressRefusedError("the address may not be connected to")
+            continue
         sock = _BoundedSocket(family, kind, protocol)
         try:
             for option in options or ():

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 
 from config.docs.tables import TABLES
@@ -20,7 +21,7 @@ REFUSALS = Path(__file__).with_name("refusals.md")
 # The demonstration's address in the examples; the page shows its own address instead.
 ORIGIN = "http://127.0.0.1:8000"
 ORIGIN_MARK = "SERVICEORIGIN"  # a single token in every lexer
-FOLDED = {"python": "Python", "js": "JavaScript"}
+FOLDED = {"python": "Python", "js": "JavaScript", "php": "PHP"}
 PLACEHOLDER = re.compile(r"^\[\[([a-z-]+)\]\]$", re.MULTILINE)
 
 
@@ -114,5 +115,10 @@ def html(content: str) -> Token:
 def code_block(token: Token) -> str:
     language = token.info.split(" ")[0]
     kind = "code" if language in {"sh", *FOLDED} else "answer"
-    marked = highlight(token.content, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    marked = highlight(token.content, lexer(language), HtmlFormatter(nowrap=True))
     return f'<pre class="{kind}" tabindex="0"><code>{marked}</code></pre>\n'
+
+
+def lexer(language: str) -> Lexer:
+    # PHP's expects HTML unless the code begins with its tag.
+    return get_lexer_by_name(language, **({"startinline": True} if language == "php" else {}))

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
+from itertools import accumulate
 
 from django.utils.html import format_html, format_html_join
 
@@ -18,6 +20,8 @@ from parcels.models import TrackingStatus
 from shops.errors.coded import CODES
 from shops.errors.entries import ErrorEntry
 from shops.errors.plain import PLAIN_ERRORS
+from shops.webhooks.event_types import EVENT_TYPES
+from shops.webhooks.retries import PAUSES_S
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -157,6 +161,34 @@ def answer_of(refusal: Refusal, carrier: str) -> str:
     return f"{entry.statuses[0]:d} {code(entry.name)}" if entry else ""
 
 
+def events() -> str:
+    """List the types of events, each with the fields of its data."""
+    rows = []
+    for name, event_type in EVENT_TYPES.items():
+        rows.append((code(name), "", event_type.summary))
+        rows += [("", code(field), facts.meaning) for field, facts in event_type.fields.items()]
+    return table(("type", "data", "meaning"), rows)
+
+
+def attempts() -> str:
+    """List the attempts of a delivery, with the time since the first, without jitter."""
+    pauses = (timedelta(0), *(timedelta(seconds=pause_s) for pause_s in PAUSES_S))
+    times = accumulate(pauses)
+    rows = (
+        (str(number), spoken(pause), spoken(at))
+        for number, (pause, at) in enumerate(zip(pauses, times, strict=True), 1)
+    )
+    return table(("attempt", "after", "since the event"), rows)
+
+
+def spoken(period: timedelta) -> str:
+    """Format a period: ``14 h 35 min``."""
+    minutes, seconds = divmod(round(period.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "min"), (seconds, "s"))
+    return " ".join(f"{count}{NO_BREAK}{unit}" for count, unit in parts if count) or "at once"
+
+
 def journeys() -> str:
     rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
     return table(("name", "what happens"), rows)
@@ -174,5 +206,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "alpha-cancellation": partial(refusals, "alpha", "cancellation"),
     "beta-purchase": partial(refusals, "beta", "purchase"),
     "beta-point": partial(refusals, "beta", "pickup point"),
+    "events": events,
+    "attempts": attempts,
     "journeys": journeys,
 }

@@ -9,6 +9,7 @@ from drf_spectacular.settings import patched_settings
 
 from config.openapi import fields
 from config.openapi.answers import complete
+from config.openapi.webhooks import webhooks
 
 __all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
 
@@ -38,6 +39,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "TAGS": [
         {"name": "parcels", "description": "A shop's parcels, read-only."},
         {"name": "labels", "description": "A shop's shipping labels."},
+        {"name": "webhooks", "description": "Signed requests (Standard Webhooks) to a shop's endpoint."},
     ],
     "CAMELIZE_NAMES": True,
     "COMPONENT_SPLIT_REQUEST": False,
@@ -52,6 +54,7 @@ def generate() -> dict[str, Any]:
     with patched_settings(SETTINGS):
         document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
     complete(document)
+    document["webhooks"] = webhooks()
     return document
 
 

@@ -31,6 +31,7 @@ from parcels.tracking.due import Outcome, oldest_due_s
 from shops.contracts.metrics import CALLS, show_circuit_state
 from shops.db import clock
 from shops.metrics import FAILURES, REFUSALS, STAND_IN
+from shops.webhooks import metrics as webhook_metrics
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the library's own setting: each process writes its metrics there
 # A look-up takes a few milliseconds and should stay below 50; a purchase may take more than CARRIER_TIMEOUT (20 s).
@@ -112,6 +113,14 @@ def open_labels() -> list[Metric]:
     ]
 
 
+def webhook_queue() -> list[Metric]:
+    """Measure the queue of webhooks along small indexes, then close the connection."""
+    try:
+        return webhook_metrics.queue_metrics()
+    finally:
+        connection.close()
+
+
 def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:
     gauge = GaugeMetricFamily(name, meaning, labels=["state"])
     for state in states:
@@ -165,7 +174,7 @@ def expose_own(host: str, port: int) -> None:
 
 def begin(registry: CollectorRegistry, host: str, port: int) -> None:
     begin_series()
-    for read in (open_labels, due_checks):
+    for read in (open_labels, due_checks, webhook_queue):
         registry.register(FromDatabase(read))
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
@@ -186,6 +195,7 @@ def begin_series() -> None:
         VANISHED_ROWS.labels(name)
         for state in LabelState.values:
             PURCHASES.labels(name, state)
+    webhook_metrics.ATTEMPTS.labels(webhook_metrics.DELIVERED)
     for name in TRACKERS:
         show_circuit_state(f"{name} tracking", CircuitState.CLOSED)
         for outcome in Outcome:

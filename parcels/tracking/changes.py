@@ -1,9 +1,14 @@
 """The one place that hears of each parcel whose status has become another, in the transaction that changes it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from parcels.models import Parcel
 from parcels.tracking import metrics
+from shops.webhooks.outbox import Event, tell_all
+
+TOLD_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
 
 
 @dataclass(frozen=True)
@@ -17,8 +22,37 @@ class StatusChange:
     at: int | None
 
 
-def status_changed(changes: Iterable[StatusChange]) -> None:
-    """Count the changes; a status that was set to what it was is none."""
+def status_changed(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
+    """Count the changes, and tell the shops' webhooks of them unless silent; a status set to what it was is none.
+
+    Call it when the parcels' rows are written.
+    """
+    real = [change for change in changes if change.after != change.before]
+    for change in real:
+        metrics.STATUS_CHANGES.labels(change.after or "none").inc()
+    if not is_silent:
+        for shop_id, of_shop in groupby(sorted(real, key=lambda change: change.shop_id), lambda change: change.shop_id):
+            tell_all(shop_id, events(list(of_shop)))
+
+
+def events(changes: Sequence[StatusChange]) -> Iterator[Event]:
+    """Make the events, with one query for what they tell of the parcels."""
+    shown = Parcel.objects.filter(is_withdrawn=False).only(*TOLD_FIELDS)
+    parcels = shown.in_bulk([change.parcel_id for change in changes])
     for change in changes:
-        if change.after != change.before:
-            metrics.STATUS_CHANGES.labels(change.after or "none").inc()
+        if parcel := parcels.get(change.parcel_id):
+            yield Event("parcel.status_changed", parcel.id, told(parcel, change))
+
+
+def told(parcel: Parcel, change: StatusChange) -> dict[str, object]:
+    return {
+        "id": parcel.id,
+        "orderId": parcel.order_id,
+        "orderNumber": parcel.order_number,
+        "trackingId": parcel.tracking_id,
+        "trackingNumbers": parcel.tracking_numbers,
+        "carrierCode": parcel.carrier_code,
+        "status": change.after,
+        "previousStatus": change.before,
+        "statusUpdatedAt": change.at,
+    }

@@ -102,7 +102,7 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     search_fields = ("pk",)  # shows the search box; `found_by` does the search
-    actions = None
+    actions: Any = None
 
     class Media:
         css = {"all": ["shops/lists.css"]}

@@ -33,6 +33,7 @@ class Links:
         ("labels", "labels_shippinglabel_changelist", "labels.view_shippinglabel", "shop__id__exact"),
         ("contracts", "shops_carriercontract_changelist", "shops.view_carriercontract", "shop__id__exact"),
         ("tokens", "shops_accesstoken_changelist", "shops.view_accesstoken", "shop__id__exact"),
+        ("webhooks", "shops_webhookendpoint_changelist", "shops.view_webhookendpoint", "shop__id__exact"),
         ("new token", "shops_accesstoken_add", "shops.add_accesstoken", "shop"),
     )
 

@@ -42,6 +42,18 @@ def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_
     assert "rows written: 8; bought twice: 0" in output
 
 
+def test_processes_that_deliver_and_a_receiver_that_are_killed_lose_no_event_and_invent_none(
+    pytestconfig: pytest.Config,
+) -> None:
+    output = run(pytestconfig, "tests.drills.webhooks.kill", "--kills", "12")
+    assert "0 never delivered, 0 delivered without a committed change, 0 subjects out of order" in output
+
+
+def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.webhooks.down", "--pace", "20000")
+    assert "500 events, 500 received, 0 given up, 0 subjects not complete and in order" in output
+
+
 def test_a_killed_background_process_loses_no_event_and_exceeds_no_limit(pytestconfig: pytest.Config) -> None:
     output = run(pytestconfig, "tests.drills.tracking", "--kills", "10", "--parcels", "20")
     assert "0 lost, 0 doubled; 0 statuses differ" in output

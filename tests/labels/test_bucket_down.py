@@ -11,13 +11,13 @@ from pytest_django.fixtures import Settings
 
 from labels.models import LabelState
 from labels.reconciling import reconcile
-from tests.carriers.support.certificates import self_signed, server_context
 from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import order, post
 from tests.labels.urls import fetch
 from tests.support.api import Caller
+from tests.support.certificates import self_signed, server_context
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 DRIPS_S = 60.0  # a byte every 0.02 s
@@ -127,7 +127,7 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     tmp_path: Path,
 ) -> None:
     settings.STORAGE_TIMEOUT_S = 6.0  # making the client is slow
-    certificate = self_signed(tmp_path)
+    certificate = self_signed(tmp_path / "server.pem")
     tls = server_context(certificate) if is_tls else None
     with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
         bucket_that_is(server.play, settings, server, monkeypatch)

@@ -15,7 +15,7 @@ from shops.management import base
 
 
 class Command(base.Command):
-    """``import_parcels SHOP_ID FILE [--strict | --skip-invalid]``."""
+    """``import_parcels SHOP_ID FILE [--strict | --skip-invalid] [--silent]``."""
 
     help = "Import parcels, one JSON object a line; insert or update by id; print how many."
 
@@ -25,10 +25,12 @@ class Command(base.Command):
         mode = parser.add_mutually_exclusive_group()
         mode.add_argument("--strict", action="store_true", help="change nothing if a line is bad (default)")
         mode.add_argument("--skip-invalid", action="store_true", help="leave bad lines out, import the rest")
+        parser.add_argument("--silent", action="store_true", help="tell no webhook of the parcels' statuses")
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
-        run = ParcelImport(shop_id=shop.id, report=self.report, is_strict=not options["skip_invalid"])
+        how = {"is_strict": not options["skip_invalid"], "is_silent": options["silent"]}
+        run = ParcelImport(shop_id=shop.id, report=self.report, **how)
         try:
             with base.open_file(options["file"]) as file, transaction.atomic():
                 count = run.run(with_progress(file, options["file"]))

@@ -14,7 +14,6 @@ from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http import connections
 from carriers.http.transport import RETRY_PAUSES_S, Transport
 from tests.carriers.conftest import Serve
-from tests.carriers.support.certificates import self_signed, server_context
 from tests.carriers.support.servers import (
     LABEL,
     START,
@@ -28,6 +27,7 @@ from tests.carriers.support.servers import (
     silent,
 )
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
+from tests.support.certificates import self_signed, server_context
 
 HASTY = Limits(timeout_s=1.0)
 LENIENT = Limits(timeout_s=60.0)
@@ -50,7 +50,7 @@ def refusal_s(carrier: str, url: str, limits: Limits = LENIENT) -> float:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return self_signed(tmp_path_factory.mktemp("tls"))
+    return self_signed(tmp_path_factory.mktemp("tls") / "carrier.pem")
 
 
 def tls_serving(play: Play, certificate: Path) -> LoopbackServer:

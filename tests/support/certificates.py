@@ -1,4 +1,4 @@
-"""Certificates of servers on this machine."""
+"""Certificates for servers on the loopback."""
 
 import datetime as dt
 import ipaddress
@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(folder: Path) -> Path:
-    """Make a certificate for 127.0.0.1 and its key, in one file."""
+def self_signed(path: Path) -> Path:
+    """Write a self-signed certificate for 127.0.0.1 and its key into one file."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "carrier")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
     now = dt.datetime.now(dt.UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -23,7 +23,6 @@ def self_signed(folder: Path) -> Path:
     builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
     signed = builder.sign(key, hashes.SHA256())
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path = folder / "server.pem"
     path.write_bytes(pem + signed.public_bytes(serialization.Encoding.PEM))
     return path
 

@@ -1,0 +1,80 @@
+"""The admin's pages of webhook deliveries, each of which can be made again."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+
+from shops.admin.base import LargeTableAdmin
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter
+from shops.admin.wording import NOTHING
+from shops.webhooks.event_types import EVENT_TYPES
+from shops.webhooks.models import DeliveryState, WebhookDelivery
+from shops.webhooks.replaying import replay
+
+COLOURS = {DeliveryState.QUEUED: "info", DeliveryState.DELIVERED: "success", DeliveryState.DEAD: "danger"}
+
+
+class StateFilter(MultiChoiceFilter):
+    """Deliveries in any of the states ticked."""
+
+    title = parameter_name = column = "state"
+    values = DeliveryState
+
+
+class TypeFilter(DropdownFilter):
+    """Deliveries of one type of event."""
+
+    title = "event"
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in EVENT_TYPES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(type=self.value()) if self.value() else queryset
+
+
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
+    """Deliveries, read-only but for replays."""
+
+    list_display = (
+        *("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "attempts", "answer"),
+        *("created_at", "last_attempt_at"),
+    )
+    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter)
+    list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
+    search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
+    actions = ("replay",)
+    fields = readonly_fields = (
+        *("message_id", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),
+        *("last_attempt_at", "answer", "last_duration_ms", "next_attempt_at", "leased_until"),
+    )
+
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        return WebhookDelivery.objects.filter(Q(message_id=text) | Q(subject=text) | Q(endpoint=text)).values("pk")
+
+    def has_replay_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("shops.change_webhookdelivery")
+
+    @admin.action(description="Deliver again", permissions=["replay"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
+        chosen = list(queryset)
+        count = replay(WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]))
+        for delivery in chosen:
+            self.log_change(request, delivery, "Delivered again.")
+        text = f"{count} of {len(chosen)} queued again; others are queued already, or their endpoint is revoked."
+        self.message_user(request, text, messages.SUCCESS if count else messages.WARNING)
+
+    @admin.display(description="state")
+    def coloured_state(self, delivery: WebhookDelivery) -> str:
+        state = DeliveryState(delivery.state)
+        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state.label})
+
+    @admin.display(description="last answer")
+    def answer(self, delivery: WebhookDelivery) -> str:
+        """The answer's status; without an answer, the reason of the failure."""
+        return str(delivery.last_status or delivery.last_reason or NOTHING)

@@ -1,0 +1,193 @@
+"""The admin's pages of webhook endpoints: made, rotated, paused, tested, enabled, revoked and replayed."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+
+from shops.admin.base import ModelAdmin
+from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.wording import NOTHING
+from shops.models import Shop
+from shops.webhooks import endpoints
+from shops.webhooks.addresses import UrlError, check_url
+from shops.webhooks.event_types import SUBSCRIBABLE
+from shops.webhooks.models import WebhookEndpoint
+from shops.webhooks.replaying import replay_since
+
+if TYPE_CHECKING:
+    EndpointModelForm = forms.ModelForm[WebhookEndpoint]
+    from django.contrib.admin.widgets import AdminSplitDateTime as SplitDateTime
+else:
+    from unfold.widgets import UnfoldAdminSplitDateTimeWidget as SplitDateTime
+
+    EndpointModelForm = forms.ModelForm
+
+COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
+
+
+class EndpointForm(EndpointModelForm):
+    """An endpoint as staff make and change it."""
+
+    event_types = forms.MultipleChoiceField(
+        choices=[(name, name) for name in SUBSCRIBABLE],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text="None ticked: all.",
+    )
+
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"]
+        try:
+            check_url(url)
+        except UrlError as error:
+            raise ValidationError(f"The URL {error}." if str(error).startswith("needs") else f"{error}.") from None
+        return url
+
+    def clean_shop(self) -> Shop:
+        shop: Shop = self.cleaned_data["shop"]
+        if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= endpoints.MAX_ENDPOINTS:
+            raise ValidationError(f"The shop has {endpoints.MAX_ENDPOINTS} endpoints, as many as it may: revoke one.")
+        return shop
+
+
+class ReplayForm(forms.Form):
+    """The moment from which events are delivered again."""
+
+    since = forms.SplitDateTimeField(widget=SplitDateTime, label="Events since", help_text="In UTC.")
+
+
+@admin.register(WebhookEndpoint)
+class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
+    """Endpoints. A secret is shown once, in the answer that makes it. Endpoints are revoked, never deleted."""
+
+    form = EndpointForm
+    list_display = ("id", "shop", "url", "coloured_state", "failing_since", "disabled_reason", "created_at")
+    list_filter = (("shop", AutocompleteSelectFilter),)
+    list_filter_submit = True
+    list_select_related = ("shop",)
+    search_fields = ("id", "url", "shop__name")
+    search_help_text = "Id, URL or shop"
+    show_facets = admin.ShowFacets.NEVER
+    autocomplete_fields = ("shop",)
+    actions = ("send_test", "rotate", "enable", "replay", "revoke")
+    change_form_outer_after_template = "shops/webhook_buttons.html"
+
+    def get_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[Any, ...]:
+        return (
+            (*self.get_readonly_fields(request, obj), "event_types", "is_paused")
+            if obj
+            else ("shop", "url", "event_types")
+        )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> tuple[Any, ...]:
+        """Make all but event types and pause read-only: another URL is another endpoint, with its own secret."""
+        if obj is None:
+            return ()
+        times = ("failing_since", "disabled_at", "disabled_reason", "previous_until", "created_at", "revoked_at")
+        return ("id", "shop", "url", "coloured_state", *times)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookEndpoint]:
+        return super().get_queryset(request).defer("encrypted_secrets")
+
+    def has_change_permission(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> bool:
+        is_revoked = obj is not None and obj.revoked_at is not None
+        return not is_revoked and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: WebhookEndpoint, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        if change:
+            obj.save(update_fields=form.changed_data)  # not what a delivery has noted meanwhile
+            return
+        made, secret = endpoints.create(shop=obj.shop, url=obj.url, event_types=obj.event_types)
+        obj.id, obj.new_secret = made.id, secret  # type: ignore[attr-defined]  # for this answer alone
+
+    def response_add(self, request: HttpRequest, obj: WebhookEndpoint, *args: Any) -> HttpResponse:
+        return self.show_secret(request, obj, obj.new_secret)  # type: ignore[attr-defined]  # set by save_model
+
+    def show_secret(self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
+        """Show a secret in this answer, which is stored nowhere."""
+        context = {"title": "Secret of a webhook endpoint", "endpoint": endpoint, "secret": secret}
+        return self.page(request, "shops/webhook_secret.html", context | {"media": self.media})
+
+    @admin.action(description="Send a test", permissions=["change"])
+    def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
+        self.for_each(request, queryset, endpoints.send_test, "A test is queued for")
+
+    @admin.action(description="Enable again", permissions=["change"])
+    def enable(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
+        self.for_each(request, queryset, endpoints.enable, "Enabled:")
+
+    @admin.action(description="Rotate the secret", permissions=["change"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
+        """Show the new secret; the one before signs as well for a while."""
+        chosen = list(queryset.filter(revoked_at=None)[:2])
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one endpoint that is not revoked.", messages.WARNING)
+            return None
+        secret = endpoints.rotate(chosen[0])
+        self.log_change(request, chosen[0], "Secret rotated.")
+        return self.show_secret(request, chosen[0], secret)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
+        if "is_confirmed" not in request.POST:
+            return self.ask(request, queryset, "revoke", "Revoke webhook endpoints")
+        self.for_each(request, queryset, endpoints.revoke, "Revoked:")
+        return None
+
+    @admin.action(description="Deliver everything again since …", permissions=["change"])
+    def replay(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
+        form = ReplayForm(request.POST if "is_confirmed" in request.POST else None)
+        if not form.is_valid():
+            return self.ask(request, queryset, "replay", "Deliver everything again", form)
+        since = form.cleaned_data["since"]
+        self.for_each(request, queryset, lambda each: replay_since(each, since), f"Queued again since {since:%F %T}:")
+        return None
+
+    def ask(
+        self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint], action: str, title: str, form: Any = None
+    ) -> HttpResponse:
+        """Ask for a confirmation of an action, with what it needs to know."""
+        context = {"title": title, "action": action, "endpoints": queryset.filter(revoked_at=None), "form": form}
+        context |= {
+            "checkbox_name": ACTION_CHECKBOX_NAME,
+            "media": self.media + (form.media if form else forms.Media()),
+        }
+        return self.page(request, "shops/webhook_confirmation.html", context)
+
+    def for_each(
+        self,
+        request: HttpRequest,
+        queryset: QuerySet[WebhookEndpoint],
+        act: Callable[[WebhookEndpoint], Any],
+        done: str,
+    ) -> None:
+        """Act on each chosen endpoint that is not revoked, log it and say so."""
+        chosen = list(queryset.filter(revoked_at=None))
+        for endpoint in chosen:
+            act(endpoint)
+            self.log_change(request, endpoint, done.rstrip(":") + ".")
+        names = ", ".join(map(str, chosen)) or "none, as they were revoked before"
+        self.message_user(request, f"{done} {names}", messages.SUCCESS if chosen else messages.WARNING)
+
+    @admin.display(description="state")
+    def coloured_state(self, endpoint: WebhookEndpoint) -> str:
+        state = endpoint.state
+        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state}) or NOTHING
+
+    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
+        context = {**self.admin_site.each_context(request), "opts": self.opts, **context}
+        return TemplateResponse(request, template, context)
+
+    class Media:
+        css = {"all": ["shops/admin.css"]}

@@ -1,0 +1,37 @@
+"""Creates a webhook endpoint."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from shops.management import base
+from shops.webhooks import endpoints
+from shops.webhooks.addresses import UrlError
+from shops.webhooks.event_types import SUBSCRIBABLE
+
+
+class Command(base.Command):
+    """``create_webhook SHOP_ID URL [--event TYPE ...]``."""
+
+    help = "Create a webhook endpoint of a shop and print its id. Its secret is shown only now, on standard error."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("shop_id", metavar="SHOP_ID")
+        parser.add_argument("url", metavar="URL")
+        kinds = ", ".join(SUBSCRIBABLE)
+        parser.add_argument("--event", action="append", default=[], metavar="TYPE", help=f"default: all of {kinds}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        shop = base.find_shop(options["shop_id"])
+        with transaction.atomic():
+            try:
+                endpoint, secret = endpoints.create(shop=shop, url=options["url"], event_types=options["event"])
+            except UrlError as error:
+                raise CommandError(f"URL: {error}") from None
+            except endpoints.EventTypeError as error:
+                raise CommandError(f"--event: {error}") from None
+            except endpoints.LimitError as error:
+                raise CommandError(f"SHOP_ID: {error}") from None
+            self.print(endpoint.id)
+        self.stderr.write(f"Its secret is {secret} - keep it; it is not shown again.")

@@ -1,0 +1,26 @@
+"""Revokes a webhook endpoint."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from shops.management import base
+from shops.webhooks import endpoints
+from shops.webhooks.models import WebhookEndpoint
+
+
+class Command(base.Command):
+    """``revoke_webhook ID``."""
+
+    help = "Revoke a webhook endpoint: no delivery is begun after it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("endpoint_id", metavar="ID")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            endpoint = WebhookEndpoint.objects.get(id=options["endpoint_id"])
+        except WebhookEndpoint.DoesNotExist:
+            raise CommandError("ID: there is no such webhook endpoint") from None
+        is_revoked = endpoints.revoke(endpoint)
+        self.stderr.write(f"Webhook endpoint {endpoint.id} {'is revoked' if is_revoked else 'was revoked before'}.")

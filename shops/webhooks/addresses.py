@@ -1,0 +1,100 @@
+"""Checks of where a webhook may be sent: public addresses only, unless WEBHOOK_ALLOW_PRIVATE is set."""
+
+import re
+import socket
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from carriers.http.connections import resolve
+
+MAX_URL_LENGTH = 500
+HTTPS_PORT = 443
+FIRST_FREE_PORT = 1024  # below are the ports of mail, databases' neighbours, routers and the like
+LOOKUP_TIMEOUT_S = 5.0
+# Addresses that Python takes for public: clouds' own services, and the relays of a retired protocol.
+NOT_PUBLIC = tuple(map(IPv4Network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24")))
+GLOBAL_UNICAST = IPv6Network("2000::/3")
+# Addresses that hold an IPv4 address, which a gateway connects to: 6to4 and Teredo are retired, NAT64 is in use.
+TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
+NAT64 = IPv6Network("64:ff9b::/96")
+HOST = re.compile(r"(?=.{1,253}\Z)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+# Systems read a host whose last label is a number, in whatever base, as an IPv4 address.
+ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+
+
+class UrlError(ValueError):
+    """A URL that no webhook may be sent to; its text says why, for staff."""
+
+
+def may_connect(address: str) -> bool:
+    """Tell if a webhook may connect to an address; asked of each address that a name led to."""
+    return settings.WEBHOOK_ALLOW_PRIVATE or is_public(address)
+
+
+def is_public(address: str) -> bool:
+    """Tell if an IP address is reachable by everyone, in whatever form it is wrapped."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, IPv4Address):
+        return is_public_v4(ip)
+    if ip in NAT64:
+        return is_public_v4(IPv4Address(int(ip) & 0xFFFFFFFF))
+    return is_public_v6(ip)
+
+
+def is_public_v4(ip: IPv4Address) -> bool:
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in NOT_PUBLIC)
+
+
+def is_public_v6(ip: IPv6Address) -> bool:
+    """Outside of 2000::/3 are the loopback, the local networks, and the IPv4-mapped and IPv4-compatible addresses."""
+    return ip in GLOBAL_UNICAST and ip.is_global and ip.scope_id is None and not any(ip in each for each in TUNNELS)
+
+
+def check_url(url: str) -> None:
+    """Check a URL and the addresses that its host name has now; raise UrlError."""
+    host, port = split_url(url)
+    try:
+        found = resolve(host, port, LOOKUP_TIMEOUT_S)
+    except TimeoutError:
+        raise UrlError(f"the name {host} was not resolved in time") from None
+    except (socket.gaierror, UnicodeError):
+        raise UrlError(f"the name {host} has no address") from None
+    if not all(may_connect(str(address[0])) for *_, address in found):
+        raise UrlError(f"{host} has an address that is not public")
+
+
+def split_url(url: str) -> tuple[str, int]:
+    """Return a URL's host and port; raise UrlError for one that needs no look-up to be refused."""
+    if len(url) > MAX_URL_LENGTH or not re.fullmatch(r"[!-~]+", url) or "\\" in url:
+        raise UrlError(f"needs at most {MAX_URL_LENGTH} printable ASCII characters, without spaces and backslashes")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise UrlError("is no valid URL") from None
+    schemes = {"https": HTTPS_PORT} | ({"http": 80} if settings.WEBHOOK_ALLOW_PRIVATE else {})
+    if parts.scheme not in schemes:
+        raise UrlError("needs https://")
+    if "@" in parts.netloc:
+        raise UrlError("may hold no user name and no password")
+    if "#" in url:
+        raise UrlError("may have no fragment")
+    check_host(host)
+    port = schemes[parts.scheme] if port is None else port
+    if port != schemes[parts.scheme] and port < FIRST_FREE_PORT:
+        raise UrlError(f"needs port {HTTPS_PORT} or one above {FIRST_FREE_PORT - 1}")
+    return host, port
+
+
+def check_host(host: str) -> None:
+    """Accept host names, and IP addresses in their usual form only; raise UrlError."""
+    try:
+        IPv6Address(host) if ":" in host and "%" not in host else IPv4Address(host)
+    except ValueError:
+        if not HOST.fullmatch(host) or ENDS_IN_NUMBER.fullmatch(host):
+            raise UrlError("needs a host name, or an IP address in its usual form") from None

@@ -1,0 +1,92 @@
+"""Makes, rotates, tests, enables and revokes webhook endpoints."""
+
+import logging
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from shops.db import clock
+from shops.models import Shop
+from shops.webhooks import outbox, signing
+from shops.webhooks.addresses import check_url
+from shops.webhooks.event_types import SUBSCRIBABLE, TEST
+from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+
+MAX_ENDPOINTS = 10
+# The secret before a rotation signs as well for as long, so that a receiver can change over.
+ROTATION_OVERLAP = timedelta(hours=24)
+REVOKED = "revoked"
+logger = logging.getLogger("webhooks.endpoints")
+
+
+class EventTypeError(ValueError):
+    """A type of event that no endpoint can ask for; the text is for staff."""
+
+
+class LimitError(ValueError):
+    """The shop has all the endpoints that it may have; the text is for staff."""
+
+
+def check_event_types(event_types: Iterable[str]) -> None:
+    """Raise EventTypeError for a type that does not exist."""
+    for event_type in event_types:
+        if event_type not in SUBSCRIBABLE:
+            raise EventTypeError(f"{event_type!r} is none of {', '.join(SUBSCRIBABLE)}")
+
+
+def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[WebhookEndpoint, str]:
+    """Make an endpoint; return it with its secret. Raise UrlError, EventTypeError or LimitError."""
+    check_url(url)
+    wanted = list(dict.fromkeys(event_types))
+    check_event_types(wanted)
+    secret = signing.new_secret()
+    with transaction.atomic():
+        Shop.objects.select_for_update(no_key=True).get(id=shop.id)  # so that two at once keep the limit
+        if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
+            raise LimitError(f"a shop has at most {MAX_ENDPOINTS} endpoints: revoke one first")
+        endpoint = WebhookEndpoint(shop=shop, url=url, event_types=wanted)
+        endpoint.set_secrets(secret)
+        endpoint.save(force_insert=True)
+    return endpoint, secret
+
+
+def rotate(endpoint: WebhookEndpoint) -> str:
+    """Give the endpoint a new secret and return it; the current one signs too for ROTATION_OVERLAP."""
+    secret = signing.new_secret()
+    with transaction.atomic():
+        row = WebhookEndpoint.objects.select_for_update(no_key=True).get(id=endpoint.id)
+        row.set_secrets(secret, previous=row.secret)
+        row.previous_until = clock.now() + ROTATION_OVERLAP
+        row.save(update_fields=["encrypted_secrets", "previous_until"])
+    return secret
+
+
+def revoke(endpoint: WebhookEndpoint) -> bool:
+    """End the endpoint: no delivery is begun after it. False if it was revoked before.
+
+    Two transactions, as a process that writes outcomes down locks deliveries before endpoints.
+    """
+    is_revoked = WebhookEndpoint.objects.filter(id=endpoint.id, revoked_at=None).update(revoked_at=Now())
+    queued = WebhookDelivery.objects.queued().filter(endpoint=endpoint.id)
+    queued.update(state=DeliveryState.DEAD, leased_until=None, last_reason=REVOKED)
+    return bool(is_revoked)
+
+
+def disable(endpoint_id: str, reason: str) -> None:
+    """Stop deliveries until staff enable the endpoint again; its events are kept."""
+    working = WebhookEndpoint.objects.filter(id=endpoint_id, disabled_at=None, revoked_at=None)
+    if working.update(disabled_at=Now(), disabled_reason=reason):
+        logger.error("webhook endpoint disabled", extra={"endpoint": endpoint_id, "reason": reason})
+
+
+def enable(endpoint: WebhookEndpoint) -> None:
+    """Deliver to a disabled endpoint again, first what was kept meanwhile."""
+    disabled = WebhookEndpoint.objects.filter(id=endpoint.id).exclude(disabled_at=None)
+    disabled.update(disabled_at=None, disabled_reason="", failing_since=None)
+
+
+def send_test(endpoint: WebhookEndpoint) -> None:
+    """Queue a `webhook.test` for the endpoint."""
+    outbox.tell_endpoint(endpoint, outbox.Event(TEST, endpoint.id, {"endpointId": endpoint.id}))

@@ -1,0 +1,158 @@
+"""Shops' webhook endpoints, and the deliveries to them: the outbox."""
+
+from datetime import datetime
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from shops.contracts import encryption
+from shops.db.fields import JSONTextField, KeyField
+from shops.db.querysets import ForShop
+from shops.ids import new_id
+from shops.webhooks.addresses import MAX_URL_LENGTH
+
+
+def new_endpoint_id() -> str:
+    return new_id("we")
+
+
+def new_message_id() -> str:
+    return new_id("msg")
+
+
+class WebhookEndpointQuerySet(ForShop):
+    """Ways to find endpoints."""
+
+    def not_revoked(self) -> Self:
+        """Endpoints that events are kept for; a paused or disabled one gets them when it is active again."""
+        return self.filter(revoked_at=None)
+
+    def active(self) -> Self:
+        """Endpoints that deliveries are made to."""
+        return self.not_revoked().filter(is_paused=False, disabled_at=None, shop__is_active=True)
+
+
+class WebhookEndpoint(models.Model):
+    """A shop's URL that is told of events; its secrets are kept encrypted."""
+
+    id = KeyField(primary_key=True, max_length=64, default=new_endpoint_id, editable=False)
+    shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="webhooks")
+    url = models.CharField(max_length=MAX_URL_LENGTH)
+    event_types = models.JSONField(default=list, blank=True, help_text="Empty: all.")
+    encrypted_secrets = models.TextField(editable=False)
+    previous_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then the secret before the last rotation signs too."
+    )
+    is_paused = models.BooleanField(default=False, help_text="Events are kept, and delivered when it is resumed.")
+    disabled_at = models.DateTimeField(null=True, blank=True)
+    disabled_reason = models.CharField(max_length=100, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True, help_text="Nothing but failures came since.")
+    served_at = models.DateTimeField(null=True, help_text="The endpoint that waits longest is served first.")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = WebhookEndpointQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+        constraints = [models.CheckConstraint(condition=~Q(url=""), name="webhookendpoint_has_a_url")]
+
+    def __str__(self) -> str:
+        return self.id
+
+    def wants(self, event_type: str) -> bool:
+        return not self.event_types or event_type in self.event_types
+
+    def set_secrets(self, current: str, previous: str = "") -> None:
+        self.encrypted_secrets = encryption.encrypt({"current": current, "previous": previous}, row_id=self.id)
+
+    @property
+    def secret(self) -> str:
+        """Decrypt the current secret; raise UnreadableSecretError."""
+        return encryption.decrypt(self.encrypted_secrets, row_id=self.id)["current"]
+
+    def signing_secrets(self, now: datetime) -> list[str]:
+        """Decrypt the secrets that sign now, the current one first; raise UnreadableSecretError."""
+        kept = encryption.decrypt(self.encrypted_secrets, row_id=self.id)
+        has_two = self.previous_until is not None and now < self.previous_until
+        return [kept["current"], *([kept["previous"]] if has_two else [])]
+
+    @property
+    def state(self) -> str:
+        for name, is_so in (
+            ("revoked", self.revoked_at),
+            ("disabled", self.disabled_at),
+            ("paused", self.is_paused),
+            ("failing", self.failing_since),
+        ):
+            if is_so:
+                return name
+        return "active"
+
+
+class DeliveryState(models.TextChoices):
+    """The progress of a delivery."""
+
+    QUEUED = "queued", "queued"
+    DELIVERED = "delivered", "delivered"
+    DEAD = "dead", "dead letter"
+
+
+class WebhookDeliveryQuerySet(ForShop):
+    """Ways to find deliveries."""
+
+    def queued(self) -> Self:
+        return self.filter(state=DeliveryState.QUEUED)
+
+
+class WebhookDelivery(models.Model):
+    """One event for one endpoint, from the transaction of the change that it tells of."""
+
+    id = models.BigAutoField(primary_key=True)  # its order is that of the changes of one subject
+    message_id = KeyField(max_length=64, default=new_message_id, help_text="webhook-id: the same at every attempt.")
+    endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.PROTECT, related_name="deliveries", db_index=False)
+    shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="+", db_index=False)
+    type = models.CharField(max_length=64)
+    subject = KeyField(max_length=255, help_text="The parcel or label that it is about: its events keep their order.")
+    data = JSONTextField()
+    created_at = models.DateTimeField(default=timezone.now)
+
+    state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.QUEUED)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that sends it now.")
+    last_attempt_at = models.DateTimeField(null=True)
+    last_status = models.PositiveSmallIntegerField(null=True, help_text="Of the answer to the last attempt.")
+    last_reason = models.CharField(max_length=32, blank=True, help_text="Why the last attempt failed.")
+    last_duration_ms = models.PositiveIntegerField(null=True)
+
+    objects = WebhookDeliveryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "webhook deliveries"
+        indexes = [
+            # Due rows of an endpoint, and the first row of a subject.
+            models.Index(fields=["endpoint", "next_attempt_at", "id"], name="webhook_due", condition=Q(state="queued")),
+            models.Index(fields=["endpoint", "subject", "id"], name="webhook_subject", condition=Q(state="queued")),
+            models.Index(fields=["shop"], name="webhook_leased", condition=Q(leased_until__isnull=False)),
+            models.Index(fields=["created_at"], name="webhook_oldest", condition=Q(state="queued")),
+            # For staff.
+            models.Index(fields=["endpoint", "-id"], name="webhook_endpoint_newest"),
+            models.Index(fields=["-id"], name="webhook_dead", condition=Q(state="dead")),
+            models.Index(fields=["message_id"], name="webhook_message"),
+            models.Index(fields=["subject", "-id"], name="webhook_about"),
+            # For retention.
+            models.Index(fields=["created_at"], name="webhook_created"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="webhook_state_is_known"),
+            models.CheckConstraint(
+                condition=Q(state="queued") | Q(leased_until=None), name="webhook_leased_while_queued"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.message_id

@@ -1,0 +1,28 @@
+"""The schedule of attempts: ten over about 75 hours, with jitter."""
+
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+
+MINUTE_S, HOUR_S = 60, 3600
+# The pauses after the first failed attempt, the second, and so on.
+PAUSES_S = (5, 5 * MINUTE_S, 30 * MINUTE_S, *(hours * HOUR_S for hours in (2, 5, 10, 14, 20, 24)))
+MAX_ATTEMPTS = len(PAUSES_S) + 1
+# Jitter only adds, so that the last attempt never comes before 75 hours.
+MAX_JITTER = 0.1
+# An endpoint is disabled when nothing but failures came for as long.
+DISABLED_AFTER = timedelta(days=5)
+random = secrets.SystemRandom()
+
+
+def pause_after(attempts: int) -> timedelta | None:
+    """Return the pause after so many failed attempts; None after the last one."""
+    if attempts >= MAX_ATTEMPTS:
+        return None
+    return compressed(timedelta(seconds=PAUSES_S[attempts - 1] * (1 + random.uniform(0, MAX_JITTER))))
+
+
+def compressed(period: timedelta) -> timedelta:
+    """Divide a period by WEBHOOK_PACE, which drills and demonstrations set above 1."""
+    return period / settings.WEBHOOK_PACE

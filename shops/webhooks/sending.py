@@ -1,0 +1,111 @@
+"""Makes one delivery: a signed POST within a deadline, without redirects, to public addresses only."""
+
+import ssl
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+import urllib3
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
+from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError, SSLError
+from urllib3.exceptions import TimeoutError as LateError
+
+from carriers.http.connections import POOL_CLASSES, AddressRefusedError, Exchange, current_exchange, tls_context
+from shops.contracts.encryption import UnreadableSecretError
+from shops.webhooks.addresses import may_connect
+from shops.webhooks.claims import DEADLINE_S, Claim
+from shops.webhooks.signing import sign
+
+# Read so that the connection can be used again, and dropped.
+MAX_ANSWER_BYTES = 16 * 1024
+USER_AGENT = "parcel-service-webhooks/1"
+POOLED_HOSTS = 100
+SUCCESS = range(200, 300)
+GONE = 410
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of an attempt: the answer's status, if one came, and the reason of a failure, empty for a success."""
+
+    claim: Claim
+    status: int | None
+    reason: str
+    duration_s: float
+
+
+@cache
+def pool_manager() -> urllib3.PoolManager:
+    """Return the process's connections. They use no proxy of the environment, and always verify certificates."""
+    manager = urllib3.PoolManager(
+        POOLED_HOSTS, maxsize=8, retries=False, ssl_context=tls_context(DEFAULT_CA_BUNDLE_PATH), timeout=DEADLINE_S
+    )
+    manager.pool_classes_by_scheme = POOL_CLASSES
+    return manager
+
+
+def send(claim: Claim) -> Outcome:
+    """Make the delivery; never raises."""
+    started_s = time.monotonic()
+    status: int | None = None
+    try:
+        status = post(claim)
+        reason = "" if status in SUCCESS else f"http_{status // 100}xx"
+    except Exception as error:  # noqa: BLE001 - the libraries' errors on hostile bytes have no common base
+        reason = reason_of(error)
+    return Outcome(claim, status, reason, time.monotonic() - started_s)
+
+
+def post(claim: Claim) -> int:
+    """Send the request; return the answer's status."""
+    token = current_exchange.set(Exchange(claim.deadline, may_connect=may_connect))
+    try:
+        response = pool_manager().request(
+            "POST",
+            claim.endpoint.url,
+            body=claim.body,
+            headers=headers(claim),
+            redirect=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        drop(response)
+        return response.status
+    finally:
+        current_exchange.reset(token)
+
+
+def headers(claim: Claim) -> dict[str, str]:
+    message_id, sent_at = claim.delivery.message_id, int(time.time())
+    keys = claim.endpoint.signing_secrets(claim.claimed_at)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "webhook-id": message_id,
+        "webhook-timestamp": str(sent_at),
+        "webhook-signature": sign(message_id, sent_at, claim.body, keys=keys),
+    }
+
+
+def drop(response: urllib3.BaseHTTPResponse) -> None:
+    """Read a short answer to its end, and drop it: the status has come, and counts."""
+    with suppress(HTTPError, OSError):
+        response.read(MAX_ANSWER_BYTES)
+    response.close()  # already back in the pool if the answer was read to its end
+
+
+def reason_of(error: Exception) -> str:
+    """Name a failure in a word, which staff and metrics show."""
+    kinds: list[tuple[type[BaseException], str]] = [
+        (UnreadableSecretError, "secret_unreadable"),
+        (AddressRefusedError, "address_not_public"),
+        (NameResolutionError, "name_unknown"),
+        (SSLError, "tls"),
+        (ssl.SSLError, "tls"),
+        (NewConnectionError, "not_connected"),  # for urllib3 a kind of timeout
+        (LateError, "timeout"),
+        (TimeoutError, "timeout"),
+    ]
+    chain = [error, error.__cause__, error.__context__]
+    return next((name for kind, name in kinds if any(isinstance(each, kind) for each in chain)), "connection_broken")

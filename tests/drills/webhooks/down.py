@@ -1,0 +1,65 @@
+"""A receiver that is down for three days: ``python -m tests.drills.webhooks.down [--pace N] [--database D]``.
+
+Time is compressed by WEBHOOK_PACE. Events of many subjects are committed all the time while nothing listens; then the
+receiver is there. Everything has to arrive, in order for a subject, and nothing may be given up.
+"""
+
+import argparse
+import sys
+import time
+from collections import defaultdict
+
+from tests.drills.environment import environment
+from tests.drills.printing import exit_code
+from tests.drills.webhooks import world
+from tests.drills.webhooks.receiver import deliveries
+from tests.support.waiting import until
+
+DOWN_S = 3 * 86_400
+SUBJECTS, EVENTS = 100, 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.webhooks.down", description=__doc__)
+    parser.add_argument("--pace", type=float, default=4000.0)
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
+    options = parser.parse_args()
+    with environment(options.database, world.SETTINGS | {"WEBHOOK_PACE": options.pace}) as env:
+        receiver = world.Receiver(env.folder)
+        world.add_endpoint("shop", receiver.url())
+        sys.exit(exit_code(drill(receiver, DOWN_S / options.pace)))
+
+
+def drill(receiver: world.Receiver, down_s: float) -> list[str]:
+    from django.db import transaction
+
+    from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+
+    with world.delivering():
+        ends_at = time.monotonic() + down_s
+        for sequence in range(EVENTS):
+            for subject in range(SUBJECTS):
+                with transaction.atomic():
+                    world.tell("shop", f"subject-{subject}", sequence)
+            time.sleep(max(0.0, (ends_at - time.monotonic()) / (EVENTS - sequence)))
+        world.close()
+        receiver.start()
+        until(world.is_drained, timeout_s=600)
+    receiver.kill()
+    order: dict[str, list[int]] = defaultdict(list)
+    for each in deliveries(receiver.log):
+        order[each.subject].append(each.sequence)
+    wrong = [subject for subject, numbers in order.items() if numbers != list(range(EVENTS))]
+    dead = WebhookDelivery.objects.filter(state="dead").count()
+    attempts = sorted(WebhookDelivery.objects.values_list("attempts", flat=True))
+    print(
+        f"down for {down_s:.0f} s; {SUBJECTS * EVENTS} events, {sum(map(len, order.values()))} received, "
+        f"{dead} given up, {len(wrong)} subjects not complete and in order; the most attempts {attempts[-1]}; "
+        f"the endpoint is {WebhookEndpoint.objects.get().state}"
+    )
+    missing = SUBJECTS - len(order)
+    return [f"not complete, or out of order: {subject}" for subject in wrong] + ["missing"] * (missing + dead)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""A receiver of webhooks for drills: a process of its own, which writes each delivery to a log before it answers."""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+# Paths that the receiver behaves differently at.
+HANG, SLOW = "/hang", "/slow"
+SLOW_S = 0.02
+OK = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A line of the log; `sequence` is the event's number among those of its subject."""
+
+    at: float
+    path: str
+    message_id: str
+    subject: str
+    sequence: int
+
+
+def serve(port: int, log: Path) -> None:
+    """Serve until killed."""
+    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=answer, args=(connection, output), daemon=True).start()
+
+
+def answer(connection: socket.socket, output: int) -> None:
+    with suppress(OSError, ValueError), connection, connection.makefile("rb") as stream:
+        while line := stream.readline():
+            path = line.split()[1].decode()
+            headers = dict(header.decode().strip().split(": ", 1) for header in iter(stream.readline, b"\r\n"))
+            headers = {name.lower(): value for name, value in headers.items()}
+            data = json.loads(stream.read(int(headers["content-length"])))["data"]
+            if path == HANG:
+                time.sleep(3600)
+            if path == SLOW:
+                time.sleep(SLOW_S)
+            fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data["code"])
+            os.write(output, (" ".join(fields) + "\n").encode())
+            connection.sendall(OK)
+
+
+def deliveries(log: Path) -> Iterator[Delivery]:
+    """Read the log."""
+    for line in log.read_text().splitlines() if log.exists() else []:
+        at, path, message_id, subject, sequence = line.split()
+        yield Delivery(float(at), path, message_id, subject, int(sequence))

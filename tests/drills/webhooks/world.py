@@ -1,0 +1,124 @@
+"""What all drills of webhooks need: shops with endpoints, events, and processes that deliver and receive."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.drills.webhooks.receiver import serve
+from tests.support.processes import free_port, is_listening
+from tests.support.waiting import until
+
+# Forked, so that a process that replaces a killed one is there at once.
+FORKS = multiprocessing.get_context("fork")
+SETTINGS: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1, "LOG_FORMAT": "text"}
+
+
+class Child:
+    """A process that runs a function and can be killed."""
+
+    def __init__(self, run: Callable[..., None], *arguments: Any) -> None:
+        self.process = FORKS.Process(target=run, args=arguments, daemon=True)
+        self.process.start()
+
+    def kill(self) -> None:
+        assert self.process.pid
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.join()
+
+
+def deliver_forever(lease_s: float | None = None) -> None:
+    """Deliver as `work` does; a short lease lets others take over soon what a killed process has begun."""
+    import logging
+
+    from django.db import connections
+
+    from shops.webhooks import claims
+    from shops.webhooks.delivering import deliver_due
+
+    logging.disable()
+    connections.close_all()
+    if lease_s:
+        claims.LEASE, claims.DEADLINE_S = timedelta(seconds=lease_s), lease_s / 2
+    while True:
+        deliver_due()
+        time.sleep(0.05)
+
+
+@contextmanager
+def delivering(processes: int = 1, lease_s: float | None = None) -> Iterator[list[Child]]:
+    """Run processes that deliver."""
+    close()
+    children = [Child(deliver_forever, lease_s) for _ in range(processes)]
+    try:
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+
+
+class Receiver:
+    """The receiver's process, on one port, with one log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.log = folder / f"received-{self.port}.log"
+        self.child: Child | None = None
+
+    def url(self, path: str = "/hook") -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def start(self) -> None:
+        self.child = Child(serve, self.port, self.log)
+        until(lambda: is_listening(self.port))
+
+    def kill(self) -> None:
+        if self.child:
+            self.child.kill()
+            self.child = None
+
+
+def add_endpoint(shop_id: str, url: str) -> str:
+    from shops.models import Shop
+    from shops.webhooks import endpoints
+
+    shop, _ = Shop.objects.get_or_create(id=shop_id, defaults={"name": shop_id})
+    return endpoints.create(shop=shop, url=url)[0].id
+
+
+def tell(shop_id: str, subject: str, sequence: int) -> None:
+    """Tell of the next event of a subject, in the caller's transaction."""
+    from shops.webhooks import outbox
+
+    data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "reference": "", "code": str(sequence)}
+    outbox.tell(shop_id, "label.failed", subject, data)
+
+
+def queued() -> int:
+    """Count what active endpoints wait for."""
+    from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+
+    count: int = WebhookDelivery.objects.queued().filter(endpoint__in=WebhookEndpoint.objects.active()).count()
+    return count
+
+
+def is_drained() -> bool:
+    time.sleep(0.2)  # so that looking costs the processes nothing
+    return queued() == 0
+
+
+def close() -> None:
+    """Close this process's connections: a forked process would share them."""
+    from django.db import connections
+
+    connections.close_all()
+
+
+def percentile_ms(seconds: list[float], percent: int) -> float:
+    ordered = sorted(seconds)
+    return 1000 * ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]

@@ -1,0 +1,98 @@
+"""What a shop's webhooks are told of its labels: once each, in the transaction of the change."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+
+from labels import cancelling, decisions
+from labels.models import LabelState, ShippingLabel
+from labels.reconciling import reconcile
+from shops.webhooks import outbox
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.conftest import Sandbox, row
+from tests.labels.interruptions import CANCEL, KEY, interrupt, pass_time
+from tests.labels.orders import order, post
+from tests.support.api import Caller
+
+
+@pytest.fixture(autouse=True)
+def endpoint(buyer: Caller) -> None:
+    made = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
+    made.set_secrets("whsec_" + "A" * 43 + "=")
+    made.save()
+
+
+def told() -> list[tuple[str, dict[str, Any]]]:
+    return [(each.type, each.data) for each in WebhookDelivery.objects.order_by("id") if each.type.startswith("label")]
+
+
+def types() -> list[str]:
+    return [name for name, _ in told()]
+
+
+def facts(label: ShippingLabel) -> dict[str, Any]:
+    carrier = {"carrierCode": label.carrier_code, "productCode": label.product_code}
+    return {"id": label.id, **carrier, "reference": label.reference}
+
+
+def test_a_bought_label_is_told_once(buyer: Caller, sandbox: Sandbox) -> None:
+    for _ in range(2):
+        assert post(buyer, order(), key=KEY).status_code == 201
+    label = row()
+    assert told() == [("label.generated", facts(label) | {"trackingNumbers": label.tracking_numbers})]
+
+
+def test_a_refusal_that_the_shop_was_answered_with_is_not_told(buyer: Caller, sandbox: Sandbox) -> None:
+    assert post(buyer, order(reference="FAULT 38")).status_code == 400
+    assert told() == []
+
+
+def test_an_unknown_outcome_is_told_when_it_is_settled(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    assert told() == []
+    pass_time()
+    assert reconcile() == {LabelState.FAILED: 1}
+    label = row()
+    assert told() == [("label.failed", facts(label) | {"code": label.error_code})]
+    reconcile()
+    assert len(told()) == 1
+
+
+def test_what_the_reconciliation_finishes_is_told(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "nolabel")
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert types() == ["label.generated"]
+
+
+def test_a_decision_of_staff_is_told(buyer: Caller, sandbox: Sandbox) -> None:
+    label = interrupt(buyer, sandbox, "closemade")
+    ShippingLabel.objects.update(state=LabelState.INCOMPLETE)
+    decisions.mark_as_not_made(label=label, decided_by=User.objects.create_user("ada"))
+    assert types() == ["label.failed"]
+
+
+def test_a_cancellation_is_told_when_it_is_done(buyer: Caller, sandbox: Sandbox) -> None:
+    assert post(buyer, order()).status_code == 201
+    sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
+    cancelling.cancel(row())
+    assert types() == ["label.generated"]
+    sandbox.disarm()
+    pass_time(600)
+    reconcile()
+    assert row().state == LabelState.CANCELLED
+    label = row()
+    assert told()[1:] == [("label.cancelled", facts(label) | {"trackingNumbers": label.tracking_numbers})]
+
+
+def test_an_event_that_cant_be_written_undoes_the_change(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr("labels.db_retry.DB_RETRY_TIMEOUT_S", 0)
+    monkeypatch.setattr(outbox, "write", fail)
+    assert post(buyer, order()).status_code == 500
+    assert row().state == LabelState.RECEIVED

@@ -1,0 +1,105 @@
+"""What a shop's webhooks are told of its parcels: each status that becomes another, and nothing else."""
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from parcels.importing import NothingImportedError, ParcelImport
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking.following import new_tracking
+from parcels.tracking.recording import record
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.support.api import Caller
+from tests.support.factories import ParcelLineFactory, ignore, import_lines, import_parcel
+
+AT = 1_790_000_000_000
+
+
+@pytest.fixture
+def endpoint(own: Caller) -> None:
+    made = WebhookEndpoint(shop=own.shop, url="https://shop.example/")
+    made.set_secrets("whsec_" + "A" * 43 + "=")
+    made.save()
+
+
+def told() -> list[dict[str, Any]]:
+    return [each.data for each in WebhookDelivery.objects.order_by("id")]
+
+
+def statuses() -> list[tuple[str | None, str | None]]:
+    return [(data["previousStatus"], data["status"]) for data in told()]
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_an_import_tells_of_new_parcels_and_of_changed_statuses_only(own: Caller) -> None:
+    line = ParcelLineFactory(lastStatus="IN_TRANSIT", lastStatusUpdatedAt=AT)
+    changed = line | {"lastStatus": "DELIVERED", "lastStatusUpdatedAt": AT + 1}
+    for each in (line, line, line | {"orderNumber": "#other"}, changed, changed):
+        import_lines(own.shop, [orjson.dumps(each)])
+    assert statuses() == [(None, "IN_TRANSIT"), ("IN_TRANSIT", "DELIVERED")]
+    assert told()[1] == {
+        "id": line["id"],
+        "orderId": line["orderId"],
+        "orderNumber": line["orderNumber"],
+        "trackingId": line["trackingId"],
+        "trackingNumbers": line["trackingNumbers"],
+        "carrierCode": line["carrierCode"],
+        "status": "DELIVERED",
+        "previousStatus": "IN_TRANSIT",
+        "statusUpdatedAt": AT + 1,
+    }
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_silent_import_and_one_that_is_rolled_back_tell_nothing(own: Caller) -> None:
+    good, bad = orjson.dumps(ParcelLineFactory()), b"{}"
+    ParcelImport(shop_id=own.shop.id, report=ignore, is_silent=True).run([(1, good)])
+    assert Parcel.objects.count() == 1
+    with pytest.raises(NothingImportedError):
+        import_lines(own.shop, [orjson.dumps(ParcelLineFactory()), bad])
+    assert told() == []
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_another_shops_parcels_are_not_told(other: Caller) -> None:
+    import_parcel(other.shop)
+    assert told() == []
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_carriers_answer_that_changes_the_status_is_told_once(own: Caller) -> None:
+    at = round((timezone.now() - timedelta(hours=9)).timestamp() * 1000)
+    times = {"createdAt": at, "updatedAt": at, "lastStatusUpdatedAt": at}
+    imported = import_parcel(own.shop, id="P1", carrierCode="alpha", lastStatus="FULFILLED", events=[], **times)
+    parcel = Parcel.objects.get()
+    if not ParcelTracking.objects.exists():
+        new_tracking(parcel, timezone.now()).save()
+    moment = timezone.now() - timedelta(hours=1)
+    event = TrackingEvent(imported["trackingId"], "SC", moment, "Sorted", "PARIS", Status.IN_TRANSIT)
+    for _ in range(2):
+        answer = TrackingAnswer(imported["trackingId"], is_known=True, events=(event,))
+        record("P1", [answer], outcome="known", now=timezone.now())
+    assert statuses() == [(None, "FULFILLED"), ("FULFILLED", "IN_TRANSIT")]
+
+
+def test_an_endpoint_costs_a_batch_of_an_import_two_statements_and_its_absence_one(own: Caller, request: Any) -> None:
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, *args: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *args)
+
+    def cost() -> int:
+        statements.clear()
+        with connection.execute_wrapper(note):
+            import_lines(own.shop, [orjson.dumps(ParcelLineFactory()) for _ in range(50)])
+        return len([sql for sql in statements if "SAVEPOINT" not in sql])
+
+    without = cost()
+    request.getfixturevalue("endpoint")
+    assert cost() == without + 2

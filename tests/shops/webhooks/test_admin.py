@@ -1,0 +1,182 @@
+"""The admin's pages of webhook endpoints and deliveries, as a browser sees them."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from shops.models import Shop
+from shops.webhooks import endpoints
+from shops.webhooks.delivering import deliver_due
+from shops.webhooks.endpoints import MAX_ENDPOINTS
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.support.api import logged_in, query_count
+
+ENDPOINTS = "/admin/shops/webhookendpoint/"
+DELIVERIES = "/admin/shops/webhookdelivery/"
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    return logged_in(is_superuser=True)
+
+
+def act(staff: Client, action: str, *chosen: WebhookEndpoint | WebhookDelivery, **fields: str) -> str:
+    page = DELIVERIES if isinstance(chosen[0], WebhookDelivery) else ENDPOINTS
+    data = {"action": action, "_selected_action": [each.pk for each in chosen], **fields}
+    return staff.post(page, data, follow=True).text
+
+
+def test_a_new_endpoint_shows_its_secret_in_the_answer_that_makes_it_and_nowhere_else(
+    staff: Client, shop: Shop, receiver: Receiver
+) -> None:
+    answer = staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url, "event_types": ["label.failed"]})
+    made = WebhookEndpoint.objects.get()
+    assert made.secret in answer.text
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert made.event_types == ["label.failed"]
+    for path in (ENDPOINTS, f"{ENDPOINTS}{made.id}/change/", f"{ENDPOINTS}{made.id}/history/", "/admin/"):
+        page = staff.get(path)
+        assert page.status_code == 200
+        assert made.secret not in page.text
+        assert made.encrypted_secrets not in page.text
+    assert made.secret not in str(list(LogEntry.objects.values()))
+    assert staff.get(ENDPOINTS, {"encrypted_secrets__startswith": "g"}).status_code == 400
+
+
+@pytest.mark.parametrize("url", ["ftp://shop.example/", "https://user@shop.example/", "https://127.1/", "nonsense"])
+def test_a_bad_url_makes_nothing_and_says_why(url: str, staff: Client, shop: Shop) -> None:
+    page = staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": url}).text
+    assert any(words in page for words in ("needs https", "user name", "needs a host name"))
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_shop_with_all_its_endpoints_gets_no_more(staff: Client, shop: Shop, receiver: Receiver) -> None:
+    for _ in range(MAX_ENDPOINTS):
+        endpoints.create(shop=shop, url=receiver.url)
+    assert "as many as it may" in staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url}).text
+    assert WebhookEndpoint.objects.count() == MAX_ENDPOINTS
+
+
+def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
+    staff: Client, endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    change = f"{ENDPOINTS}{endpoint.id}/change/"
+    staff.post(change, {"is_paused": "on", "url": "https://evil.example/"})
+    tell_label(endpoint.shop_id)
+    assert deliver_due() == 0
+    staff.post(change, {"event_types": ["label.failed"]})
+    assert deliver_due() == 1
+    endpoint.refresh_from_db()
+    assert endpoint.url == receiver.url
+    assert endpoint.event_types == ["label.failed"]
+
+
+def test_a_rotation_shows_the_new_secret_once_and_logs_by_whom(staff: Client, endpoint: WebhookEndpoint) -> None:
+    before = endpoint.secret
+    page = act(staff, "rotate", endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.secret != before
+    assert endpoint.secret in page
+    assert before not in page
+    assert LogEntry.objects.get().change_message == "Secret rotated."
+
+
+def test_a_test_is_sent(staff: Client, endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    act(staff, "send_test", endpoint)
+    deliver_due()
+    assert receiver.received[0].content["type"] == "webhook.test"
+
+
+def test_a_disabled_endpoint_is_marked_and_enabled_again(staff: Client, endpoint: WebhookEndpoint) -> None:
+    endpoints.disable(endpoint.id, "it answered 410")
+    assert "it answered 410" in staff.get(ENDPOINTS).text
+    assert "Enable again" in staff.get(f"{ENDPOINTS}{endpoint.id}/change/").text
+    act(staff, "enable", endpoint)
+    endpoint.refresh_from_db()
+    assert endpoint.state == "active"
+
+
+def test_an_endpoint_is_revoked_after_a_question(staff: Client, endpoint: WebhookEndpoint) -> None:
+    assert "cannot be undone" in act(staff, "revoke", endpoint)
+    assert WebhookEndpoint.objects.get().state == "active"
+    act(staff, "revoke", endpoint, is_confirmed="yes")
+    assert WebhookEndpoint.objects.get().state == "revoked"
+    assert "revoked before" in act(staff, "send_test", endpoint)
+    assert not WebhookDelivery.objects.exists()
+    assert staff.post(f"{ENDPOINTS}{endpoint.id}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_everything_since_a_moment_is_delivered_again(
+    staff: Client, endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    tell_label(endpoint.shop_id, "before")
+    WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=2))
+    tell_label(endpoint.shop_id, "after")
+    deliver_due()
+    assert "Events since" in act(staff, "replay", endpoint)
+    since = timezone.now() - timedelta(days=1)
+    moment = {"since_0": f"{since:%Y-%m-%d}", "since_1": f"{since:%H:%M:%S}"}
+    assert "Enter a valid date" in act(staff, "replay", endpoint, is_confirmed="yes", since_0="x", since_1="y")
+    act(staff, "replay", endpoint, is_confirmed="yes", **moment)
+    deliver_due()
+    assert sorted(each.data["id"] for each in receiver.received) == ["after", "after", "before"]
+
+
+def test_a_delivery_is_seen_with_its_answer_and_made_again(
+    staff: Client, endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 503
+    tell_label(endpoint.shop_id, "seen")
+    deliver_due()
+    made = WebhookDelivery.objects.get()
+    for page in (staff.get(DELIVERIES).text, staff.get(f"{DELIVERIES}{made.id}/change/").text):
+        for shown in (made.message_id, endpoint.id, "label.failed", "seen", "503"):
+            assert shown in page
+    assert "0 of 1 queued again" in act(staff, "replay", made)
+    WebhookDelivery.objects.update(state="dead")
+    assert "1 of 1 queued again" in act(staff, "replay", made)
+    receiver.status = 200
+    deliver_due()
+    assert WebhookDelivery.objects.get().state == "delivered"
+
+
+@pytest.mark.parametrize("field", ["message_id", "subject", "endpoint_id"])
+def test_deliveries_are_found_by(field: str, staff: Client, endpoint: WebhookEndpoint) -> None:
+    tell_label(endpoint.shop_id, "wanted")
+    made = WebhookDelivery.objects.get()
+    assert made.message_id in staff.get(DELIVERIES, {"q": getattr(made, field)}).text
+    assert made.message_id not in staff.get(DELIVERIES, {"q": "other"}).text
+
+
+def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> None:
+    tell_label(endpoint.shop_id)
+    made = WebhookDelivery.objects.get()
+    for fitting in ({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}):
+        assert made.message_id in staff.get(DELIVERIES, fitting).text, fitting
+    for other in ({"state": "dead"}, {"type": "label.generated"}):
+        assert made.message_id not in staff.get(DELIVERIES, other).text, other
+
+
+def test_lists_cost_the_same_for_one_row_and_for_many(staff: Client, endpoint: WebhookEndpoint) -> None:
+    tell_label(endpoint.shop_id)
+    staff.get(ENDPOINTS)
+    costs = [query_count(staff, path) for path in (ENDPOINTS, DELIVERIES)]
+    for number in range(5):
+        endpoints.create(shop=endpoint.shop, url=endpoint.url)
+        tell_label(endpoint.shop_id, f"label-{number}")
+    assert [query_count(staff, path) for path in (ENDPOINTS, DELIVERIES)] == costs
+
+
+def test_who_may_only_look_changes_nothing(endpoint: WebhookEndpoint) -> None:
+    viewer = logged_in("view_webhookendpoint", "view_webhookdelivery", name="bob")
+    tell_label(endpoint.shop_id)
+    WebhookDelivery.objects.update(state="dead")
+    act(viewer, "revoke", endpoint, is_confirmed="yes")
+    act(viewer, "replay", WebhookDelivery.objects.get())
+    assert viewer.post(f"{ENDPOINTS}add/", {"shop": endpoint.shop_id, "url": endpoint.url}).status_code == 403
+    assert WebhookEndpoint.objects.get().state == "active"
+    assert WebhookDelivery.objects.get().state == "dead"

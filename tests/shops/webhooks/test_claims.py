@@ -1,0 +1,140 @@
+"""Claims: fair between endpoints, within limits over all processes, and only the first row of a subject."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from shops.models import Shop
+from shops.webhooks import claims, endpoints, outcomes
+from shops.webhooks.claims import Claim, claim
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.sending import Outcome
+from tests.shops.webhooks.receivers import tell_label
+from tests.support.factories import ShopFactory
+
+URL = "http://127.0.0.1:9999/"
+
+
+def add(shop: Shop, rows: int) -> WebhookEndpoint:
+    """Make an endpoint with so many rows, of different subjects."""
+    made, _ = endpoints.create(shop=shop, url=URL)
+    for number in range(rows):
+        tell_label(shop.id, f"label-{number}")
+    return made
+
+
+def by_endpoint(claimed: list[Claim]) -> Counter[str]:
+    return Counter(each.endpoint.id for each in claimed)
+
+
+def test_each_endpoint_gets_an_equal_share_however_many_rows_another_has(db: None) -> None:
+    many, few = add(ShopFactory(), 30), add(ShopFactory(), 3)
+    assert by_endpoint(claim(6)) == {many.id: 3, few.id: 3}
+
+
+def test_what_an_endpoint_has_no_use_for_is_the_next_ones(db: None) -> None:
+    few, many = add(ShopFactory(), 1), add(ShopFactory(), 30)
+    WebhookEndpoint.objects.filter(id=many.id).update(served_at=timezone.now())
+    assert by_endpoint(claim(8)) == {few.id: 1, many.id: 7}
+
+
+def test_the_endpoint_that_waits_longest_is_served_first(db: None) -> None:
+    made = [add(ShopFactory(), 3) for _ in range(3)]
+    served = [next(iter(by_endpoint(claim(1)))) for _ in range(6)]
+    assert sorted(served[:3]) == sorted(each.id for each in made)
+    assert served[3:] == served[:3]
+
+
+def test_an_endpoint_has_at_most_so_many_attempts_at_once(db: None) -> None:
+    add(ShopFactory(), 30)
+    assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
+    assert claim(100) == []
+
+
+def test_a_failing_endpoint_has_one_attempt_at_once(db: None) -> None:
+    made = add(ShopFactory(), 30)
+    WebhookEndpoint.objects.filter(id=made.id).update(failing_since=timezone.now())
+    assert len(claim(100)) == 1
+    assert claim(100) == []
+
+
+def test_a_shop_has_at_most_so_many_attempts_at_once_over_all_its_endpoints(db: None) -> None:
+    shop, other = ShopFactory(), ShopFactory()
+    for _ in range(4):
+        add(shop, 10)
+    assert len(claim(100)) == claims.MAX_FOR_SHOP
+    assert claim(100) == []
+    add(other, 10)
+    assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
+
+
+def test_endpoints_without_room_do_not_take_the_place_of_others(db: None) -> None:
+    hanging = [add(ShopFactory(), 30) for _ in range(5)]
+    claim(5 * claims.MAX_FOR_ENDPOINT)
+    WebhookEndpoint.objects.filter(id__in=[each.id for each in hanging]).update(served_at=None)
+    other = add(ShopFactory(), 1)
+    assert by_endpoint(claim(1)) == {other.id: 1}
+
+
+def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_changes_nothing_any_more(db: None) -> None:
+    add(ShopFactory(), 1)
+    (first,) = claim(1)
+    assert claim(1) == []
+    WebhookDelivery.objects.update(
+        leased_until=timezone.now() - timedelta(seconds=1), next_attempt_at=timezone.now() - timedelta(seconds=1)
+    )
+    (second,) = claim(1)
+    assert first.delivery.id == second.delivery.id
+    outcomes.record([Outcome(first, 200, "", 0.1)])
+    assert WebhookDelivery.objects.get().state == "queued"
+    outcomes.record([Outcome(second, 200, "", 0.1)])
+    assert WebhookDelivery.objects.get().state == "delivered"
+
+
+def test_only_the_first_row_of_a_subject_is_claimed_and_the_next_when_it_is_over(db: None) -> None:
+    shop = ShopFactory()
+    add(shop, 0)
+    for code in "123":
+        tell_label(shop.id, "one", code=code)
+    order = []
+    for _ in range(3):
+        (held,) = claim(10)
+        assert claim(10) == []
+        order.append(held.delivery.data["code"])
+        outcomes.record([Outcome(held, 200, "", 0.1)])
+    assert order == ["1", "2", "3"]
+
+
+def test_many_rows_of_one_subject_do_not_hide_the_others(db: None) -> None:
+    shop = ShopFactory()
+    add(shop, 0)
+    for code in range(100):
+        tell_label(shop.id, "busy", code=str(code))
+    tell_label(shop.id, "other")
+    claimed = [each.delivery.subject for _ in range(5) for each in claim(10)]
+    assert claimed == ["busy", "other"]
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_claim_at_once_share_the_rows_and_keep_the_limits() -> None:
+    made = [add(ShopFactory(), 30) for _ in range(4)]
+    workers = 8
+    barrier = Barrier(workers)
+
+    def run(_: int) -> list[Claim]:
+        barrier.wait()
+        try:
+            return [each for _ in range(20) for each in claim(3)]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(workers) as pool:
+        claimed = [each for found in pool.map(run, range(workers)) for each in found]
+    assert len({each.delivery.id for each in claimed}) == len(claimed)
+    assert by_endpoint(claimed) == {each.id: claims.MAX_FOR_ENDPOINT for each in made}

@@ -1,0 +1,67 @@
+"""The commands that create and revoke webhook endpoints."""
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError
+from pytest_django.fixtures import Settings
+
+from shops.models import Shop
+from shops.webhooks.endpoints import MAX_ENDPOINTS
+from shops.webhooks.models import WebhookEndpoint
+from tests.shops.commands import call
+
+URL = "http://127.0.0.1:9999/hook"
+
+
+def test_creating_prints_the_id_and_shows_the_secret_once_on_standard_error(shop: Shop) -> None:
+    out, err = call("create_webhook", shop.id, URL, "--event", "label.failed", "--event", "label.generated")
+    made = WebhookEndpoint.objects.get()
+    assert out == made.id + "\n"
+    assert made.secret in err
+    assert made.secret.startswith("whsec_")
+    assert made.secret not in str(WebhookEndpoint.objects.values().get())
+    assert (made.shop, made.url) == (shop, URL)
+    assert made.event_types == ["label.failed", "label.generated"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["nobody", URL], "SHOP_ID: there is no shop 'nobody'"),
+        (["own", "http://127.0.0.1:22/"], "URL: needs port 443 or one above 1023"),
+        (["own", URL, "--event", "webhook.test"], "--event: 'webhook.test' is none of "),
+    ],
+)
+def test_bad_input_is_one_line_and_creates_nothing(arguments: list[str], problem: str, shop: Shop) -> None:
+    with pytest.raises(CommandError) as caught:
+        call("create_webhook", *arguments)
+    assert str(caught.value).startswith(problem)
+    assert not WebhookEndpoint.objects.exists()
+
+
+def test_a_shop_has_a_limit_of_endpoints_and_revoked_ones_do_not_count(shop: Shop) -> None:
+    made = [call("create_webhook", shop.id, URL)[0].strip() for _ in range(MAX_ENDPOINTS)]
+    with pytest.raises(CommandError, match="at most 10 endpoints"):
+        call("create_webhook", shop.id, URL)
+    call("revoke_webhook", made[0])
+    assert call("create_webhook", shop.id, URL)[0]
+
+
+def test_revoking_says_so_and_can_be_repeated(shop: Shop) -> None:
+    made = call("create_webhook", shop.id, URL)[0].strip()
+    assert call("revoke_webhook", made) == ("", f"Webhook endpoint {made} is revoked.\n")
+    assert call("revoke_webhook", made) == ("", f"Webhook endpoint {made} was revoked before.\n")
+    assert WebhookEndpoint.objects.get().state == "revoked"
+    with pytest.raises(CommandError, match="ID: there is no such webhook endpoint"):
+        call("revoke_webhook", "we_unknown")
+
+
+def test_secrets_are_encrypted_with_a_new_key_as_credentials_are(shop: Shop, settings: Settings) -> None:
+    old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
+    settings.CREDENTIALS_KEYS = [old]
+    call("create_webhook", shop.id, URL)
+    secret = WebhookEndpoint.objects.get().secret
+    settings.CREDENTIALS_KEYS = [new, old]
+    assert call("encrypt_credentials") == ("1\n", "")
+    settings.CREDENTIALS_KEYS = [new]
+    assert WebhookEndpoint.objects.get().secret == secret

@@ -1,0 +1,361 @@
+"""Deliveries: signed requests within a deadline, retried on a schedule, in order, with dead letters at the end."""
+
+import logging
+import re
+import ssl
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from carriers.http.connections import Deadline
+from shops.models import Shop
+from shops.webhooks import claims, endpoints, retries
+from shops.webhooks.delivering import deliver_due
+from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.replaying import replay, replay_since
+from tests.carriers.support.servers import dripping, once, serving, silent
+from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, tell_label
+from tests.support.certificates import self_signed
+from tests.support.factories import ShopFactory
+
+
+def row(**conditions: Any) -> WebhookDelivery:
+    return WebhookDelivery.objects.get(**conditions)
+
+
+def fail(endpoint: WebhookEndpoint, times: int) -> None:
+    for _ in range(times):
+        make_due()
+        assert deliver_due() == 1
+
+
+@pytest.fixture
+def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "DEADLINE_S", 0.4)
+
+
+def test_a_delivery_is_a_signed_post_with_type_time_and_data(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    tell_label(endpoint.shop_id)
+    assert deliver_due() == 1
+    (received,) = receiver.received
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["user-agent"].startswith("parcel-service-webhooks/")
+    assert re.fullmatch(r"v1,[A-Za-z0-9+/]{43}=", received.headers["webhook-signature"])
+    assert abs(int(received.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
+    assert list(received.content) == ["type", "timestamp", "data"]
+    assert received.content["type"] == "label.failed"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", received.content["timestamp"])
+    assert received.data["id"] == "label-1"
+    made = row()
+    assert (made.state, made.attempts, made.last_status, made.last_reason) == ("delivered", 1, 200, "")
+    assert received.id == made.message_id
+    assert made.leased_until is None
+    assert deliver_due() == 0
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+def test_any_2xx_is_a_success(status: int, endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    receiver.status = status
+    if status == 204:
+        receiver.answer = b""
+    tell_label(endpoint.shop_id)
+    deliver_due()
+    assert row().state == "delivered"
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 401, 404, 409, 429, 500, 503])
+def test_any_other_status_is_tried_again_and_no_redirect_is_followed(
+    status: int, endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = status
+    receiver.extra_headers = {"Location": receiver.url + "/elsewhere", "Retry-After": "0"}
+    tell_label(endpoint.shop_id)
+    deliver_due()
+    made = row()
+    assert (made.state, made.attempts, made.last_status) == ("queued", 1, status)
+    assert made.last_reason == f"http_{status // 100}xx"
+    assert len(receiver.received) == 1
+
+
+def test_nothing_of_an_answer_is_kept_but_its_status(
+    endpoint: WebhookEndpoint, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id)
+    with caplog.at_level(logging.DEBUG):
+        deliver_due()
+    assert ANSWER.decode() not in str(WebhookDelivery.objects.values().get())
+    (record,) = [each for each in caplog.records if each.name.startswith("webhooks")]
+    assert ANSWER.decode() not in str(vars(record))
+    assert receiver.url not in str(vars(record))
+
+
+def test_an_attempt_is_repeated_with_the_same_id_and_body_and_a_signature_of_its_own(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id)
+    deliver_due()
+    receiver.status = 200
+    make_due()
+    later_s = timezone.now().timestamp() + 5
+    monkeypatch.setattr("time.time", lambda: later_s)
+    deliver_due()
+    first, second = receiver.received
+    assert (first.id, first.body) == (second.id, second.body)
+    assert first.headers["webhook-timestamp"] != second.headers["webhook-timestamp"]
+    assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
+
+
+def test_the_pauses_are_those_of_the_contract_with_jitter_that_only_adds() -> None:
+    hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24]
+    for attempts, pause_h in enumerate(hours, 1):
+        for _ in range(100):
+            pause = retries.pause_after(attempts)
+            assert pause is not None
+            assert pause_h <= pause / timedelta(hours=1) <= pause_h * 1.1
+    assert retries.pause_after(len(hours) + 1) is None
+    assert 75 < sum(hours) < 76
+
+
+def test_a_pace_compresses_the_pauses(settings: Any) -> None:
+    settings.WEBHOOK_PACE = 3600
+    pause = retries.pause_after(9)
+    assert pause is not None
+    assert pause < timedelta(seconds=27)
+
+
+def test_after_the_last_attempt_it_is_a_dead_letter_and_the_next_event_follows(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id, code="FIRST")
+    fail(endpoint, retries.MAX_ATTEMPTS)
+    assert (row().state, row().attempts) == ("dead", 10)
+    assert row().leased_until is None
+    receiver.status = 200
+    tell_label(endpoint.shop_id, code="SECOND")
+    deliver_due()
+    assert receiver.received[-1].data["code"] == "SECOND"
+
+
+def test_events_of_one_subject_wait_for_the_first_and_others_do_not(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    for code in ("1", "2", "3"):
+        tell_label(endpoint.shop_id, "slow", code=code)
+    deliver_due()
+    receiver.status = 200
+    tell_label(endpoint.shop_id, "other")
+    deliver_due()
+    assert [(each.data["id"], each.data["code"]) for each in receiver.received][1:] == [("other", "ALPHA_UNAVAILABLE")]
+    WebhookDelivery.objects.filter(data__contains='"1"').update(next_attempt_at=timezone.now())
+    deliver_due()
+    assert [each.data["code"] for each in receiver.received][2:] == ["1", "2", "3"]
+
+
+def test_rows_behind_a_failed_one_are_put_off_until_it_is_due_so_that_they_cost_nothing(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    for code in range(5):
+        tell_label(endpoint.shop_id, code=str(code))
+    deliver_due()
+    deliver_due()
+    assert len(receiver.received) == 1
+    first = WebhookDelivery.objects.order_by("id")[0]
+    assert set(WebhookDelivery.objects.values_list("next_attempt_at", flat=True)) == {first.next_attempt_at}
+
+
+def test_an_answer_without_an_end_is_cut_off_and_its_status_counts(shop: Shop) -> None:
+    endless = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"10000\r\n" + b"x" * 65536 + b"\r\n") * 40
+    with serving(once(endless)) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+    assert row().state == "delivered"
+
+
+def test_a_connection_is_used_again_for_the_next_delivery(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    for code in ("1", "2", "3"):
+        tell_label(endpoint.shop_id, code=code)
+    deliver_due()
+    assert len(receiver.received) == 3
+    assert receiver.connections == 1
+
+
+@pytest.mark.usefixtures("short_deadline")
+@pytest.mark.parametrize(
+    "play", [silent, dripping(b"HTTP/1.1 200 OK\r\n", [b"X-A: b\r\n"] * 1000), dripping(b"", [b"H"] * 1000)]
+)
+def test_a_receiver_that_is_silent_or_drips_is_left_at_the_deadline(play: Any, shop: Shop) -> None:
+    with serving(play) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+    assert (row().state, row().last_reason, row().last_status) == ("queued", "timeout", None)
+    assert 300 < (row().last_duration_ms or 0) < 30_000
+
+
+@pytest.mark.parametrize("answer", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 999999 OK\r\n\r\n"])
+def test_a_receiver_that_breaks_the_protocol_is_tried_again(answer: bytes, shop: Shop) -> None:
+    with serving(once(answer)) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+    assert (row().state, row().last_reason) == ("queued", "connection_broken")
+
+
+def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:
+    with serving(silent) as server:
+        url = server.url
+    endpoints.create(shop=shop, url=url)
+    tell_label(shop.id)
+    deliver_due()
+    assert (row().state, row().last_reason) == ("queued", "not_connected")
+
+
+def test_a_certificate_that_no_authority_signed_is_refused(shop: Shop, tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed(tmp_path / "receiver.pem"))
+    with serving(once(b"HTTP/1.1 200 OK\r\n\r\n"), tls=context) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+        assert server.requests == []
+    assert (row().state, row().last_reason) == ("queued", "tls")
+
+
+def test_no_proxy_of_the_environment_is_used(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    tell_label(endpoint.shop_id)
+    deliver_due()
+    assert len(receiver.received) == 1
+
+
+def test_410_disables_the_endpoint_at_once_and_its_events_are_kept(
+    endpoint: WebhookEndpoint, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.status = 410
+    tell_label(endpoint.shop_id, "first")
+    deliver_due()
+    endpoint.refresh_from_db()
+    assert endpoint.state == "disabled"
+    assert endpoint.disabled_reason == "it answered 410"
+    assert "webhook endpoint disabled" in caplog.messages
+    tell_label(endpoint.shop_id, "second")
+    make_due()
+    assert deliver_due() == 0
+    receiver.status = 200
+    endpoints.enable(endpoint)
+    assert deliver_due() == 2
+    endpoint.refresh_from_db()
+    assert endpoint.state == "active"
+
+
+def test_five_days_of_nothing_but_failures_disable_an_endpoint_and_a_success_between_does_not(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id, "first")
+    deliver_due()
+    WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
+    receiver.status = 200
+    tell_label(endpoint.shop_id, "second")
+    deliver_due()
+    receiver.status = 500
+    fail(endpoint, 1)
+    endpoint.refresh_from_db()
+    assert endpoint.state == "failing"
+    WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=5, hours=1))
+    fail(endpoint, 1)
+    endpoint.refresh_from_db()
+    assert endpoint.state == "disabled"
+    assert endpoint.disabled_reason == "nothing but failures for 5 days"
+
+
+@pytest.mark.parametrize("change", [{"is_paused": True}, {"revoked_at": Now()}, {"disabled_at": Now()}])
+def test_an_endpoint_that_is_not_active_gets_nothing(
+    change: dict[str, Any], endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    tell_label(endpoint.shop_id)
+    WebhookEndpoint.objects.update(**change)
+    assert deliver_due() == 0
+    assert receiver.connections == 0
+
+
+def test_an_inactive_shop_gets_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    tell_label(endpoint.shop_id)
+    Shop.objects.update(is_active=False)
+    assert deliver_due() == 0
+    assert receiver.connections == 0
+
+
+def test_after_a_revocation_nothing_is_delivered_and_nothing_comes_back(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    tell_label(endpoint.shop_id)
+    assert endpoints.revoke(endpoint)
+    assert not endpoints.revoke(endpoint)
+    assert (row().state, row().last_reason) == ("dead", "revoked")
+    assert replay(WebhookDelivery.objects.all()) == 0
+    assert deliver_due() == 0
+    assert receiver.connections == 0
+
+
+def test_a_secret_that_no_key_opens_is_a_failure_of_its_own(
+    endpoint: WebhookEndpoint, receiver: Receiver, settings: Any
+) -> None:
+    settings.CREDENTIALS_KEYS = ["MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI="]
+    tell_label(endpoint.shop_id)
+    deliver_due()
+    assert (row().state, row().last_reason) == ("queued", "secret_unreadable")
+    assert receiver.connections == 0
+
+
+def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    tell_label(endpoint.shop_id, "before")
+    WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    for code in ("1", "2"):
+        tell_label(endpoint.shop_id, "after", code=code)
+    deliver_due()
+    sent = {each.id: each.body for each in receiver.received}
+    receiver.received.clear()
+    assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 2
+    assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 0
+    deliver_due()
+    assert [each.data["code"] for each in receiver.received] == ["1", "2"]
+    assert all(sent[each.id] == each.body for each in receiver.received)
+    assert {each.attempts for each in WebhookDelivery.objects.all()} == {1}
+
+
+def test_told_to_stop_it_begins_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    tell_label(endpoint.shop_id)
+    assert deliver_due(is_stopping=lambda: True) == 0
+    assert receiver.connections == 0
+    assert row().state == DeliveryState.QUEUED
+
+
+def test_a_test_goes_to_its_endpoint_alone(shop: Shop, endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    only, _ = endpoints.create(shop=shop, url=receiver.url, event_types=["label.generated"])
+    endpoints.create(shop=ShopFactory(), url=receiver.url)
+    endpoints.send_test(only)
+    assert deliver_due() == 1
+    assert receiver.received[0].content["type"] == "webhook.test"
+    assert receiver.received[0].data == {"endpointId": only.id}
+
+
+def test_a_deadline_runs_from_the_claim(endpoint: WebhookEndpoint) -> None:
+    tell_label(endpoint.shop_id)
+    (claimed,) = claims.claim(1)
+    assert isinstance(claimed.deadline, Deadline)
+    assert 0 < claimed.deadline.remaining_s() <= claims.DEADLINE_S
+    assert claimed.leased_until - claimed.claimed_at > timedelta(seconds=claims.DEADLINE_S)
