@@ -21,7 +21,7 @@ def tell_failed(label: ShippingLabel) -> None:
 def facts(label: ShippingLabel) -> dict[str, Any]:
     return {
         "id": label.id,
+        "orderId": label.order_id,
         "carrierCode": label.carrier_code,
         "productCode": label.product_code,
-        "reference": label.reference,
     }

@@ -29,10 +29,10 @@ class EventType:
 
 
 LABEL = {
-    "id": Field(TEXT, "the label's id", "01JD5G3V7W8X9YZA0BCDEFGHJK"),
+    "id": Field(TEXT, "the label's id", "0RCRUGWGBZDJINQ"),
+    "orderId": Field(TEXT, "the order's id", "5400000001"),
     "carrierCode": Field(TEXT, "the carrier", "alpha"),
     "productCode": Field(TEXT, "the product that was ordered", "alpha-13"),
-    "reference": Field(TEXT, "the order's `reference`, empty if it had none", "ORDER-1001"),
 }
 NUMBERS = Field(TEXTS, "the parcels' tracking numbers, in the order of the parcels", ["XY123456789FR"])
 

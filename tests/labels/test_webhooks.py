@@ -34,7 +34,7 @@ def types() -> list[str]:
 
 def facts(label: ShippingLabel) -> dict[str, Any]:
     carrier = {"carrierCode": label.carrier_code, "productCode": label.product_code}
-    return {"id": label.id, **carrier, "reference": label.reference}
+    return {"id": label.id, "orderId": label.order_id, **carrier}
 
 
 def test_a_bought_label_is_told_once(buyer: Caller, sandbox: Sandbox) -> None:

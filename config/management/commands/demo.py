@@ -27,6 +27,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
+from config.management.receiver import Receiver
 from config.ops.serving import ServingError, check_port
 from labels import openapi
 from parcels.importing import ParcelImport
@@ -35,6 +36,8 @@ from shops.contracts.models import CarrierContract
 from shops.management import base
 from shops.models import AccessToken, Shop
 from shops.paths import TRACKING
+from shops.webhooks import endpoints, signing
+from shops.webhooks.models import WebhookEndpoint
 
 HOST = "127.0.0.1"
 SHOP_ID = "demo"
@@ -76,6 +79,8 @@ class Command(base.Command):
                 seed_contracts()
                 token = fresh_token()
                 password = fresh_password()
+                receiver = stack.enter_context(Receiver(HOST, signing.new_secret(), self.print))
+                seed_webhook(receiver)
                 sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
                 environment = settings_for(port, sandbox)
                 server = stack.enter_context(serve(port, environment))
@@ -109,7 +114,7 @@ def seed_parcels() -> dict[str, Any]:
     """Import the sample parcels; return the one with the most events."""
     shop, _ = Shop.objects.get_or_create(id=SHOP_ID, defaults={"name": "Atelier Nord"})
     samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
-    run = ParcelImport(shop_id=shop.id, report=print)
+    run = ParcelImport(shop_id=shop.id, report=print, is_silent=True)
     run.run((number, orjson.dumps(sample)) for number, sample in enumerate(samples, 1))
     return max(samples, key=lambda sample: len(sample["events"]))
 
@@ -126,6 +131,15 @@ def seed_contracts() -> None:
         contract.customs_value_eur, contract.customs_shipping_cost_eur = Decimal("24.90"), Decimal("7.90")
         contract.set_secret(password=password)
         contract.save()
+
+
+def seed_webhook(receiver: Receiver) -> None:
+    """Tell the receiver of this demonstration, and no earlier one, what happens."""
+    for earlier in WebhookEndpoint.objects.for_shop(SHOP_ID).not_revoked():
+        endpoints.revoke(earlier)
+    endpoint = WebhookEndpoint(shop_id=SHOP_ID, url=receiver.url)
+    endpoint.set_secrets(receiver.secret)
+    endpoint.save()
 
 
 def fresh_token() -> str:
@@ -156,6 +170,7 @@ def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
         "BETA_POINTS_URL": sandbox.beta_points_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
         "TRACKING_PACE": str(TRACKING_PACE),
+        "WEBHOOK_ALLOW_PRIVATE": "1",
     }
 
 
@@ -258,5 +273,6 @@ What else there is:
   the admin                     {url}/admin/ (user demo, password {password})
   what the sandbox sold         {sandbox_url}/ledger
 
+A small receiver of webhooks runs here too: the lines below are what it is told.
 Ctrl-C ends it.
 """

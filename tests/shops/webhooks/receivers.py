@@ -104,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNAVAILABLE") -> None:
     """Tell a shop of a label, in a transaction as every change has one."""
-    data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "reference": "R1", "code": code}
+    data = {"id": subject, "orderId": "1", "carrierCode": "alpha", "productCode": "alpha-13", "code": code}
     with transaction.atomic():
         outbox.tell(shop_id, "label.failed", subject, data)
 
