@@ -35,12 +35,13 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         if request.stream is None:  # to DRF it is an empty form
             raise ApiError(BODY_EMPTY)
+        body = request.data
         key_value = read_key(request.headers.get("Idempotency-Key"))
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
-        serializer = LabelOrderSerializer(data=request.data, context={"sender_address": shop.sender_address})
+        serializer = LabelOrderSerializer(data=body, context={"sender_address": shop.sender_address})
         serializer.is_valid(raise_exception=True)
         # The digest comes last: it copies the body, and what is refused needs none.
-        key = IdempotencyKey(key_value, digest(request.data)) if key_value else None
+        key = IdempotencyKey(key_value, digest(body)) if key_value else None
         label, is_replay = purchase.buy(
             shop_id=shop.id,
             order=serializer.validated_data,

@@ -76,7 +76,9 @@ def test_the_image_has_all_it_needs_to_accept_what_compose_gives_it(env_file: di
     (tmp_path / "reportlab.py").write_text("raise ImportError('the demonstration has it, the image does not')")
     service = compose_services(env_file, {})["service"]
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    done = subprocess.run(command, cwd=tmp_path, env=service.environment, capture_output=True, text=True, check=False)
+    undecided = ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "TOKENS")  # the start names them
+    environment = service.environment | {f"KEEP_{what}_DAYS": "never" for what in undecided}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -25,7 +25,7 @@ class Receiver(ThreadingHTTPServer):
         Thread(target=self.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, *exc_info: Any) -> None:  # noqa: PYI036 - passed on as they are
         self.shutdown()
         super().__exit__(*exc_info)
 

@@ -191,9 +191,9 @@ def test_accept_is_ignored(accept: str, buyer: Caller) -> None:
     assert (response.status_code, response["Content-Type"]) == (201, "application/json")
 
 
-def test_a_body_of_exactly_1_mib_is_taken(buyer: Caller) -> None:
+def test_a_body_of_exactly_64_kib_is_taken(buyer: Caller) -> None:
     body = bytes_of(order())
-    assert post(buyer, body + b" " * (1024 * 1024 - len(body))).status_code == 201
+    assert post(buyer, body + b" " * (64 * 1024 - len(body))).status_code == 201
 
 
 def test_any_text_that_can_be_printed_is_kept_as_it_is(buyer: Caller) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carriers.base import Carrier
-from carriers.shipment import Credentials, Customs, CustomsItem, PurchasedLabel, Shipment
+from carriers.shipment import Customs, CustomsItem, PurchasedLabel, Shipment
 from labels import orders
 from labels.models import ShippingLabel
 from shops.contracts import clients
@@ -53,7 +53,7 @@ def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipmen
     """Note what both clients are asked for, and let them refuse nothing."""
     asked: list[Shipment] = []
 
-    def create_label(self: Carrier, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
+    def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
         asked.append(shipment)
         return PurchasedLabel(tuple(f"N{rank}" for rank, _ in enumerate(shipment.packages)), b"%PDF-1.4 %%EOF")
 
@@ -272,7 +272,7 @@ def test_a_province_is_sent_in_capital_letters(buyer: Caller, shipments: list[Sh
 def test_a_missing_customs_form_is_a_notice_for_staff(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def create_label(self: Carrier, shipment: Shipment, credentials: Credentials) -> PurchasedLabel:
+    def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
         return PurchasedLabel(("N1",), b"%PDF-1.4 %%EOF", is_customs_form_missing=True)
 
     monkeypatch.setattr(type(clients.client("beta")), "create_label", create_label)

@@ -7,6 +7,7 @@ import orjson
 import pytest
 from pytest_django.fixtures import Settings
 
+from config.api.bodies import MAX_FORM_BYTES
 from labels.models import ShippingLabel
 from shops import tokens
 from shops.errors.plain import PLAIN_ERRORS
@@ -17,7 +18,7 @@ from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS, TRACKING, VERSION
 
 LABEL = f"{SHIPMENTS}/0000000000ABCDE"
-MIB = 1024 * 1024
+MAX_BYTES = 64 * 1024
 BODY = orjson.dumps(order())
 REALM = 'Bearer realm="parcel-service"'
 ENDPOINTS = [("POST", SHIPMENTS), ("GET", LABEL), ("HEAD", LABEL)]
@@ -69,17 +70,20 @@ def test_with_a_bad_token_the_challenge_says_so(token: Any, method: str, path: s
 def test_the_token_comes_before_the_method_the_media_type_and_the_body(nobody: Nobody, db: None) -> None:
     assert nobody.request("PUT", SHIPMENTS).status_code == 401
     assert nobody.request("POST", SHIPMENTS, data=b"<x/>", content_type="text/xml").status_code == 401
-    assert nobody.request("POST", SHIPMENTS, data=b" " * (MIB + 1), content_type="application/json").status_code == 401
+    assert (
+        nobody.request("POST", SHIPMENTS, data=b" " * (MAX_BYTES + 1), content_type="application/json").status_code
+        == 401
+    )
 
 
 def test_the_method_comes_before_the_media_type_and_the_body(asker: Caller) -> None:
     assert_error(asker.request("PUT", SHIPMENTS, data=b"<x/>", content_type="text/xml"), 405)
-    assert_error(asker.request("PATCH", LABEL, data=b" " * (MIB + 1), content_type="application/json"), 405)
+    assert_error(asker.request("PATCH", LABEL, data=b" " * (MAX_BYTES + 1), content_type="application/json"), 405)
 
 
 def test_the_media_type_comes_before_the_body_and_the_key(asker: Caller) -> None:
     assert_error(post(asker, b"{", content_type="text/xml"), 415)
-    assert_error(post(asker, b" " * (MIB + 1), content_type="text/xml"), 415)
+    assert_error(post(asker, b" " * (MAX_BYTES + 1), content_type="text/xml"), 415)
     assert_error(post(asker, order(), key="", content_type="text/xml"), 415)
 
 
@@ -171,7 +175,7 @@ def test_broken_json_is_a_400_that_says_so(body: bytes, asker: Caller, sandbox: 
 def test_an_empty_body_is_the_same_whether_its_length_is_told_or_not(asker: Caller) -> None:
     told = post(asker, b"", key="key")
     # As config.api.bodies gives them.
-    chunked = {"CONTENT_LENGTH": str(MIB + 1), "HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": BytesIO()}
+    chunked = {"CONTENT_LENGTH": str(MAX_FORM_BYTES + 1), "HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": BytesIO()}
     in_chunks = post(asker, b"", key="key", CONTENT_TYPE="application/json", **chunked)
     assert_error(told, 400, "The body is empty. Send JSON.")
     assert without_timestamp(in_chunks) == without_timestamp(told)
@@ -192,11 +196,11 @@ def test_deep_nesting_is_no_order_and_no_failure(
     deep = (opening * levels + "1" + closing * levels).encode()
     body = BODY.replace(b'"CMD 4711"', deep) if is_inside else deep
     response = post(asker, body, key=key)
-    assert_error(response, 413 if len(body) > MIB else 400)
+    assert_error(response, 413 if len(body) > MAX_BYTES else 400)
 
 
-def test_a_body_above_1_mib_is_too_large(asker: Caller, sandbox: Sandbox) -> None:
-    response = post(asker, BODY + b" " * (MIB + 1 - len(BODY)))
+def test_a_body_above_64_kib_is_too_large(asker: Caller, sandbox: Sandbox) -> None:
+    response = post(asker, BODY + b" " * (MAX_BYTES + 1 - len(BODY)))
     assert_error(response, 413, PLAIN_ERRORS["body_too_large"].example_message())
     assert sandbox.calls() == 0
 

@@ -65,6 +65,8 @@ def test_a_purchase_returns_a_label_and_is_entered_in_the_ledger(sandbox: Sandbo
         "parcel_count": 1,
         "reservation_number": reply.texts("reservationNumber")[0],
         "misrouted": False,
+        "journey": "home",
+        "pace": 1.0,
         "cancelled": False,
     }
 

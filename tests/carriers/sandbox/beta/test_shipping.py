@@ -58,6 +58,8 @@ def test_a_purchase_returns_its_parts_and_is_entered_in_the_ledger(sandbox: Sand
         "parcel_count": 1,
         "reservation_number": "",
         "misrouted": False,
+        "journey": "home",
+        "pace": 1.0,
         "cancelled": False,
     }
 
