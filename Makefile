@@ -59,6 +59,7 @@ drill: .venv/.dev ## run the drills of labels and tracking at full length, hours
 	$(BIN)/python -m tests.drills.tracking || status=1; \
 	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \
 	$(BIN)/python -m tests.drills.failing_tracking || status=1; \
+	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

@@ -43,7 +43,7 @@ class CarrierEvent(NamedTuple):
     @classmethod
     def reported(cls, event: TrackingEvent) -> Self:
         at = milliseconds(event.happened_at)
-        end = event.kept_until and milliseconds(event.kept_until)
+        end = milliseconds(event.kept_until) if event.kept_until else None
         known = (event.tracking_number, event.code, at, event.text, event.place, event.status, event.is_listed)
         return cls(*known, end)
 
