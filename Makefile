@@ -62,6 +62,7 @@ drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full len
 	$(BIN)/python -m tests.drills.webhooks.kill || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
+	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

@@ -34,7 +34,7 @@ class TrackingEvent:
     """One event of one tracking number: code, text, time and place, nothing personal.
 
     `status` is what the carrier's table says of the code, None if it changes nothing. `is_listed` is false for a code
-    that the table lacks.
+    that the table lacks. `kept_until` is when a parcel that arrived at a pickup point goes back, where that is known.
     """
 
     tracking_number: str
@@ -44,6 +44,7 @@ class TrackingEvent:
     place: str = ""
     status: Status | None = None
     is_listed: bool = True
+    kept_until: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels import telling
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import GIVEN_OUT_AGAIN_MS, add_numbers, hold_numbers, numbers_of
+from parcels.numbers import GIVEN_OUT_AGAIN_MS, hold_numbers, numbers_of, own_numbers
 from parcels.tracking.events import milliseconds
 from parcels.tracking.following import events_of, new_tracking, plan
+from parcels.tracking.reporting import take_numbers
 from parcels.tracking.story import has_moved
 from shops.db.batches import batches
 
@@ -56,9 +57,10 @@ def withdraw(label: ShippingLabel) -> None:
 def publish(label: ShippingLabel) -> None:
     """Make a generated label a parcel, or have the parcel followed that the shop has with one of its numbers."""
     hold_numbers(label.shop_id)
-    known = parcel_with_number(label)
-    if known is not None:
-        follow_known(known, label)
+    known = parcels_with_numbers(label)
+    for parcel, numbers in known:
+        follow_known(parcel, label, numbers)
+    if known:
         return
     parcel = new_parcel(label)
     parcel.save(force_insert=True)
@@ -71,30 +73,37 @@ def finished_at(label: ShippingLabel) -> datetime:
     return label.finished_at
 
 
-def parcel_with_number(label: ShippingLabel) -> Parcel | None:
-    """Find the shop's newest parcel with one of the numbers, unless they were given out again since."""
+def parcels_with_numbers(label: ShippingLabel) -> list[tuple[Parcel, list[str]]]:
+    """Find the shop's newest parcel with each number, unless they were given out again since.
+
+    Numbers that no parcel has are the newest one's.
+    """
     since = milliseconds(label.created_at) - GIVEN_OUT_AGAIN_MS
     found = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers, created_at__gt=since)
-    parcel_id = found.order_by("-created_at", "-parcel").values_list("parcel", flat=True).first()
-    if parcel_id is None:
-        return None
-    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel_id)
-    parcel: Parcel | None = own.select_for_update().first()
-    return parcel
+    rows = list(found.order_by("-created_at", "-parcel").values_list("parcel", "number"))
+    owners = {number: parcel_id for parcel_id, number in reversed(rows)}
+    own = Parcel.objects.for_shop(label.shop_id).filter(id__in=owners.values()).order_by("id")
+    parcels = {parcel.id: parcel for parcel in own.select_for_update()}
+    if not parcels:
+        return []
+    newest = next(parcel_id for parcel_id, _ in rows if parcel_id in parcels)
+    shares: dict[str, list[str]] = {parcel_id: [] for parcel_id in parcels}
+    for number in label.tracking_numbers:
+        shares.get(owners.get(number, newest), shares[newest]).append(number)
+    return [(parcel, shares[parcel_id]) for parcel_id, parcel in parcels.items()]
 
 
-def follow_known(parcel: Parcel, label: ShippingLabel) -> None:
+def follow_known(parcel: Parcel, label: ShippingLabel, numbers: list[str]) -> None:
     """Let the shop's own parcel have the label's numbers, and ask the label's carrier about it."""
     now = finished_at(label)
     tracking = ParcelTracking.objects.filter(pk=parcel.id).select_for_update().first() or new_tracking(parcel, now)
     tracking.carrier_code = label.carrier_code
-    tracking.label_numbers = list(dict.fromkeys([*tracking.label_numbers, *label.tracking_numbers]))
+    before = own_numbers(parcel)
+    take_numbers(parcel, tracking, numbers, named=before - set(tracking.added_numbers))
     plan(tracking, parcel, now)
     tracking.save()
-    own = Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id)
-    if missing := set(label.tracking_numbers) - {parcel.tracking_id, *parcel.tracking_numbers}:
-        add_numbers(parcel, [number for number in label.tracking_numbers if number in missing])
-        own.update(tracking_numbers=parcel.tracking_numbers)
+    if missing := own_numbers(parcel) - before:
+        Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id).update(tracking_numbers=parcel.tracking_numbers)
         rows = [row for row in numbers_of(parcel) if row.number in missing]
         ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -134,6 +134,7 @@ class ParcelTracking(models.Model):
     )
     carrier_events = JSONTextField(default=list, help_text="What the carrier said happened, with number and place.")
     label_numbers = JSONTextField(default=list, help_text="The numbers of the label that is, or became, this parcel.")
+    added_numbers = JSONTextField(default=list, help_text="Those of them that the shop's imports of it do not name.")
     are_texts_erased = models.BooleanField(default=False, help_text="No text or place of the carrier's is kept.")
     expected = JSONTextField(null=True, help_text="The delivery that the carrier expects: from, until; milliseconds.")
     last_event_at = models.BigIntegerField(null=True, help_text="The carrier's newest event: Unix milliseconds.")

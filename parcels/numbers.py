@@ -18,6 +18,10 @@ def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
         yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)
 
 
+def own_numbers(parcel: Parcel) -> set[str]:
+    return {parcel.tracking_id, *parcel.tracking_numbers}
+
+
 def add_numbers(parcel: Parcel, numbers: list[str]) -> None:
     parcel.tracking_numbers = list(dict.fromkeys([*parcel.tracking_numbers, *numbers]))
 

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import are_of_one_time, hold_numbers, numbers_of
+from parcels.numbers import are_of_one_time, hold_numbers, numbers_of, own_numbers
 from parcels.tracking.changes import StatusChange, status_changed
-from parcels.tracking.reporting import CHANGED_FIELDS, follow, has_carriers_word, settle, take_over
+from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
 from shops.db.batches import batches
 
@@ -36,6 +36,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
             batch.insert()
             batch.settle()
             batch.replace_labels()
+            batch.keep_named_numbers()
             batch.follow()
             batch.save()
             status_changed(batch.changes(), is_silent=is_silent)
@@ -60,7 +61,12 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
             batch = Batch(shop_id, parcels, started_at, set(parcels))
             batch.lock()
             batch.replace_labels()
+            batch.keep_named_numbers()
             batch.save()
+
+
+def newest(parcels: Iterable[Parcel]) -> Parcel:
+    return max(parcels, key=lambda each: (each.created_at, each.id))
 
 
 @dataclass
@@ -75,6 +81,7 @@ class Batch:
     changed: dict[str, ParcelTracking] = field(default_factory=dict)
     statuses_before: dict[str, str | None] = field(default_factory=dict)
     replaced: list[str] = field(default_factory=list)
+    givers: list[ParcelTracking] = field(default_factory=list)
 
     def insert(self) -> None:
         """Insert what is new; what another import of the shop has inserted meanwhile is existing."""
@@ -103,7 +110,7 @@ class Batch:
         for parcel_id, before in self.lock().items():
             parcel, tracking = self.parcels[parcel_id], self.trackings.get(parcel_id)
             settle(parcel, before, tracking)
-            if tracking is not None and has_carriers_word(tracking):
+            if tracking is not None and (tracking.label_numbers or has_carriers_word(tracking)):
                 self.changed[parcel_id] = tracking
             self.statuses_before[parcel_id] = before.last_status
 
@@ -115,18 +122,55 @@ class Batch:
 
     def replace_labels(self) -> None:
         """Let parcels that have a number of a label's parcel take its place."""
-        by_number: defaultdict[str, list[Parcel]] = defaultdict(list)
-        for parcel in self.parcels.values():
-            for number in numbers_of(parcel):
-                by_number[number.number].append(parcel)
+        by_number = self.by_number()
         for label in self.labels_with(by_number):
             same = [p for number in label.label_numbers for p in by_number[number] if are_of_one_time(p, label.parcel)]
             if same:
-                parcel = max(same, key=lambda each: (each.created_at, each.id))
-                taking = take_over(parcel, self.trackings.get(parcel.id), label, self.now)
-                self.trackings[parcel.id] = self.changed[parcel.id] = taking
-                self.existing.add(parcel.id)
+                self.give(newest(same), label)
                 self.replaced.append(label.parcel_id)
+
+    def by_number(self) -> defaultdict[str, list[Parcel]]:
+        found: defaultdict[str, list[Parcel]] = defaultdict(list)
+        for parcel in self.parcels.values():
+            for number in own_numbers(parcel):
+                found[number].append(parcel)
+        return found
+
+    def give(self, parcel: Parcel, label: ParcelTracking) -> None:
+        taking = take_over(parcel, self.trackings.get(parcel.id), label, self.now)
+        self.trackings[parcel.id] = self.changed[parcel.id] = taking
+        self.existing.add(parcel.id)
+
+    def keep_named_numbers(self) -> None:
+        """Let a number that a parcel names leave the one that has it of its label only."""
+        by_number = self.by_number()
+        inside = [tracking for tracking in self.trackings.values() if tracking.added_numbers]
+        for giving in [*inside, *self.outside_with_added(by_number)]:
+            source = self.parcels.get(giving.parcel_id) or giving.parcel
+            moved: defaultdict[str, set[str]] = defaultdict(set)
+            for number in giving.added_numbers:
+                named = [each for each in by_number[number] if self.names(each, number)]
+                if same := [each for each in named if are_of_one_time(each, source)]:
+                    moved[newest(same).id].add(number)
+            for parcel_id, numbers in sorted(moved.items()):
+                self.give(self.parcels[parcel_id], give_up(source, giving, numbers))
+            if moved and source.id in self.parcels:
+                self.changed[source.id] = giving
+            elif moved:
+                self.givers.append(giving)
+
+    def names(self, parcel: Parcel, number: str) -> bool:
+        tracking = self.trackings.get(parcel.id)
+        return tracking is None or number not in tracking.added_numbers
+
+    def outside_with_added(self, numbers: Iterable[str]) -> Iterator[ParcelTracking]:
+        """Yield the shop's other parcels that have one of these numbers of a label only, locked."""
+        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=list(numbers))
+        added = found.exclude(parcel__tracking=None).exclude(parcel__tracking__added_numbers=[])
+        ids = set(added.order_by().values_list("parcel", flat=True)) - self.parcels.keys()
+        if ids:
+            rows = ParcelTracking.objects.filter(pk__in=ids).select_related("parcel").order_by("pk")
+            yield from rows.select_for_update()
 
     def labels_with(self, numbers: Iterable[str]) -> Iterator[ParcelTracking]:
         """Yield the shop's parcels that are labels and have one of these numbers, locked."""
@@ -142,7 +186,15 @@ class Batch:
             if tracking is not None:
                 self.changed[parcel_id] = tracking
 
+    def save_givers(self) -> None:
+        for giving in self.givers:
+            giving.parcel.save(update_fields=["tracking_numbers", *STORY_FIELDS])
+            giving.save(update_fields=CHANGED_FIELDS)
+            left = own_numbers(giving.parcel)
+            ParcelNumber.objects.filter(parcel=giving.parcel_id).exclude(number__in=left).delete()
+
     def save(self) -> None:
+        self.save_givers()
         if self.replaced:
             Parcel.objects.filter(id__in=self.replaced).delete()
         if self.existing:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
+from carriers.beta.deposits import kept_until
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusal_table import BUSY
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
@@ -171,7 +172,9 @@ def _event(item: Json, number: str, redactor: Redactor) -> TrackingEvent | None:
         return None
     text = text_of(string_of(item, "labelLong"), redactor)
     place = place_of(string_of(item, "siteZipCode"), string_of(item, "siteName"), redactor=redactor)
-    return TrackingEvent(number, code, happened_at, text, place, CODES.get(code), code in CODES)
+    status = CODES.get(code)
+    end = kept_until(code, status, text, happened_at)
+    return TrackingEvent(number, code, happened_at, text, place, status, code in CODES, end)
 
 
 def _step(parcel: Json) -> Status | None:

@@ -164,6 +164,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "added_numbers",
+                    shops.db.fields.JSONTextField(
+                        default=list, help_text="Those of them that the shop's imports of it do not name."
+                    ),
+                ),
+                (
                     "are_texts_erased",
                     models.BooleanField(default=False, help_text="No text or place of the carrier's is kept."),
                 ),

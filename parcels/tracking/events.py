@@ -38,11 +38,14 @@ class CarrierEvent(NamedTuple):
     place: str
     status: Status | None
     is_listed: bool
+    kept_until: int | None = None  # the end of its deposit at a pickup point
 
     @classmethod
     def reported(cls, event: TrackingEvent) -> Self:
         at = milliseconds(event.happened_at)
-        return cls(event.tracking_number, event.code, at, event.text, event.place, event.status, event.is_listed)
+        end = milliseconds(event.kept_until) if event.kept_until else None
+        known = (event.tracking_number, event.code, at, event.text, event.place, event.status, event.is_listed)
+        return cls(*known, end)
 
     @classmethod
     def stored(cls, row: dict[str, Any]) -> Self:
@@ -60,14 +63,21 @@ class CarrierEvent(NamedTuple):
         return self.at, -1 if self.status is None else ADVANCE[self.status], self.code, self.number
 
     @property
-    def weight(self) -> tuple[bool, bool, int, str, str]:
+    def weight(self) -> tuple[bool, bool, int, int, str, str]:
         """Decide which of two tellings of one event stays.
 
         A listed code's event that once changed nothing stays so: a tracker takes a status away when it knows more. An
         unlisted code has its status only while it is the newest, and keeps it.
         """
         rank = -1 if self.status is None else ADVANCE[self.status]
-        return self.is_listed, (self.status is None) == self.is_listed, rank, self.text, self.place
+        return (
+            self.is_listed,
+            (self.status is None) == self.is_listed,
+            rank,
+            self.kept_until or 0,
+            self.text,
+            self.place,
+        )
 
 
 def union(*groups: Iterable[CarrierEvent]) -> list[CarrierEvent]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from carriers import TRACKERS
 from parcels.models import Parcel, ParcelTracking
+from parcels.numbers import own_numbers
 from parcels.tracking.events import CarrierEvent
 from parcels.tracking.schedule import FOLLOWED_FOR, next_check
 from parcels.tracking.story import FINAL, STORY_FIELDS, Story, tell
@@ -45,7 +46,7 @@ def retell(parcel: Parcel, tracking: ParcelTracking) -> list[str]:
 
     Events of a number that the shop has taken off the parcel are kept, and not told.
     """
-    numbers = {parcel.tracking_id, *parcel.tracking_numbers}
+    numbers = own_numbers(parcel)
     told = tell(
         reported=None if tracking.reported is None else Story(**tracking.reported["story"]),
         events=[event for event in events_of(tracking) if event.number in numbers],

@@ -5,15 +5,15 @@ from typing import Final
 
 from carriers import TRACKERS
 from parcels.models import Parcel, ParcelTracking
-from parcels.numbers import add_numbers
+from parcels.numbers import add_numbers, own_numbers
 from parcels.tracking.events import milliseconds, union
 from parcels.tracking.following import events_of, is_to_be_followed, keep_events, new_tracking, plan, retell
 from parcels.tracking.story import STORY_FIELDS, Report, Story
 
 # What a report can change of the row that follows a parcel.
 CHANGED_FIELDS: Final = (
-    *("carrier_code", "reported", "carrier_events", "label_numbers", "expected", "last_event_at"),
-    *("followed_since", "next_check_at", "are_texts_erased"),
+    *("carrier_code", "reported", "carrier_events", "label_numbers", "added_numbers", "expected"),
+    *("last_event_at", "followed_since", "next_check_at", "are_texts_erased"),
 )
 
 
@@ -56,7 +56,7 @@ def settle(parcel: Parcel, before: Parcel, tracking: ParcelTracking | None) -> N
         report = earlier
         take_story(parcel, report.story)
     if tracking is not None:
-        add_numbers(parcel, tracking.label_numbers)
+        take_numbers(parcel, tracking, [], named=own_numbers(parcel))
     if tracking is not None and has_carriers_word(tracking):
         keep_report(tracking, report)
         retell(parcel, tracking)
@@ -86,11 +86,10 @@ def take_over(parcel: Parcel, tracking: ParcelTracking | None, label: ParcelTrac
     """Let an imported parcel take the place of a label's: its numbers, what its carrier said, and the questions."""
     taking = tracking or new_tracking(parcel, now, label_numbers=[])
     taking.carrier_code = label.carrier_code
-    taking.label_numbers = list(dict.fromkeys([*taking.label_numbers, *label.label_numbers]))
     taking.followed_since = min(taking.followed_since, label.followed_since)
     taking.are_texts_erased = taking.are_texts_erased or label.are_texts_erased
     taking.expected = max(filter(None, (taking.expected, label.expected)), key=asked_at, default=None)
-    add_numbers(parcel, label.label_numbers)
+    take_numbers(parcel, taking, label.label_numbers, named=own_numbers(parcel) - set(taking.added_numbers))
     report = reported(parcel, taking)
     keep_events(taking, union(events_of(taking), events_of(label)))
     if has_carriers_word(taking):
@@ -100,6 +99,27 @@ def take_over(parcel: Parcel, tracking: ParcelTracking | None, label: ParcelTrac
     plan(taking, parcel, now)
     taking.next_check_at = min(filter(None, (taking.next_check_at, label.next_check_at)), default=None)
     return taking
+
+
+def take_numbers(parcel: Parcel, tracking: ParcelTracking, numbers: list[str], *, named: set[str]) -> None:
+    """Let a parcel have a label's numbers beside those that the shop names."""
+    tracking.label_numbers = list(dict.fromkeys([*tracking.label_numbers, *numbers]))
+    tracking.added_numbers = [number for number in tracking.label_numbers if number not in named]
+    add_numbers(parcel, tracking.label_numbers)
+
+
+def give_up(parcel: Parcel, tracking: ParcelTracking, numbers: set[str]) -> ParcelTracking:
+    """Take numbers of its label off a parcel, as another one names them; return what its carrier said of them."""
+    part = new_tracking(parcel, tracking.followed_since, label_numbers=[*numbers])
+    part.parcel = parcel
+    part.carrier_code, part.are_texts_erased = tracking.carrier_code, tracking.are_texts_erased
+    part.next_check_at = tracking.next_check_at
+    keep_events(part, [event for event in events_of(tracking) if event.number in numbers])
+    for owner, name in ((tracking, "label_numbers"), (tracking, "added_numbers"), (parcel, "tracking_numbers")):
+        setattr(owner, name, [number for number in getattr(owner, name) if number not in numbers])
+    if has_carriers_word(tracking):
+        retell(parcel, tracking)
+    return part
 
 
 def asked_at(expected: dict[str, int]) -> int:

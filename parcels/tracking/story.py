@@ -5,7 +5,9 @@ A pure function: the same reports and events tell the same story, in whatever or
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from math import inf
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, Self
 
 from carriers.tracking import Status
@@ -54,11 +56,15 @@ class Report:
 
 
 class Step(NamedTuple):
-    """A status that a number took; the carrier's comes after the shop's of the same time."""
+    """A status that a number took; the carrier's comes after the shop's of the same time.
+
+    `kept_until` is the end of the deposit of a parcel that waits at a pickup point, where it is known.
+    """
 
     at: int
     is_carrier: bool
     status: Status
+    kept_until: int | None = None
 
 
 class State(NamedTuple):
@@ -103,9 +109,11 @@ def tell(
             last_status=str(step.status),
             last_status_updated_at=step.at,
             delivery_date=step.at if step.status is Status.DELIVERED else None,
+            end_deposit_date=step.kept_until,
         )
     elif step:
-        story = replace(story, last_status=str(step.status))
+        end = step.kept_until or story.end_deposit_date
+        story = replace(story, last_status=str(step.status), end_deposit_date=end)
     newest = newest_of(seen[-1], story.carrier_last_status)
     returned_at = min((each.at for each in shop_steps if each.status is Status.RETURN_TO_SENDER), default=inf)
     return replace(story, carrier_last_status=newest, events=history(seen, story.events, returned_at))
@@ -124,7 +132,8 @@ def steps_of(reported: Story | None) -> Iterator[Step]:
     for event in reported.events:
         if event["status"] == Status.RETURN_TO_SENDER and event["createdAt"] < told_at:
             yield Step(event["createdAt"], is_carrier=False, status=Status.RETURN_TO_SENDER)
-    yield Step(told_at, is_carrier=False, status=Status(reported.last_status))
+    status = Status(reported.last_status)
+    yield Step(told_at, is_carrier=False, status=status, kept_until=reported.end_deposit_date)
 
 
 def least_advanced(seen: Iterable[CarrierEvent], shop_steps: list[Step], bought: Iterable[str]) -> Step | None:
@@ -133,11 +142,12 @@ def least_advanced(seen: Iterable[CarrierEvent], shop_steps: list[Step], bought:
     for event in seen:
         steps = by_number.setdefault(event.number, list(shop_steps))
         if event.status:
-            steps.append(Step(event.at, is_carrier=True, status=event.status))
-    first = min((step for steps in by_number.values() for step in steps), default=None)
+            steps.append(Step(event.at, is_carrier=True, status=event.status, kept_until=event.kept_until))
+    all_steps = (step for steps in by_number.values() for step in steps)
+    first = min(all_steps, key=attrgetter("at", "is_carrier"), default=None)
     if first is None:
         return None
-    announced = first._replace(status=Status.FULFILLED)
+    announced = first._replace(status=Status.FULFILLED, kept_until=None)
     last = [last_step(steps) or announced for steps in by_number.values()]
     return min(last, key=lambda step: (ADVANCE[step.status], -step.at, not step.is_carrier))
 
@@ -145,9 +155,19 @@ def least_advanced(seen: Iterable[CarrierEvent], shop_steps: list[Step], bought:
 def last_step(steps: list[Step]) -> Step | None:
     state = State()
     # Sorting is stable: steps of one time stay in the order of their events.
-    for step in sorted(steps, key=lambda step: (step.at, step.is_carrier)):
+    in_order = sorted(steps, key=attrgetter("at", "is_carrier"))
+    for step in in_order:
         state = state.after(step)
-    return state.step
+    is_waiting = state.step and state.step.status is Status.WAITING_FOR_PICKUP and not state.is_returning
+    return state.step and state.step._replace(kept_until=end_of_deposit(in_order) if is_waiting else None)
+
+
+def end_of_deposit(in_order: list[Step]) -> int | None:
+    """Return the end of the wait that lasts: the first that the carrier told, else the shop's."""
+    waiting = list(takewhile(lambda step: step.status is Status.WAITING_FOR_PICKUP, reversed(in_order)))
+    known = [step for step in reversed(waiting) if step.kept_until is not None]
+    told = min(known, key=lambda step: not step.is_carrier, default=None)
+    return told and told.kept_until
 
 
 def newest_of(event: CarrierEvent, reported: Json | None) -> Json:

@@ -37,9 +37,9 @@ FILL = """
     INSERT INTO parcels_parcelnumber (shop_id, number, parcel_id, created_at)
     SELECT shop_id, tracking_id, id, created_at FROM parcels_parcel;
     INSERT INTO parcels_parceltracking (parcel_id, shop_id, carrier_code, carrier_events, followed_since,
-        next_check_at, outcome, failures, label_numbers, are_texts_erased)
+        next_check_at, outcome, failures, label_numbers, added_numbers, are_texts_erased)
     SELECT id, shop_id, carrier_code, '[]', now() - interval '2 days',
-        now() + interval '1 hour' + random() * interval '6 hours', '', 0, '[]', false FROM parcels_parcel;
+        now() + interval '1 hour' + random() * interval '6 hours', '', 0, '[]', '[]', false FROM parcels_parcel;
     ANALYZE"""
 
 

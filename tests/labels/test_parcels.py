@@ -17,7 +17,7 @@ from labels import cancelling, parcels
 from labels.models import ShippingLabel
 from labels.retention import remove_addresses
 from parcels.importing import BATCH_SIZE
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.tracking.recording import record
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
@@ -37,9 +37,11 @@ def bought(caller: Caller, product: str = "alpha-13", **changes: Any) -> Shippin
     return label
 
 
-def reported(label: ShippingLabel, status: Status | None, code: str = "SC", minutes: int = 0) -> TrackingEvent:
+def reported(
+    label: ShippingLabel, status: Status | None, code: str = "SC", minutes: int = 0, number: str = ""
+) -> TrackingEvent:
     at = timezone.now() - timedelta(minutes=minutes)
-    return TrackingEvent(label.tracking_number, code, at, "Carrier's text", "PARIS", status)
+    return TrackingEvent(number or label.tracking_number, code, at, "Carrier's text", "PARIS", status)
 
 
 def hear(label: ShippingLabel, *events: TrackingEvent, parcel: str = "") -> None:
@@ -159,6 +161,56 @@ def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer:
     again = import_parcel(buyer.shop, id="P1", trackingId=first, carrierCode="alpha", events=[])
     assert again["lastStatus"] == "IN_TRANSIT"
     assert buyer.look_up(second).json()["events"] == before["events"]
+
+
+def split_in_two(buyer: Caller, label: ShippingLabel) -> None:
+    """Check that each number of the label is the parcel's that names it, with its events."""
+    for number, parcel_id, code in zip(label.tracking_numbers, ("P1", "P2"), ("S1", "S2"), strict=True):
+        parcel = buyer.look_up(number).json()
+        assert (parcel["id"], parcel["trackingNumbers"]) == (parcel_id, [number])
+        assert [event["carrierStatusCode"] for event in parcel["events"]] == [code]
+        tracking = ParcelTracking.objects.get(pk=parcel_id)
+        assert (tracking.label_numbers, tracking.added_numbers) == ([number], [])
+    assert Parcel.objects.count() == ParcelNumber.objects.count() == ParcelTracking.objects.count() == 2
+
+
+def lines_of(label: ShippingLabel) -> list[bytes]:
+    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None}
+    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    names = zip(("P1", "P2"), label.tracking_numbers, strict=True)
+    return [
+        orjson.dumps(ParcelLineFactory(id=name, trackingId=number, trackingNumbers=[number], **facts))
+        for name, number in names
+    ]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0), (1, 0, 1)])
+@pytest.mark.parametrize("is_one_file", [True, False])
+def test_imports_that_each_name_a_number_of_a_label_divide_it(
+    order: tuple[int, ...], buyer: Caller, *, is_one_file: bool
+) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    first, second = label.tracking_numbers
+    hear(label, reported(label, S.IN_TRANSIT, "S1", number=first), reported(label, S.DELIVERED, "S2", number=second))
+    lines = [lines_of(label)[place] for place in order]
+    if is_one_file:
+        import_lines(buyer.shop, lines)
+    else:
+        for line in lines:
+            import_lines(buyer.shop, [line])
+    split_in_two(buyer, label)
+
+
+def test_a_label_of_two_parcels_that_the_shop_has_is_divided(buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(1, 2))
+    Parcel.objects.all().delete()
+    import_lines(buyer.shop, lines_of(label))
+    with transaction.atomic():
+        parcels.publish(label)
+    first, second = label.tracking_numbers
+    for number, parcel_id in ((first, "P1"), (second, "P2")):
+        assert buyer.look_up(number).json()["trackingNumbers"] == [number]
+        assert ParcelTracking.objects.get(pk=parcel_id).label_numbers == [number]
 
 
 @pytest.mark.parametrize("parcel_id", ["the label's", "P1"])

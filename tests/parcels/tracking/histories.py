@@ -37,6 +37,7 @@ def carrier_event(random: Random) -> TrackingEvent:
         place=random.choice(["", "PARIS"]),
         status=random.choice(STATUSES),
         is_listed=random.random() < 0.7,
+        kept_until=random.choice([None, moment(random) + timedelta(days=10)]),
     )
 
 
@@ -57,6 +58,7 @@ def shop_story(random: Random) -> Story:
         last_status=status and str(status),
         last_status_updated_at=at,
         delivery_date=at if status == Status.DELIVERED else None,
+        end_deposit_date=random.choice([None, ms(moment(random))]),
         events=sorted((shop_event(random) for _ in range(random.randint(0, 3))), key=lambda event: -event["createdAt"]),
     )
 

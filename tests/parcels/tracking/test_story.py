@@ -66,6 +66,16 @@ def test_a_delivery_to_the_customer_has_a_date_and_nothing_else_does(news: list[
     assert (story.delivery_date is not None) == (story.last_status == S.DELIVERED)
 
 
+@settings(max_examples=1000)
+@given(news=histories)
+def test_only_a_parcel_that_waits_has_an_end_of_its_deposit_by_the_carrier(news: list[News]) -> None:
+    story = told([each for each in news if not each.report])
+    ends = {event.kept_until for each in news for event in each.events}
+    if story.end_deposit_date is not None:
+        assert story.last_status == S.WAITING_FOR_PICKUP
+        assert datetime.fromtimestamp(story.end_deposit_date / 1000, UTC) in ends
+
+
 # --- The rules ---
 
 
@@ -185,6 +195,32 @@ def test_the_shops_newer_status_keeps_the_shops_dates() -> None:
         reported=reported(S.DELIVERED, 6, delivery_date=5, end_deposit_date=7), events=[event(4, S.IN_TRANSIT)]
     )
     assert (story.delivery_date, story.last_status_updated_at, story.end_deposit_date) == (5, 6, 7)
+
+
+def end_of(*events: CarrierEvent, shop: Story | None = None) -> int | None:
+    return tell(reported=shop, events=union(events)).end_deposit_date
+
+
+def test_a_waiting_parcel_has_the_first_end_of_its_deposit_until_it_moves_on() -> None:
+    arrived = event(1, S.WAITING_FOR_PICKUP, "AARBPR", kept_until=11)
+    again = [event(2, None), event(3, S.WAITING_FOR_PICKUP), event(4, S.WAITING_FOR_PICKUP, kept_until=14)]
+    assert end_of(arrived) == end_of(arrived, *again) == 11
+    for status in set(Status) - {S.WAITING_FOR_PICKUP}:
+        assert end_of(arrived, event(2, status)) is None
+    assert end_of(arrived, event(2, S.IN_TRANSIT), event(3, S.WAITING_FOR_PICKUP)) is None
+    assert end_of(arrived, event(2, S.IN_TRANSIT), event(3, S.WAITING_FOR_PICKUP, kept_until=13)) == 13
+    assert end_of(event(0, S.DELIVERED), arrived) is None
+    assert end_of(event(0, S.RETURN_TO_SENDER), arrived) is None
+
+
+def test_the_shops_end_of_a_deposit_stays_until_the_carrier_tells_one() -> None:
+    shop = reported(S.WAITING_FOR_PICKUP, 5, end_deposit_date=9)
+    assert end_of(event(1, S.IN_TRANSIT), shop=shop) == 9
+    assert end_of(event(6, S.WAITING_FOR_PICKUP), shop=shop) == 9
+    assert end_of(event(6, S.WAITING_FOR_PICKUP, kept_until=16), shop=shop) == 16
+    assert end_of(event(4, S.WAITING_FOR_PICKUP, kept_until=14), shop=shop) == 14
+    assert end_of(event(6, S.DELIVERED), shop=shop) is None
+    assert end_of(event(4, S.RETURN_TO_SENDER), shop=shop) == 9
 
 
 def test_a_return_that_the_shop_told_of_is_remembered() -> None:
