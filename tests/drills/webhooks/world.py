@@ -95,7 +95,7 @@ def tell(shop_id: str, subject: str, sequence: int) -> None:
     """Tell of the next event of a subject, in the caller's transaction."""
     from shops.webhooks import outbox
 
-    data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "reference": "", "code": str(sequence)}
+    data = {"id": subject, "carrierCode": "alpha", "productCode": "alpha-13", "orderId": "", "code": str(sequence)}
     outbox.tell(shop_id, "label.failed", subject, data)
 
 
