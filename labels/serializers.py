@@ -95,7 +95,7 @@ class LabelOrderSerializer(ObjectSerializer):
         source="pickup_point_code",
         required=False,
         default="",
-        help_text="The pickup point: 4 digits and a capital letter for alpha, 6 digits for beta. "
+        help_text="The pickup point: 4 digits and a letter for alpha, 6 digits for beta. "
         "Required for a pickup-point product.",
     )
     originAddress = AddressSerializer(
