@@ -2,12 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from allauth.account.admin import EmailAddress
+from allauth.account.decorators import secure_admin_login
+from allauth.mfa.admin import Authenticator
+from django.contrib import admin, messages
 from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 
+from config.login import factors
 from shops.admin.base import ModelAdmin
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
@@ -18,7 +22,8 @@ else:
 
 STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
 
-admin.site.unregister([User, Group])
+admin.site.unregister([User, Group, Authenticator, EmailAddress])
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 
 @admin.register(User)
@@ -28,19 +33,34 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     form = UserChangeForm[User]
     add_form = AdminUserCreationForm
     change_password_form = AdminPasswordChangeForm
+    list_display = ("username", "email", "first_name", "last_name", "is_staff", "second_factor")
+    actions = ("reset_second_factor",)
 
     class Media:
         css = STYLES
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Hide superusers from all others, who could otherwise take over an account."""
-        users = super().get_queryset(request)
+        factors_of = Authenticator.objects.filter(user=OuterRef("pk"), type__in=factors.FACTORS)
+        users = super().get_queryset(request).annotate(has_factor=Exists(factors_of))
         return users if is_superuser(request) else users.filter(is_superuser=False)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str] | tuple[str, ...]:
         """Let only superusers hand out permissions."""
         fields = super().get_readonly_fields(request, obj)
         return fields if is_superuser(request) else (*fields, "is_superuser", "groups", "user_permissions")
+
+    @admin.display(boolean=True)
+    def second_factor(self, user: Any) -> bool:
+        return bool(user.has_factor)
+
+    @admin.action(description="Reset the second factor, and log out", permissions=["change"])
+    def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
+        """Let those who lost theirs set up a new one, after the password."""
+        for user in users:
+            count = factors.reset(user)
+            self.log_change(request, user, f"Second factor reset ({count} removed), sessions ended.")
+        self.message_user(request, "Reset. At the next log-in they set up a new second factor.", messages.SUCCESS)
 
 
 @admin.register(Group)

@@ -7,6 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.views import defaults
 
+from config.api.hosts import is_admin
+
 FORBIDDEN = ("Permission denied", "Your account lacks the permission. Ask an administrator for it.")
 NOT_FOUND = ("Page not found", "There is nothing here: the address is wrong, or the object was deleted.")
 
@@ -25,7 +27,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def is_for_staff(request: HttpRequest) -> bool:
     """Tell whether a member of staff asked for a page of the admin."""
-    return request.path_info.startswith("/admin/") and admin.site.has_permission(request)
+    return is_admin(request) and admin.site.has_permission(request)
 
 
 def error_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:

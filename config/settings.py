@@ -33,6 +33,8 @@ else:
     ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", subcast=str.strip, validate=validators.host_names)
 # Sessions and local URLs signed with these earlier keys stay valid.
 SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", [], subcast=str.strip, validate=validators.secrets)
+# Host names of the admin, which the API is then not served under; none: the admin is served under all.
+ADMIN_HOSTS: list[str] = env.list("ADMIN_HOSTS", [], subcast=str.strip, validate=validators.hosts_among(ALLOWED_HOSTS))
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=validators.proxy_count)
 HTTPS = env.bool("HTTPS", not DEBUG)
 
@@ -52,6 +54,9 @@ INSTALLED_APPS = [
     "unfold",  # the admin's look; before the admin, for the same reason
     "unfold.contrib.filters",
     "django.contrib.admin",
+    "allauth",  # its template tags
+    "config.login.apps.AccountConfig",
+    "allauth.mfa",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -71,10 +76,13 @@ MIDDLEWARE = [
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
     "config.api.middleware.Authentication",
+    "config.login.middleware.StaffSession",
     "config.api.middleware.Forms",
     "config.api.middleware.Csrf",
     "config.api.middleware.Messages",
+    "config.login.middleware.Account",
     "config.api.middleware.XFrameOptions",
+    "config.api.middleware.Hosts",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -88,6 +96,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.login.context.admin_site",
             ]
         },
     }
@@ -95,10 +104,6 @@ TEMPLATES = [
 # PDFs that staff upload when they adopt a label, together, and the whole form. Uploads stay in memory.
 MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = ["config.formats"]
@@ -112,9 +117,40 @@ UNFOLD = {
     "SITE_TITLE": "Parcel service",
     "SITE_HEADER": "Parcel service",
     "SITE_SYMBOL": "package_2",
+    "SITE_URL": None if ADMIN_HOSTS else "/",
     "SHOW_BACK_BUTTON": True,
+    "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
 }
+
+# --- Staff's log-in (config.login) ---
+
+ADMIN_MFA_REQUIRED = env.bool("ADMIN_MFA_REQUIRED", not DEBUG)
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "admin:index"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+AUTHENTICATION_BACKENDS = ["config.login.backends.StaffBackend"]
+PASSWORD_HASHERS = ["config.login.hashing.OneAtATimeHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+SESSION_COOKIE_AGE = 3600  # since the last request
+SESSION_MAX_AGE_S = 12 * 3600  # since the log-in
+ACCOUNT_SESSION_REMEMBER = False  # the cookie ends with the browser
+ACCOUNT_ADAPTER = "config.login.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = False  # config.login.limits counts for all processes together
+MFA_ADAPTER = "config.login.adapters.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {
+    "authenticate": "config.login.forms.CodeForm",
+    "reauthenticate": "config.login.forms.ConfirmationForm",
+    "activate_totp": "config.login.forms.TOTPForm",
+}
+MFA_TOTP_TOLERANCE = 1  # a code of half a minute earlier or later: clocks differ
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
 
 # --- The API ---
 

@@ -20,6 +20,10 @@ def undecided_labels(request: HttpRequest) -> str:
     return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
 
 
+ACCOUNT = [
+    {"title": "Change password", "link": reverse_lazy("admin:password_change")},
+    {"title": "Second factor", "link": reverse_lazy("mfa_index")},
+]
 NAVIGATION = [
     {
         "items": [

@@ -30,6 +30,7 @@ urlpatterns = [
     path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
+    path("", include("config.login.urls")),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -1,8 +1,10 @@
 """Validators of settings; each raises ValidationError, which says what is needed and never shows the value."""
 
 import re
+from collections.abc import Callable
 
 from cryptography.fernet import Fernet
+from django.http.request import validate_host
 from environs import ValidationError, validate
 
 from config.redis.sentinel import Pool
@@ -31,6 +33,18 @@ def host_names(values: list[str]) -> None:
         re.fullmatch(r"\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\]", value) for value in values
     ):
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
+
+
+def hosts_among(allowed: list[str]) -> Callable[[list[str]], None]:
+    """Make a validator of host names that ALLOWED_HOSTS has to admit too."""
+
+    def validator(values: list[str]) -> None:
+        if values:
+            host_names(values)
+        if not all(validate_host(value.lstrip("."), allowed) for value in values):
+            raise ValidationError("needs host names that are in ALLOWED_HOSTS too")
+
+    return validator
 
 
 REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")

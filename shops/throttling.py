@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
 BACK_OFF_S = 1.0
-NETWORK_PREFIX = 48
+NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
 MAX_BLOCKED = 10_000
@@ -97,15 +97,22 @@ def senders(request: HttpRequest) -> Iterator[tuple[str, str, int]]:
     limit, _ = settings.RATE_LIMIT
     address = client_address(request)
     yield "address", address, limit
-    if ":" in address:  # one customer of a provider may hold a whole /48
-        network = ipaddress.ip_network((address, NETWORK_PREFIX), strict=False)
-        yield "network", str(network.network_address), limit * ADDRESSES_OF_A_NETWORK
+    if ":" in address:
+        yield "network", network_address(address), limit * ADDRESSES_OF_A_NETWORK
 
 
-def count(request: HttpRequest, *, group: str, key: str, limit: int | None = None) -> Usage:
+def network_address(address: str) -> str:
+    """Return the start of the network that an address belongs to."""
+    version = 6 if ":" in address else 4
+    return str(ipaddress.ip_network((address, NETWORK_PREFIXES[version]), strict=False).network_address)
+
+
+def count(
+    request: HttpRequest, *, group: str, key: str, limit: int | None = None, window_s: int | None = None
+) -> Usage:
     """Count a request; within the deadline, and in this process alone while the counter store does not answer."""
-    default_limit, window_s = settings.RATE_LIMIT
-    limit = limit or default_limit
+    default_limit, default_window_s = settings.RATE_LIMIT
+    limit, window_s = limit or default_limit, window_s or default_window_s
     usage = shared_count(request, group=group, key=key, limit=limit, window_s=window_s)
     if usage is None:
         metrics.STAND_IN.labels(group).inc()

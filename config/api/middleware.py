@@ -12,7 +12,7 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -20,15 +20,15 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies
 from config.api.errors import error_response, plain_response
+from config.api.hosts import is_admin, is_served
 from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
-from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED
+from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
 from shops.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
-ADMIN = "/admin/"
 NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
 
 
@@ -51,14 +51,7 @@ class RequestMiddleware:
         return response
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
-        try:
-            request.get_host()
-        except DisallowedHost:
-            response: HttpResponse = error_response(HOST_UNKNOWN)
-        else:
-            # A redirect would hide that the token went in clear.
-            is_refused = settings.HTTPS and not request.is_secure()
-            response = error_response(HTTPS_REQUIRED) if is_refused else self.get_response(request)
+        response = self.refusal(request) or self.get_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
@@ -67,6 +60,16 @@ class RequestMiddleware:
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
         return response
+
+    def refusal(self, request: HttpRequest) -> HttpResponse | None:
+        """Refuse a wrong host name, and http: a redirect would hide that the token went in clear."""
+        try:
+            request.get_host()
+        except DisallowedHost:
+            return error_response(HOST_UNKNOWN)
+        if not is_served(request):
+            return error_response(PATH_UNKNOWN)
+        return error_response(HTTPS_REQUIRED) if settings.HTTPS and not request.is_secure() else None
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
@@ -109,7 +112,7 @@ class AdminOnly(PagesOnly):
     """Skips a Django middleware outside the admin: nothing else has a session or a form."""
 
     def is_for(self, request: HttpRequest) -> bool:
-        return request.path_info.startswith(ADMIN)
+        return is_admin(request)
 
 
 class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it has no types
@@ -143,6 +146,18 @@ class Csrf(AdminOnly, CsrfViewMiddleware):
         return super().process_view(request, *args) if self.is_for(request) else None
 
 
+class Hosts:
+    """Answers 404 to a page that is not served under the request's host name, as to an unknown path."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if settings.ADMIN_HOSTS and not is_served(request):
+            raise Http404
+        return self.get_response(request)
+
+
 class Forms:
     """Reads the admin's forms, once, before Django does; answers 400 to a NUL in anything that staff send.
 
@@ -153,7 +168,7 @@ class Forms:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith(ADMIN):
+        if is_admin(request):
             # A cookie can hold any character in its escaped form; the session's is looked up in the database.
             refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
             if request.method == "POST":

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import InvalidToken
 from django.core.management.base import CommandError
 from django.db import models, transaction
 
-from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt
+from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt, keys
 from shops.contracts.models import CarrierContract
 from shops.management import base
 from shops.webhooks.models import WebhookEndpoint
@@ -19,11 +21,12 @@ ENCRYPTED: tuple[tuple[type[models.Model], str], ...] = (
 class Command(base.Command):
     """``encrypt_credentials``, run between putting a new key first in CREDENTIALS_KEYS and removing the old one."""
 
-    help = "Encrypt all carrier credentials and webhook secrets with the first of CREDENTIALS_KEYS; print how many."
+    help = "Encrypt all secrets in the database with the first of CREDENTIALS_KEYS; print how many."
 
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic():
-            self.print(str(sum(encrypt_again(model, column) for model, column in ENCRYPTED)))
+            count = sum(encrypt_again(model, column) for model, column in ENCRYPTED)
+            self.print(str(count + encrypt_factors_again()))
 
 
 def encrypt_again(model: type[models.Model], column: str) -> int:
@@ -36,4 +39,18 @@ def encrypt_again(model: type[models.Model], column: str) -> int:
             raise CommandError(f"{error}; nothing was changed") from None
         setattr(row, column, encrypt(secret, row_id=row.pk))
         row.save(update_fields=[column])
+    return len(rows)
+
+
+def encrypt_factors_again() -> int:
+    """Do the same with the secrets of authenticator apps and recovery codes, which allauth keeps."""
+    rows = list(Authenticator.objects.select_for_update(no_key=True).exclude(type=Authenticator.Type.WEBAUTHN))
+    for row in rows:
+        (name,) = row.data.keys() & {"secret", "seed"}
+        try:
+            row.data[name] = keys().rotate(row.data[name]).decode()
+        except InvalidToken:
+            message = f"none of CREDENTIALS_KEYS opens the second factor {row.pk}; nothing was changed"
+            raise CommandError(message) from None
+        row.save(update_fields=["data"])
     return len(rows)

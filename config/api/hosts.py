@@ -1,0 +1,28 @@
+"""Which paths are served under which of the service's host names (ADMIN_HOSTS)."""
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.request import split_domain_port, validate_host
+
+from shops.paths import FILES
+
+ADMIN = "/admin/"
+# Under every name: staff open PDFs too, and probes use none.
+EVERYWHERE = (FILES, settings.STATIC_URL, *settings.HEALTH_PATHS)
+
+
+def is_admin(request: HttpRequest) -> bool:
+    """Tell whether a page of the admin is asked for, under a name that serves it."""
+    return request.path_info.startswith(ADMIN) and is_served(request)
+
+
+def is_served(request: HttpRequest) -> bool:
+    """Tell whether the path is served under the request's host name; raise DisallowedHost."""
+    if not settings.ADMIN_HOSTS or request.path_info.startswith(EVERYWHERE):
+        return True
+    is_admin_path = f"{request.path_info}/".startswith(ADMIN)
+    return is_admin_path == is_admin_host(request.get_host())
+
+
+def is_admin_host(host: str) -> bool:
+    return validate_host(split_domain_port(host)[0], settings.ADMIN_HOSTS)

@@ -1,0 +1,1 @@
+"""The staff's log-in: password and second factor, their limits, and sessions that end."""

@@ -1,0 +1,65 @@
+"""Second factors: which sessions have used one, and the reset of a lost one."""
+
+import logging
+import time
+from typing import Any
+
+from allauth.account.authentication import get_authentication_records
+from allauth.account.internal.flows.login import clear_authentication_records, record_authentication
+from allauth.mfa import app_settings
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_added, authenticator_removed
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+logger = logging.getLogger("service.login")
+
+
+def has_used_factor(request: HttpRequest) -> bool:
+    """Tell whether this session's user gave a second factor, or set one up, in this very session."""
+    return any(record["method"] == "mfa" for record in get_authentication_records(request, request.user))
+
+
+def has_factor(user: Any) -> bool:
+    return bool(Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists())
+
+
+@transaction.atomic
+def reset(user: User) -> int:
+    """Remove a user's factors and recovery codes and end all his sessions; return the number of factors."""
+    count = int(Authenticator.objects.filter(user=user, type__in=FACTORS).count())
+    Authenticator.objects.filter(user=user).delete()
+    end_sessions(user)
+    logger.warning("second factors reset", extra={"user_id": user.pk, "count": count})
+    return count
+
+
+def end_sessions(user: User) -> None:
+    """End a user's sessions. A session names its user in its content only, and staff have few."""
+    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+            session.delete()
+
+
+@receiver(authenticator_added)
+def on_added(request: HttpRequest, user: AbstractBaseUser, authenticator: Authenticator, **kwargs: Any) -> None:
+    """Note that the session has used the new factor, whose first code is taken with it."""
+    if authenticator.type not in FACTORS:
+        return
+    if authenticator.type == Authenticator.Type.TOTP:
+        authenticator.data["last_period"] = int(time.time()) // app_settings.TOTP_PERIOD
+        authenticator.save(update_fields=["data"])
+    record_authentication(request, user, "mfa", id=authenticator.pk, type=authenticator.type)
+
+
+@receiver(authenticator_removed)
+def on_removed(request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> None:
+    """Lead the owner of no factor to set one up again."""
+    if not has_factor(user):
+        clear_authentication_records(request)

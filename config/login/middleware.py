@@ -1,0 +1,80 @@
+"""Middleware of the admin: allauth's own, sessions that end, and the second factor."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.middleware import AccountMiddleware
+from django.conf import settings
+from django.contrib.auth import logout, user_logged_in
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from config.api.hosts import is_admin
+from config.login import factors
+from config.login.refusals import LoginRefusedError, refusal_page
+from shops.errors.exceptions import ApiError
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+TOUCHED_EVERY_S = 60  # an idle session's end is this exact; not every page writes
+# What a member of staff without a second factor may reach.
+SET_UP = frozenset(
+    "mfa_index mfa_activate_totp mfa_add_webauthn account_reauthenticate account_logout admin:logout".split()
+)
+
+
+class Account:
+    """allauth's middleware, for the admin; answers refused log-ins with a page."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.allauth = AccountMiddleware(get_response)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.allauth(request) if is_admin(request) else self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, LoginRefusedError):
+            return refusal_page(request, exception)
+        if is_admin(request) and not isinstance(exception, ApiError):
+            answer: HttpResponse | None = self.allauth.process_exception(request, exception)
+            return answer
+        return None
+
+
+class StaffSession:
+    """Ends sessions that are too old, and asks for the second factor where ADMIN_MFA_REQUIRED is on."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_admin(request) and request.user.is_authenticated:
+            keep_or_end(request)
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+        if not is_admin(request) or not settings.ADMIN_MFA_REQUIRED or not request.user.is_authenticated:
+            return None
+        if factors.has_used_factor(request):
+            return None
+        if factors.has_factor(request.user):  # it was set up in another session: this one knows the password only
+            logout(request)
+            return redirect("account_login")
+        view_name = request.resolver_match.view_name if request.resolver_match else ""
+        return None if view_name in SET_UP else redirect("mfa_index")
+
+
+def keep_or_end(request: HttpRequest) -> None:
+    """End a session SESSION_MAX_AGE_S after the log-in; note from time to time that it is in use."""
+    now_s, session = int(time.time()), request.session
+    if now_s - session.get("began_at", 0) >= settings.SESSION_MAX_AGE_S:
+        logout(request)
+    elif now_s - session.get("seen_at", 0) >= TOUCHED_EVERY_S:
+        session["seen_at"] = now_s  # saved, it lasts for another SESSION_COOKIE_AGE
+
+
+@receiver(user_logged_in)
+def note_beginning(request: HttpRequest, **kwargs: Any) -> None:
+    request.session["began_at"] = int(time.time())

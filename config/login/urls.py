@@ -1,0 +1,39 @@
+"""The pages of allauth that are served: none for signing up, e-mail addresses or forgotten passwords."""
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account import views as account
+from allauth.mfa.base import views as mfa
+from allauth.mfa.recovery_codes import views as recovery
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
+from django.urls import URLPattern, path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+ROOT = "admin/account/"
+
+
+def page(route: str, view: Callable[..., Any], name: str) -> URLPattern:
+    return path(f"{ROOT}{route}", never_cache(require_http_methods(["GET", "HEAD", "POST"])(view)), name=name)
+
+
+urlpatterns = [
+    page("login/", account.login, "account_login"),
+    path(f"{ROOT}logout/", require_POST(account.logout), name="account_logout"),
+    page("code/", mfa.authenticate, "mfa_authenticate"),
+    page("confirm/", account.reauthenticate, "account_reauthenticate"),
+    page("confirm/code/", mfa.reauthenticate, "mfa_reauthenticate"),
+    page("confirm/passkey/", passkeys.reauthenticate_webauthn, "mfa_reauthenticate_webauthn"),
+    page("factors/", mfa.index, "mfa_index"),
+    page("factors/app/add/", totp.activate_totp, "mfa_activate_totp"),
+    page("factors/app/remove/", totp.deactivate_totp, "mfa_deactivate_totp"),
+    page("factors/codes/", recovery.view_recovery_codes, "mfa_view_recovery_codes"),
+    page("factors/codes/new/", recovery.generate_recovery_codes, "mfa_generate_recovery_codes"),
+    page("factors/codes/download/", recovery.download_recovery_codes, "mfa_download_recovery_codes"),
+    page("factors/passkeys/", passkeys.list_webauthn, "mfa_list_webauthn"),
+    page("factors/passkeys/add/", passkeys.add_webauthn, "mfa_add_webauthn"),
+    page("factors/passkeys/<int:pk>/edit/", passkeys.edit_webauthn, "mfa_edit_webauthn"),
+    page("factors/passkeys/<int:pk>/remove/", passkeys.remove_webauthn, "mfa_remove_webauthn"),
+]
