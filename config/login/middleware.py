@@ -50,20 +50,25 @@ class StaffSession:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_admin(request) and request.user.is_authenticated:
-            keep_or_end(request)
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
-        if not is_admin(request) or not settings.ADMIN_MFA_REQUIRED or not request.user.is_authenticated:
+        """Do so once the form is read and its CSRF token accepted, which need no query."""
+        if not is_admin(request) or not request.user.is_authenticated:
             return None
-        if factors.has_used_factor(request):
-            return None
-        if factors.has_factor(request.user):  # it was set up in another session: this one knows the password only
-            logout(request)
-            return redirect("account_login")
-        view_name = request.resolver_match.view_name if request.resolver_match else ""
-        return None if view_name in SET_UP else redirect("mfa_index")
+        keep_or_end(request)
+        return ask_for_factor(request) if settings.ADMIN_MFA_REQUIRED else None
+
+
+def ask_for_factor(request: HttpRequest) -> HttpResponse | None:
+    """Redirect a session that has not used a second factor; None where it may go on."""
+    if not request.user.is_authenticated or factors.has_used_factor(request):
+        return None
+    if factors.has_factor(request.user):  # it was set up in another session: this one knows the password only
+        logout(request)
+        return redirect("account_login")
+    view_name = request.resolver_match.view_name if request.resolver_match else ""
+    return None if view_name in SET_UP else redirect("mfa_index")
 
 
 def keep_or_end(request: HttpRequest) -> None:

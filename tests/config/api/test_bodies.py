@@ -96,7 +96,9 @@ def test_a_body_whose_announced_length_is_far_too_large_is_not_read(own: Caller,
     response = own.request("POST", SHIPMENTS, CONTENT_TYPE="application/json", **announced)
     assert_error(response, 413, TOO_LARGE)
     assert response["Connection"] == "close"
-    response = nobody.request("POST", "/admin/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced)
+    response = nobody.request(
+        "POST", "/admin/account/login/", CONTENT_TYPE="multipart/form-data; boundary=x", **announced
+    )
     said = BODY_TOO_LARGE.message.format(limit_bytes=bodies.MAX_FORM_BYTES, limit_kib=bodies.MAX_FORM_BYTES // 1024)
     assert (response.status_code, response.content.decode()) == (413, said)
 
@@ -145,8 +147,8 @@ def test_an_unread_body_closes_the_connection(own: Caller, nobody: Nobody) -> No
 
 def test_a_page_is_refused_in_plain_words(nobody: Nobody, body_reads: bodies.BodyReadLimit) -> None:
     with all_held(body_reads, threads=10):
-        response = nobody.request("POST", "/admin/login/", data=b"username=a")
-        assert nobody.get("/admin/login/").status_code == 200
+        response = nobody.request("POST", "/admin/account/login/", data=b"username=a")
+        assert nobody.get("/admin/account/login/").status_code == 200
     assert (response.status_code, response["Content-Type"], response["Retry-After"]) == (503, "text/plain", "1")
     assert response.content.decode() == TOO_BUSY
     assert response["X-Request-Id"]

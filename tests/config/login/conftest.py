@@ -1,0 +1,36 @@
+"""Cheap hashes, which are counted."""
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+from config.login.hashing import OneAtATimeHasher
+from tests.config.login.staff import Staff
+from tests.support.api import Clock
+
+
+@pytest.fixture(autouse=True)
+def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OneAtATimeHasher, "iterations", 1)
+
+
+@pytest.fixture
+def hashes() -> Iterator[list[str]]:
+    """The passwords that were hashed."""
+    seen: list[str] = []
+    encode = PBKDF2PasswordHasher.encode
+
+    def noted(self: PBKDF2PasswordHasher, password: str, salt: str, iterations: int | None = None) -> str:
+        seen.append(password)
+        return encode(self, password, salt, iterations)
+
+    with patch.object(PBKDF2PasswordHasher, "encode", noted):
+        yield seen
+
+
+@pytest.fixture
+def ada(db: None, clock: Clock) -> Staff:
+    """A superuser with an authenticator app, at a time that stands still."""
+    return Staff("ada").with_app()

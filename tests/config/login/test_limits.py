@@ -1,0 +1,102 @@
+"""Limits of log-ins: what is beyond them costs no hash, and no answer tells the names that exist."""
+
+import re
+import threading
+
+import pytest
+from django.contrib.auth.models import User
+
+from config.login import hashing, limits
+from config.login.refusals import LoginRefusedError
+from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
+from tests.support.api import Clock, Response, client
+
+pytestmark = pytest.mark.django_db
+
+
+def attempt(number: int, name: str = "", **options: str) -> Response:
+    return give_password(client(), name or f"name{number}", "wrong", **options)
+
+
+def test_an_address_is_limited_before_a_hash(ada: Staff, hashes: list[str], clock: Clock) -> None:
+    for number in range(limits.OF_ADDRESS):
+        assert attempt(number).status_code == 200
+    assert len(hashes) == limits.OF_ADDRESS
+    refused = ada.give_password()
+    assert refused.status_code == 429
+    assert "Too many attempts" in refused.text
+    assert "/static/unfold/css/styles.css" in refused.text
+    assert len(hashes) == limits.OF_ADDRESS
+    clock.tick(int(refused.headers["Retry-After"]))
+    assert ada.give_password().status_code == 302
+
+
+@pytest.mark.parametrize("network", ["192.0.2.{}", "2001:db8:1:{:x}::1"])
+def test_a_network_is_limited_before_a_hash(network: str, hashes: list[str], clock: Clock) -> None:
+    for number in range(limits.OF_NETWORK):
+        assert attempt(number, REMOTE_ADDR=network.format(number)).status_code == 200
+    assert attempt(61, REMOTE_ADDR=network.format(99)).status_code == 429
+    assert len(hashes) == limits.OF_NETWORK
+    assert attempt(62, REMOTE_ADDR="198.51.100.1").status_code == 200
+
+
+def test_a_name_is_limited_before_a_hash_whether_it_exists_or_not(ada: Staff, hashes: list[str]) -> None:
+    for name in ("ada", "nobody"):
+        hashes.clear()
+        statuses = [attempt(0, name, REMOTE_ADDR=f"10.0.{number}.1").status_code for number in range(12)]
+        assert statuses == [200] * limits.OF_USER_NAME + [429] * 2
+        assert len(hashes) == limits.OF_USER_NAME
+
+
+def test_a_confirmation_of_the_password_is_limited_too(ada: Staff, hashes: list[str]) -> None:
+    ada.log_in()
+    for _ in range(limits.OF_USER_NAME - 1):  # the log-in was one
+        assert ada.browser.post("/admin/account/confirm/", {"password": "wrong"}).status_code == 200
+    hashes.clear()
+    assert ada.browser.post("/admin/account/confirm/", {"password": PASSWORD}).status_code == 429
+    assert hashes == []
+
+
+def test_codes_are_limited(ada: Staff, clock: Clock) -> None:
+    ada.give_password()
+    for _ in range(limits.OF_CODES):
+        assert "Incorrect code" in ada.give_code("000000").text
+    assert ada.give_code(ada.code()).status_code == 429
+    assert ada.give_code(ada.recovery_codes()[0]).status_code == 429
+    clock.tick(limits.WINDOW_S)
+    assert ada.give_code(ada.code()).status_code == 302
+
+
+def test_unknown_inactive_and_other_users_get_the_answer_of_a_wrong_password(ada: Staff, hashes: list[str]) -> None:
+    Staff("gone", is_active=False)
+    Staff("client", is_staff=False)
+    User.objects.create_user("machine", is_staff=True)  # without a password
+    answers = set()
+    for number, (name, password) in enumerate(
+        [("ada", "wrong"), ("nobody", "wrong"), ("gone", PASSWORD), ("client", PASSWORD), ("machine", "wrong")]
+    ):
+        hashes.clear()
+        text = give_password(client(), name, password, REMOTE_ADDR=f"10.0.{number}.1").text
+        answers.add(re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text).replace(name, "NAME"))
+        assert len(hashes) == 1, name  # which takes nearly all of the time
+    assert len(answers) == 1
+    assert "not correct" in answers.pop()
+
+
+def test_one_password_is_hashed_at_a_time_and_one_waits(db: None) -> None:
+    order: list[str] = []
+    with hashing.place():
+        waiting = threading.Thread(target=lambda: order.append(hashing.OneAtATimeHasher().encode("a", "salt", 1)))
+        waiting.start()
+        while hashing.places._value:  # until it has taken its place
+            pass
+        with pytest.raises(LoginRefusedError):
+            hashing.OneAtATimeHasher().encode("b", "salt", 1)
+        refused = give_password(client(), "ada")
+        assert order == []
+    waiting.join()
+    assert len(order) == 1
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "2"
+    assert "Nothing was checked" in refused.text
+    assert client().get(LOGIN).status_code == 200
