@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.api.middleware.RequestMiddleware",
+    "config.login.entrance.Entrance",
     "django.middleware.security.SecurityMiddleware",
     "config.api.middleware.StaticFiles",
     "config.api.middleware.Sessions",

@@ -159,10 +159,11 @@ class ProcessCounter:
 class Blocked:
     """The senders whose limit is used up, each until its window ends: few of their tokens are looked up.
 
-    One a second still is, as a shop with a valid token may have the same address.
+    One a second still is where it `looks_again`, as a shop with a valid token may have the same address.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, looks_again: bool = True) -> None:
+        self.looks_again = looks_again
         # By the sender: its usage, the Unix time at which the window ends, and that of the next look-up.
         self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
         self.lock = Lock()
@@ -180,7 +181,7 @@ class Blocked:
             if sender not in self.windows:
                 return None
             usage, ends_at, look_up_at = self.windows[sender]
-            if now_s >= ends_at or now_s >= look_up_at:
+            if now_s >= ends_at or (self.looks_again and now_s >= look_up_at):
                 self.windows[sender] = usage, ends_at, now_s + 1
                 return None
         return replace(usage, reset_s=ceil(ends_at - now_s))

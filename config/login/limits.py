@@ -7,17 +7,29 @@ from shops import throttling
 
 WINDOW_S = 300
 OF_ADDRESS, OF_NETWORK, OF_USER_NAME = 20, 60, 10
+OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
+blocked = throttling.Blocked(looks_again=False)
 
 
-def count_password(request: HttpRequest, username: str) -> None:
-    """Count an attempt; raise LoginRefusedError beyond a limit.
+def count_attempt(request: HttpRequest) -> None:
+    """Count an attempt against its address and network; raise LoginRefusedError beyond a limit."""
+    count_sender(request, "login", 1)
 
-    What an address or a network is refused does not count against the user name.
-    """
+
+def count_page(request: HttpRequest) -> None:
+    """Do the same for the page that is asked for."""
+    count_sender(request, "login_page", OF_PAGES)
+
+
+def count_sender(request: HttpRequest, kind: str, times: int) -> None:
     address = throttling.client_address(request)
-    count(request, "login_address", address, OF_ADDRESS)
-    count(request, "login_network", throttling.network_address(address), OF_NETWORK)
+    count(request, f"{kind}_address", address, OF_ADDRESS * times)
+    count(request, f"{kind}_network", throttling.network_address(address), OF_NETWORK * times)
+
+
+def count_user_name(request: HttpRequest, username: str) -> None:
+    """Count an attempt against the name, whether it exists or not; raise LoginRefusedError beyond the limit."""
     count(request, "login_user", username, OF_USER_NAME)
 
 
@@ -27,6 +39,11 @@ def count_code(request: HttpRequest, user_id: int) -> None:
 
 
 def count(request: HttpRequest, group: str, key: str, limit: int) -> None:
-    usage = throttling.count(request, group=group, key=key, limit=limit, window_s=WINDOW_S)
+    """Count once; what this process knows to be used up is refused without asking the counter store."""
+    usage = blocked.find((group, key))
+    if not usage:
+        usage = throttling.count(request, group=group, key=key, limit=limit, window_s=WINDOW_S)
+        if usage.is_exceeded:
+            blocked.add((group, key), usage)
     if usage.is_exceeded:
         raise too_many(usage.reset_s)

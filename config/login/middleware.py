@@ -36,7 +36,7 @@ class Account:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, LoginRefusedError):
-            return refusal_page(request, exception)
+            return refusal_page(exception)
         if is_admin(request) and not isinstance(exception, ApiError):
             answer: HttpResponse | None = self.allauth.process_exception(request, exception)
             return answer

@@ -1,10 +1,12 @@
 """Log-ins that are refused before a password is hashed, and the page that says so."""
 
+from functools import lru_cache
 from http import HTTPStatus
 
 from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.template.loader import render_to_string
 
 
 class LoginRefusedError(Exception):
@@ -26,8 +28,17 @@ def too_busy() -> LoginRefusedError:
     return LoginRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Busy", text, wait_s=2)
 
 
-def refusal_page(request: HttpRequest, refusal: LoginRefusedError) -> HttpResponse:
-    context = {**admin.site.each_context(request), "title": refusal.title, "text": refusal.text}
-    page = TemplateResponse(request, "staff/refused.html", context, status=refusal.status).render()
+def refusal_page(refusal: LoginRefusedError) -> HttpResponse:
+    page = HttpResponse(rendered(refusal.title, refusal.text), status=refusal.status)
     page["Retry-After"] = str(refusal.wait_s)
+    page["Cache-Control"] = "no-store"
     return page
+
+
+@lru_cache(maxsize=16)
+def rendered(title: str, text: str) -> bytes:
+    """Render a page once, as for a visitor: rendering costs more than all else of a refusal."""
+    visitor = HttpRequest()
+    visitor.META["SCRIPT_NAME"], visitor.user = "", AnonymousUser()
+    context = {**admin.site.each_context(visitor), "title": title, "text": text}
+    return render_to_string("staff/refused.html", context).encode()

@@ -14,6 +14,7 @@ from django.test import Client
 from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 
+from config.login import limits
 from shops import throttling
 from shops.authentication import find, find_replicated, known_digests
 from shops.errors.plain import PATH_UNKNOWN
@@ -39,6 +40,7 @@ def forget() -> None:
     throttling.back_off.until = 0
     throttling.in_process.counts.clear()
     throttling.blocked.windows.clear()
+    limits.blocked.windows.clear()
 
 
 @cache

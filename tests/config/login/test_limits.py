@@ -2,6 +2,7 @@
 
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,6 +11,7 @@ from config.login import hashing, limits
 from config.login.refusals import LoginRefusedError
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -84,19 +86,36 @@ def test_unknown_inactive_and_other_users_get_the_answer_of_a_wrong_password(ada
 
 
 def test_one_password_is_hashed_at_a_time_and_one_waits(db: None) -> None:
-    order: list[str] = []
-    with hashing.place():
-        waiting = threading.Thread(target=lambda: order.append(hashing.OneAtATimeHasher().encode("a", "salt", 1)))
-        waiting.start()
-        while hashing.places._value:  # until it has taken its place
-            pass
+    hasher, is_free = hashing.OneAtATimeHasher(), threading.Event()
+    hashing.thread.submit(is_free.wait)  # the hash of another
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(hasher.encode, password, "salt", 1) for password in "ab"]
+        until(lambda: not hashing.places._value)
         with pytest.raises(LoginRefusedError):
-            hashing.OneAtATimeHasher().encode("b", "salt", 1)
+            hasher.encode("c", "salt", 1)
         refused = give_password(client(), "ada")
-        assert order == []
-    waiting.join()
-    assert len(order) == 1
+        assert not any(encoded.done() for encoded in waiting)
+        is_free.set()
+        assert len({encoded.result() for encoded in waiting}) == 2
     assert refused.status_code == 503
     assert refused.headers["Retry-After"] == "2"
     assert "Nothing was checked" in refused.text
     assert client().get(LOGIN).status_code == 200
+
+
+def test_two_log_ins_are_let_in_at_a_time(ada: Staff, hashes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    inner: list[Response] = []
+
+    def nested(request: object) -> None:  # each log-in begins another
+        if len(inner) < 2:
+            inner.append(ada.give_password())
+
+    monkeypatch.setattr("config.login.backends.count_user_name", lambda *_: nested(None))
+    assert ada.give_password().status_code == 302
+    assert sorted(answer.status_code for answer in inner) == [302, 503]
+
+
+def test_the_page_is_limited_too(clock: Clock) -> None:
+    for _ in range(limits.OF_ADDRESS * limits.OF_PAGES):
+        assert client().get(LOGIN).status_code == 200
+    assert client().get(LOGIN).status_code == 429

@@ -1,0 +1,97 @@
+"""The log-in drill: ``python -m tests.drills.logins``.
+
+The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up while 60 others, who
+have no account, send passwords all the time, each at most two a second: first from one address, then each from a network
+of its own, with ever new user names. It prints the look-ups before, during and after, and what the others were answered.
+"""
+
+import argparse
+import secrets
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlencode
+
+from tests.drills.environment import environment
+from tests.drills.hung_carrier import LEAD_S, WORKERS, LookUps, flat_out, load_parcels, look_up_clients, look_ups
+from tests.drills.printing import counts, exit_code
+
+GUESSERS = 60
+TIMES_SLOWER = 2  # than before, at most: look-ups' p95
+LOGIN = "/admin/account/login/"
+CSRF_TOKEN = "a" * 32
+PLACES = {"one address": "192.0.2.1", "60 networks": "10.{}.0.1"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.logins", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of a phase")
+    parser.add_argument("--pace", type=float, default=0.5, help="seconds from one password of a client to the next")
+    parser.add_argument("--path", default=LOGIN, help="where to; /nope shows what any such clients cost")
+    options = parser.parse_args()
+    with environment("postgresql", {"TRUSTED_PROXIES": 1}, redis=True) as env:
+        numbers = load_parcels()
+        with env.served(workers=WORKERS) as (port, process), ProcessPoolExecutor(2) as pool:
+            clients = look_up_clients(env, port, options.seconds)
+            look_up = partial(look_ups, pool, numbers, process.popen.pid)
+            look_up(flat_out(clients, LEAD_S))  # each thread connects to the database
+            phases = {"before": look_up(clients)}
+            show("before", phases["before"])
+            for place, address in PLACES.items():
+                guesses = pool.submit(guess_all, port, options, address)
+                time.sleep(LEAD_S)
+                phases[place] = look_up(clients)
+                show(place, phases[place], guesses.result())
+            phases["after"] = look_up(clients)
+            show("after", phases["after"])
+    faults = [f"{name}: look-ups' p95 is more than twice what it was" for name in PLACES if is_slow(phases, name)]
+    faults += [f"{name}: look-ups were not all answered" for name, phase in phases.items() if phase.answered < 1]
+    sys.exit(exit_code(faults))
+
+
+def is_slow(phases: dict[str, LookUps], name: str) -> bool:
+    return phases[name].percentiles_ms[1] > TIMES_SLOWER * phases["before"].percentiles_ms[1]
+
+
+def show(name: str, phase: LookUps, guesses: Counter[str] | None = None) -> None:
+    print(f"  {name:12} {phase}  {counts(guesses) if guesses else ''}", flush=True)
+
+
+def guess_all(port: int, options: argparse.Namespace, address: str) -> Counter[str]:
+    """Send passwords from all clients; return the statuses."""
+    until = time.monotonic() + options.seconds + 2 * LEAD_S
+    with ThreadPoolExecutor(GUESSERS) as pool:
+        each = [pool.submit(guess, port, options, address.format(number), until) for number in range(GUESSERS)]
+        return sum((result.result() for result in each), Counter())
+
+
+def guess(port: int, options: argparse.Namespace, address: str, until: float) -> Counter[str]:
+    """Send wrong passwords for names that nobody has, as fast as they are answered."""
+    seen: Counter[str] = Counter()
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": f"csrftoken={CSRF_TOKEN}",
+        "X-Forwarded-For": address,
+    }
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        while time.monotonic() < until:
+            started_s, name = time.monotonic(), secrets.token_hex(4)
+            form = {"csrfmiddlewaretoken": CSRF_TOKEN, "login": name, "username": name, "password": "wrong"}
+            try:
+                connection.request("POST", options.path, urlencode(form), headers)
+                answer = connection.getresponse()
+                answer.read()
+                seen[str(answer.status)] += 1
+            except (HTTPException, OSError):
+                connection.close()
+                seen["no answer"] += 1
+            time.sleep(max(0.0, started_s + options.pace - time.monotonic()))
+    return seen
+
+
+if __name__ == "__main__":
+    main()
