@@ -55,6 +55,7 @@ drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full len
 		$(BIN)/python -m tests.drills.edges --database $$database || status=1; \
 	done; \
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
+	$(BIN)/python -m tests.drills.logins || status=1; \
 	$(BIN)/python -m tests.drills.mutants || status=1; \
 	$(BIN)/python -m tests.drills.tracking || status=1; \
 	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \

@@ -9,13 +9,12 @@ from allauth.account.internal.flows.login import clear_authentication_records, r
 from allauth.mfa import app_settings
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed
-from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AbstractBaseUser, User
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
-from django.utils import timezone
+
+from config.login.sessions import end_sessions
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 logger = logging.getLogger("service.login")
@@ -38,13 +37,6 @@ def reset(user: User) -> int:
     end_sessions(user)
     logger.warning("second factors reset", extra={"user_id": user.pk, "count": count})
     return count
-
-
-def end_sessions(user: User) -> None:
-    """End a user's sessions. A session names its user in its content only, and staff have few."""
-    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
-            session.delete()
 
 
 @receiver(authenticator_added)

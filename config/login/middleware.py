@@ -1,23 +1,21 @@
 """Middleware of the admin: allauth's own, sessions that end, and the second factor."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 from allauth.account.middleware import AccountMiddleware
 from django.conf import settings
-from django.contrib.auth import logout, user_logged_in
-from django.dispatch import receiver
+from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from config.api.hosts import is_admin
 from config.login import factors
 from config.login.refusals import LoginRefusedError, refusal_page
+from config.login.sessions import keep_or_end
 from shops.errors.exceptions import ApiError
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-TOUCHED_EVERY_S = 60  # an idle session's end is this exact; not every page writes
 # What a member of staff without a second factor may reach.
 SET_UP = frozenset(
     "mfa_index mfa_activate_totp mfa_add_webauthn account_reauthenticate account_logout admin:logout".split()
@@ -69,17 +67,3 @@ def ask_for_factor(request: HttpRequest) -> HttpResponse | None:
         return redirect("account_login")
     view_name = request.resolver_match.view_name if request.resolver_match else ""
     return None if view_name in SET_UP else redirect("mfa_index")
-
-
-def keep_or_end(request: HttpRequest) -> None:
-    """End a session SESSION_MAX_AGE_S after the log-in; note from time to time that it is in use."""
-    now_s, session = int(time.time()), request.session
-    if now_s - session.get("began_at", 0) >= settings.SESSION_MAX_AGE_S:
-        logout(request)
-    elif now_s - session.get("seen_at", 0) >= TOUCHED_EVERY_S:
-        session["seen_at"] = now_s  # saved, it lasts for another SESSION_COOKIE_AGE
-
-
-@receiver(user_logged_in)
-def note_beginning(request: HttpRequest, **kwargs: Any) -> None:
-    request.session["began_at"] = int(time.time())

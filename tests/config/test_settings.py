@@ -36,6 +36,8 @@ BAD: dict[str, Sequence[str | None]] = {
         *(None, "", "a b"),
         *", * api.example.com,* https://api.example.com api.example.com:443 a/b . -".split(),
     ],
+    "ADMIN_HOSTS": ["a b", "*", "staff.example.com", "api.example.com,staff.example.com", "https://api.example.com"],
+    "ADMIN_MFA_REQUIRED": ["", "maybe", "2"],
     "DATABASE_URL": [
         "",
         *"hunter2 /hunter2 postgresql:// mysql://u:hunter2@host/name".split(),
@@ -148,6 +150,19 @@ def test_the_settings_required_in_production_suffice() -> None:
     assert loaded["RATE_LIMIT"] == (100, 60)
     assert loaded["TRUSTED_PROXIES"] == 0
     assert loaded["DATABASES"]["default"]["NAME"] == "tracking"
+
+
+def test_staff_need_a_second_factor_where_debug_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load()["ADMIN_MFA_REQUIRED"] is True
+    monkeypatch.setenv("DEBUG", "1")
+    assert load()["ADMIN_MFA_REQUIRED"] is False
+
+
+def test_the_admins_host_names_are_among_the_allowed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load()["ADMIN_HOSTS"] == []
+    monkeypatch.setenv("ALLOWED_HOSTS", "api.example.com, .example.org")
+    monkeypatch.setenv("ADMIN_HOSTS", "staff.example.org")
+    assert load()["ADMIN_HOSTS"] == ["staff.example.org"]
 
 
 def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """The log-in drill: ``python -m tests.drills.logins``.
 
-The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up while 60 others, who
-have no account, send passwords all the time, each at most two a second: first from one address, then each from a network
-of its own, with ever new user names. It prints the look-ups before, during and after, and what the others were answered.
+The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up while 60 others,
+without an account, send passwords all the time, each at most two a second: first from one address, then each from a
+network of its own, with ever new user names. It prints the look-ups before, during and after, and the others' answers.
 """
 
 import argparse

@@ -8,6 +8,7 @@ from pytest_django.fixtures import Settings
 from shops.contracts.encryption import UnreadableSecretError, decrypt
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from tests.config.login.staff import Staff
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import PASSWORD, Json
 from tests.shops.commands import call
@@ -44,6 +45,20 @@ def test_keys_rotate_without_a_secret_lost(shop: Shop, settings: Settings) -> No
     for made in CarrierContract.objects.all():
         with pytest.raises(UnreadableSecretError, match=f"none of CREDENTIALS_KEYS opens the credentials of {made.id}"):
             _ = made.credentials
+
+
+def test_second_factors_rotate_too(db: None, settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = [old := new_key()]
+    ada = Staff("ada").with_app()
+    codes = ada.recovery_codes()
+    settings.CREDENTIALS_KEYS = [new := new_key(), old]
+    assert call(ENCRYPT) == ("2\n", "")
+    settings.CREDENTIALS_KEYS = [new]
+    assert ada.recovery_codes() == codes
+    ada.log_in()
+    settings.CREDENTIALS_KEYS = [new_key()]
+    with pytest.raises(CommandError, match="opens the second factor .*; nothing was changed"):
+        call(ENCRYPT)
 
 
 def test_a_new_key_alone_encrypts_nothing_and_says_so(shop: Shop, settings: Settings) -> None:

@@ -32,7 +32,7 @@ class Staff:
 
     def code(self, periods: int = 0) -> str:
         """Return the app's code, of so many periods later."""
-        return format_hotp_value(hotp_value(self.secret, int(time.time()) // 30 + periods))
+        return str(format_hotp_value(hotp_value(self.secret, int(time.time()) // 30 + periods)))
 
     def recovery_codes(self) -> list[str]:
         row = Authenticator.objects.get(user=self.user, type=Authenticator.Type.RECOVERY_CODES)

@@ -5,6 +5,7 @@ import re
 import pytest
 from allauth.mfa.models import Authenticator
 from django.core.cache import cache
+from django.core.management import CommandError
 from django.urls import get_resolver
 from pytest_django.fixtures import Settings
 
@@ -12,6 +13,7 @@ from config.login import factors
 from config.login.urls import urlpatterns
 from tests.config.login.staff import CODE, FACTORS, LOGIN, Staff, give_password
 from tests.config.test_admin import admin_paths
+from tests.shops.commands import call
 from tests.support.api import Clock, client, logged_in
 
 pytestmark = pytest.mark.django_db
@@ -150,6 +152,13 @@ def test_a_reset_ends_sessions_and_leads_to_a_new_factor(ada: Staff, db: None) -
     assert other.get("/admin/").status_code == 200
     assert ada.give_password().headers["Location"] == "/admin/"
     assert ada.browser.get("/admin/").headers["Location"] == FACTORS
+
+
+def test_the_command_resets_a_factor(ada: Staff) -> None:
+    assert call("reset_second_factor", "ada") == ("1\n", "")
+    assert not factors.has_factor(ada.user)
+    with pytest.raises(CommandError, match="there is no such user"):
+        call("reset_second_factor", "nobody")
 
 
 def test_staff_who_may_change_users_reset_a_factor_but_no_superusers(ada: Staff) -> None:
