@@ -16,6 +16,8 @@ from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.orders import RECIPIENT, SENDER, Json, order, post, weighing
 from tests.support.api import Caller, assert_error
 
+pytestmark = pytest.mark.any_database
+
 WORLD = "beta_domicile_signature_monde"
 ITEM: Json = {
     "description": "Bougies parfumées",

@@ -10,6 +10,8 @@ from tests.labels.conftest import Sandbox
 from tests.labels.orders import Json, order, post, weighing
 from tests.support.api import Caller, assert_error
 
+pytestmark = pytest.mark.any_database
+
 EMPTY = "must not be empty."
 ALL_PRODUCTS = ", ".join(PRODUCTS)
 TOO_LONG = "must have at most 1000 characters."
