@@ -57,7 +57,7 @@ def test_second_factors_rotate_too(db: None, settings: Settings) -> None:
     assert ada.recovery_codes() == codes
     ada.log_in()
     settings.CREDENTIALS_KEYS = [new_key()]
-    with pytest.raises(CommandError, match="opens the second factor .*; nothing was changed"):
+    with pytest.raises(CommandError, match=r"opens the second factor .*; nothing was changed"):
         call(ENCRYPT)
 
 
