@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from threading import BoundedSemaphore
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
@@ -15,7 +16,7 @@ AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes be
 
 
 class Entrance:
-    """Refuses log-ins beyond a limit before their form is read, which costs a tenth of showing the form again."""
+    """Refuses log-ins beyond a limit before their form is read, and too many at once as soon as it is read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -25,19 +26,19 @@ class Entrance:
         if request.path_info != LOGIN or not is_admin(request):
             return self.get_response(request)
         try:
-            return self.attempt(request) if request.method == "POST" else self.page(request)
+            (count_attempt if request.method == "POST" else count_page)(request)
+            return self.get_response(request)
         except LoginRefusedError as refusal:
             return refusal_page(refusal)
-
-    def page(self, request: HttpRequest) -> HttpResponse:
-        count_page(request)
-        return self.get_response(request)
-
-    def attempt(self, request: HttpRequest) -> HttpResponse:
-        count_attempt(request)
-        if not self.places.acquire(blocking=False):
-            raise too_busy()
-        try:
-            return self.get_response(request)
         finally:
-            self.places.release()
+            if hasattr(request, "has_login_place"):
+                self.places.release()
+
+    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+        """Take a place; not while the form is read, as a form that never ends would keep it."""
+        if request.path_info != LOGIN or request.method != "POST" or not is_admin(request):
+            return None
+        if not self.places.acquire(blocking=False):
+            return refusal_page(too_busy())
+        request.has_login_place = True  # type: ignore[attr-defined]  # for the release
+        return None

@@ -3,6 +3,8 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,6 +16,7 @@ from tests.support.api import Clock, Response, client
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.django_db
+FORM = b"login=nobody&password=wrong"
 
 
 def attempt(number: int, name: str = "", **options: str) -> Response:
@@ -119,3 +122,24 @@ def test_the_page_is_limited_too(clock: Clock) -> None:
     for _ in range(limits.OF_ADDRESS * limits.OF_PAGES):
         assert client().get(LOGIN).status_code == 200
     assert client().get(LOGIN).status_code == 429
+
+
+def test_a_form_that_is_still_being_sent_takes_no_place(ada: Staff) -> None:
+    inner: list[int] = []
+    stalled: list[BytesIO] = []
+
+    class Slow(BytesIO):
+        """A body during which others log in."""
+
+        def read(self, *args: Any) -> bytes:
+            if self not in stalled:
+                stalled.append(self)
+                inner.append(send(Slow(FORM)) if len(stalled) < 3 else ada.give_password().status_code)
+            return super().read(*args)
+
+    def send(body: BytesIO) -> int:
+        form: dict[str, Any] = {"wsgi.input": body, "CONTENT_LENGTH": str(len(FORM))}
+        return client().post(LOGIN, content_type="application/x-www-form-urlencoded", **form).status_code
+
+    assert send(Slow(FORM)) == 200
+    assert inner == [302, 200, 200]

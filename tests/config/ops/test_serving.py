@@ -120,7 +120,7 @@ def all_places_taken(port: int, token: str) -> Iterator[None]:
     with (
         stalled(port, SHIPMENTS, *an_order, OF_KNOWN_LENGTH),
         stalled(port, SHIPMENTS, *an_order, IN_CHUNKS),
-        stalled(port, "/admin/login/", *A_FORM, OF_KNOWN_LENGTH),
+        stalled(port, "/admin/account/login/", *A_FORM, OF_KNOWN_LENGTH),
     ):
         yield
 
@@ -142,12 +142,12 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     settings = {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)
     with served(tmp_path / "log", settings, threads=5) as server:
         with all_places_taken(server.port, token):
-            for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/login/"):
+            for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/account/login/"):
                 assert ask(server.port, "GET", path, [bearer])[0] == 200, path
             status, headers, content = ask(server.port, *an_order)
             assert (status, headers["retry-after"], headers["cache-control"]) == (503, "1", "no-store")
             assert json.loads(content) | {"timestamp": ""} == {"message": said, "statusCode": 503, "timestamp": ""}
-            status, headers, content = ask(server.port, "POST", "/admin/login/", body=b"username=a")
+            status, headers, content = ask(server.port, "POST", "/admin/account/login/", body=b"username=a")
             assert (status, headers["retry-after"], headers["content-type"]) == (503, "1", "text/plain")
             assert content.decode() == said
             assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
