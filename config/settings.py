@@ -224,7 +224,7 @@ RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above
 # --- Webhooks ---
 
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
-WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 32, validate=validators.above_zero)
+WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 64, validate=validators.above_zero)
 WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 
 # --- Secrets and storage ---

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from shops.admin.base import LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
 from shops.admin.wording import NOTHING
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
@@ -45,7 +45,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         *("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "attempts", "answer"),
         *("created_at", "last_attempt_at"),
     )
-    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter)
+    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
     list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
     actions = ("replay",)

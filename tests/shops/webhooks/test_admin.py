@@ -155,9 +155,13 @@ def test_deliveries_are_found_by(field: str, staff: Client, endpoint: WebhookEnd
 def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> None:
     tell_label(endpoint.shop_id)
     made = WebhookDelivery.objects.get()
-    for fitting in ({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}):
+    today = f"{timezone.now():%Y-%m-%d}"
+    for fitting in (
+        *({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}),
+        {"created_from": today, "created_to": today},
+    ):
         assert made.message_id in staff.get(DELIVERIES, fitting).text, fitting
-    for other in ({"state": "dead"}, {"type": "label.generated"}):
+    for other in ({"state": "dead"}, {"type": "label.generated"}, {"created_to": "2026-01-01"}):
         assert made.message_id not in staff.get(DELIVERIES, other).text, other
 
 
