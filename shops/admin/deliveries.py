@@ -41,10 +41,7 @@ class TypeFilter(DropdownFilter):
 class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     """Deliveries, read-only but for replays."""
 
-    list_display = (
-        *("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "attempts", "answer"),
-        *("created_at", "last_attempt_at"),
-    )
+    list_display = ("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
     list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
     list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
@@ -73,6 +70,10 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     def coloured_state(self, delivery: WebhookDelivery) -> str:
         state = DeliveryState(delivery.state)
         return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state.label})
+
+    @admin.display(description="last attempt")
+    def last_attempt(self, delivery: WebhookDelivery) -> str:
+        return f"{delivery.attempts}: {self.answer(delivery)}" if delivery.attempts else NOTHING
 
     @admin.display(description="last answer")
     def answer(self, delivery: WebhookDelivery) -> str:
