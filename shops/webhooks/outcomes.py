@@ -22,12 +22,12 @@ logger = logging.getLogger("webhooks.delivery")
 
 def record(outcomes: Iterable[Outcome]) -> None:
     """Write outcomes down in one transaction; one whose lease was lost meanwhile changes nothing."""
-    by_row = {outcome.claim.delivery.id: outcome for outcome in outcomes}
-    if not by_row:
+    by_lease = {(each.claim.delivery.id, each.claim.leased_until): each for each in outcomes}
+    if not by_lease:
         return
     with transaction.atomic():
         now = clock.now()
-        own = [by_row[row] for row, until in leases(by_row) if until == by_row[row].claim.leased_until]
+        own = [by_lease[lease] for lease in leases(row for row, _ in by_lease) if lease in by_lease]
         record_successes([outcome for outcome in own if not outcome.reason], now)
         for outcome in own:
             if outcome.reason:

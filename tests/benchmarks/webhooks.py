@@ -5,12 +5,16 @@ CPU time of the service and of PostgreSQL. Only the ratio within one run means s
 """
 
 import argparse
-from collections import defaultdict
+import os
+import time
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 
 import orjson
 
 from tests.benchmarks.__main__ import postmaster
+from tests.benchmarks.importing import run
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import print_table
 from tests.drills.process import cpu_s
@@ -33,23 +37,21 @@ def main() -> None:
         show("import", options.parcels, import_parcels(options.parcels // ROUNDS, server))
         with env.served() as (port, process):
             buy(env, port, 10)  # not the first ones, which load code
-            costs = compare(lambda _: buy(env, port, options.orders // ROUNDS), process.popen.pid, server)
+            work = partial(buy, env, port, options.orders // ROUNDS)
+            costs = compare(lambda: work, process.popen.pid, server)
         show("purchase", options.orders, costs)
 
 
 def import_parcels(count: int, server: int) -> dict[bool, Cost]:
-    import os
-
-    from parcels.importing import ParcelImport
     from parcels.samples import sample_parcels
 
-    parcels = sample_parcels(2 * ROUNDS * count, now_ms=1_790_000_000_000)
-    batches = [[orjson.dumps(next(parcels)) for _ in range(count)] for _ in range(2 * ROUNDS)]
+    parcels = sample_parcels(2 * ROUNDS * count, now_ms=time.time_ns() // 10**6)
 
-    def run(number: int) -> None:
-        assert ParcelImport(shop_id=SHOP, report=print).run(enumerate(batches[number], 1)) == count
+    def prepare() -> Callable[[], None]:
+        lines = [orjson.dumps(parcel) for parcel in islice(parcels, count)]
+        return lambda: run(lines)
 
-    return compare(run, os.getpid(), server)
+    return compare(prepare, os.getpid(), server)
 
 
 def buy(env: Environment, port: int, count: int) -> None:
@@ -58,16 +60,18 @@ def buy(env: Environment, port: int, count: int) -> None:
         assert env.buy(port, key, order(key, carrier_of(number))).status == 201
 
 
-def compare(run: Callable[[int], None], pid: int, server: int) -> dict[bool, Cost]:
+def compare(prepare: Callable[[], Callable[[], None]], pid: int, server: int) -> dict[bool, Cost]:
     """Run without and with the endpoint in turn; return the CPU seconds of each, the process's and PostgreSQL's."""
-    total: dict[bool, list[Cost]] = defaultdict(list)
+    costs: dict[bool, Cost] = {}
     for number in range(2 * ROUNDS):
         has_endpoint = number % 2 == 1
         switch(has_endpoint)
-        before = cpu_s(pid), cpu_s(server)
-        run(number)
-        total[has_endpoint].append((cpu_s(pid) - before[0], cpu_s(server) - before[1]))
-    return {key: (sum(own for own, _ in costs), sum(its for _, its in costs)) for key, costs in total.items()}
+        work = prepare()
+        own_s, server_s = cpu_s(pid), cpu_s(server)
+        work()
+        before = costs.get(has_endpoint, (0.0, 0.0))
+        costs[has_endpoint] = before[0] + cpu_s(pid) - own_s, before[1] + cpu_s(server) - server_s
+    return costs
 
 
 def switch(has_endpoint: bool) -> None:
