@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.views import redirect_to_login
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
+from django.urls import reverse
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies
@@ -29,6 +31,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 ADMIN = "/admin/"
+PUBLIC_FORMS = {"admin:login"}  # names of views that read a form of anyone
 NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
 
 
@@ -156,13 +159,21 @@ class Forms:
         if request.path_info.startswith(ADMIN):
             # A cookie can hold any character in its escaped form; the session's is looked up in the database.
             refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
-            if request.method == "POST":
-                try:
-                    bodies.receive_form(request, limit_bytes=form_limit_bytes(request))
-                except ApiError as error:
-                    return plain_response(error)
-                refuse_nul(*words(request.POST))
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+        """Read a form that its view wants; one of a stranger is answered unread, as the admin itself would."""
+        if request.method != "POST" or not request.path_info.startswith(ADMIN):
+            return None
+        is_public = request.resolver_match is not None and request.resolver_match.view_name in PUBLIC_FORMS
+        if not is_public and not request.user.is_staff:
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        try:
+            bodies.receive_form(request, limit_bytes=form_limit_bytes(request), is_public=is_public)
+        except ApiError as error:
+            return plain_response(error)
+        refuse_nul(*words(request.POST))
+        return None
 
 
 def form_limit_bytes(request: HttpRequest) -> int:
