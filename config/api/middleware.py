@@ -22,6 +22,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies
 from config.api.errors import error_response, plain_response
+from config.api.policies import ADMIN_POLICY, check_host
 from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED
@@ -55,7 +56,7 @@ class RequestMiddleware:
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
         try:
-            request.get_host()
+            check_host(request)
         except DisallowedHost:
             response: HttpResponse = error_response(HOST_UNKNOWN)
         else:
@@ -120,11 +121,28 @@ class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it 
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """Django's common middleware, for pages."""
+    """Django's common middleware, for pages, which refuses a foreign port too."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        check_host(request)
+        return super().process_request(request)
 
 
 class XFrameOptions(PagesOnly, XFrameOptionsMiddleware):
     """Django's protection against framing, for pages."""
+
+
+class AdminPolicy(AdminOnly):
+    """Sets the admin's content security policy, where a view has none of its own."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if self.is_for(request):
+            response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)
+        return response
 
 
 class Sessions(AdminOnly, SessionMiddleware):
