@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: help demo test lint contract openapi bench load drill lock clean
+.PHONY: help demo test lint audit contract openapi bench load drill lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,13 +24,18 @@ test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run t
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # tests/carriers use no database: once is enough
 
-lint: .venv/.dev ## check style, types, the import contract and deploy/
+lint: .venv/.dev ## check style, types, the import contract, deploy/, insecure code and secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
+	git ls-files -z | xargs -0 -n 250 -P 2 $(BIN)/detect-secrets-hook --no-verify --baseline .secrets.baseline
+
+audit: .venv/.dev .venv-clients/.done ## look for known vulnerabilities in all requirements, where a database can be reached
+	$(BIN)/python -m tests.audit
 
 contract: .venv/.dev ## test the service against its OpenAPI description, 20,000 requests on each database
 	$(BIN)/python -m tests.contract --database sqlite

@@ -88,8 +88,9 @@ def copy_build_context(folder: Path) -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     for name in (line[1:] for line in lines if line.startswith("!")):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (folder / name).parent.mkdir(exist_ok=True)
         copy(ROOT / name, folder / name)
-    for name in (line for line in lines if "/" in line and "*" not in line):
+    for name in (line for line in lines if "/" in line and line[0] not in "*!"):
         (folder / name).unlink()
 
 

@@ -13,7 +13,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, QueryDict
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
@@ -123,7 +123,7 @@ class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it 
 class Common(PagesOnly, CommonMiddleware):
     """Django's common middleware, for pages, which refuses a foreign port too."""
 
-    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         check_host(request)
         return super().process_request(request)
 
@@ -139,7 +139,7 @@ class AdminPolicy(AdminOnly):
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+        response: HttpResponse = self.get_response(request)
         if self.is_for(request):
             response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)
         return response

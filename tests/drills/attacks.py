@@ -139,7 +139,7 @@ def frozen_redis(target: Target) -> list[str]:
     """1,000 look-ups of one shop while Redis is stopped, with a limit of 100."""
     import redis
 
-    pid = int(redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["process_id"])  # type: ignore[index]
+    pid = int(redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["process_id"])
     os.kill(pid, signal.SIGSTOP)
     try:
         with ThreadPoolExecutor(16) as pool:
