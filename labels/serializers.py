@@ -133,7 +133,8 @@ class LabelOrderSerializer(ObjectSerializer):
         carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
         product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
         if product and carrier and product.carrier != carrier.name:
-            yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}."
+            own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
+            yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
             return
         if product:
             yield from product_faults(product, data)

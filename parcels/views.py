@@ -1,5 +1,7 @@
 """The parcel endpoints: look-up by number, and search."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -11,8 +13,13 @@ from parcels import openapi, queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
 from shops.authentication import ForbiddingBearerAuthentication
+from shops.errors.entries import ErrorEntry
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
+
+FILTERS = ("orderName", "email")
+PARAMETER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
+MAX_NAMED = 3
 
 
 class ParcelViewSet(GenericViewSet[Parcel]):
@@ -38,9 +45,17 @@ class ParcelViewSet(GenericViewSet[Parcel]):
         """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
-            raise ApiError(SEARCH_WITHOUT_FILTER)
+            raise ApiError(without_filter(request.query_params))
         rows = queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
         return answer([self.serializer.to_representation(row) for row in rows])
+
+
+def without_filter(parameters: Iterable[str]) -> ErrorEntry:
+    """Name the parameters that a search does not have, where they are names at all."""
+    unknown = [name for name in parameters if name not in FILTERS and PARAMETER_NAME.fullmatch(name)][:MAX_NAMED]
+    if not unknown:
+        return SEARCH_WITHOUT_FILTER
+    return SEARCH_WITHOUT_FILTER.saying(f"{SEARCH_WITHOUT_FILTER.message} A search has no {' and no '.join(unknown)}.")
 
 
 def answer(body: Any) -> HttpResponse:

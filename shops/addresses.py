@@ -3,16 +3,15 @@
 # ruff: noqa: N815 - the public names are camelCase
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-import phonenumbers
 from django.core.exceptions import ValidationError as InvalidValue
 from django.core.validators import EmailValidator
 from rest_framework import serializers
 
 from carriers.shipment import Party
+from shops import phones
 from shops.serializer_fields import Fault, ObjectSerializer, StringField
 
 # ISO 3166-1 alpha-2, all that are assigned.
@@ -26,11 +25,9 @@ COUNTRY_CODES = frozenset(
     "SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG "
     "UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW".split()
 )
-SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
-OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes in other Unicode categories; phonenumbers knows the minus sign
 ASCII_EMAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
-E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
+MAX_PHONE_LENGTH = 100
 PHONE = "Phone number in any written form, read in the address's country and passed on as E.164."
 
 
@@ -50,7 +47,9 @@ class CountryField(StringField):
     def to_internal_value(self, data: Any) -> str:
         code = super().to_internal_value(data)
         if code not in COUNTRY_CODES:
-            raise serializers.ValidationError("must be an ISO 3166-1 alpha-2 country code in upper case.")
+            upper = code.strip().upper()
+            meant = f" Use {upper}." if upper in COUNTRY_CODES else ""
+            raise serializers.ValidationError(f"must be an ISO 3166-1 alpha-2 country code in upper case.{meant}")
         return code
 
 
@@ -80,11 +79,11 @@ class AddressSerializer(ObjectSerializer):
     city = TextField(help_text="Town.")
     zip = TextField(help_text="Postal code, as the country writes it.")
     countryCode = CountryField(help_text="The country's ISO 3166-1 alpha-2 code, in upper case.")
-    phone = StringField(required=False, default="", max_length=100, help_text=f"{PHONE} May be empty.")
+    phone = StringField(required=False, default="", max_length=MAX_PHONE_LENGTH, help_text=f"{PHONE} May be empty.")
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         values = super().to_internal_value(data)
-        values["phone"] = e164(values["phone"], values["countryCode"]) if values["phone"].strip() else ""
+        values["phone"] = phones.e164(values["phone"], values["countryCode"]) if values["phone"].strip() else ""
         return values
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
@@ -93,30 +92,11 @@ class AddressSerializer(ObjectSerializer):
         is_readable = isinstance(country_code, str) and country_code in COUNTRY_CODES
         if isinstance(phone, str) and phone.strip() and is_readable:
             try:
-                e164(phone, country_code)
+                phones.e164(phone, country_code)
             except ValueError:
-                yield ["phone"], "must be a phone number."
-
-
-def e164(text: str, country_code: str) -> str:
-    """Read a phone number as it is written in a country, and return it as E.164; raise ValueError."""
-    plain = "".join(" " if is_separator(char) else char for char in text)
-    try:
-        number = phonenumbers.parse(plain, country_code)
-    except phonenumbers.NumberParseException:
-        raise ValueError("not a phone number") from None
-    is_possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
-    # A leading 0 that remains, where complete numbers have none, is a trunk prefix: the number is a digit short.
-    is_cut = number.italian_leading_zero and not phonenumbers.is_valid_number(number)
-    formatted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-    if not is_possible or is_cut or not E164_DIGITS.fullmatch(formatted):
-        raise ValueError("not a phone number")
-    return formatted
-
-
-def is_separator(char: str) -> bool:
-    """Return True for any kind of space, dash or invisible character."""
-    return unicodedata.category(char) in SEPARATORS or char in OTHER_DASHES
+                # The field refuses a longer text by itself.
+                advice = phones.advice(phone, country_code) if len(phone) <= MAX_PHONE_LENGTH else ""
+                yield ["phone"], f"must be a phone number. {advice}".rstrip()
 
 
 def party(address: dict[str, str]) -> Party:

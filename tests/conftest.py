@@ -18,26 +18,23 @@ hypothesis.settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run what needs the real services with them only, and what touches no database once, with SQLite."""
+    """Run what needs the real services with them only, and what is not about the database once, with SQLite."""
+    items.sort(key=lambda item: "drills" not in item.path.parts)  # the longest first
     if config.getoption("services") == "sqlite":
         for item in items:
             if item.get_closest_marker("real_services"):
                 item.add_marker(pytest.mark.skip(reason="needs --services postgresql"))
         return
-    once = [item for item in items if not touches_services(item)]
+    once = [item for item in items if not is_about_services(item)]
     config.hook.pytest_deselected(items=once)
-    items[:] = [item for item in items if touches_services(item)]
+    items[:] = [item for item in items if is_about_services(item)]
 
 
-def touches_services(item: pytest.Item) -> bool:
-    fixtures = getattr(item, "fixturenames", ())
-    return any(
-        (
-            "django_db_setup" in fixtures or "db" in fixtures or "transactional_db" in fixtures,
-            item.get_closest_marker("django_db"),
-            item.get_closest_marker("real_services"),
-        )
-    )
+def is_about_services(item: pytest.Item) -> bool:
+    if item.get_closest_marker("any_database"):
+        return False
+    uses_database = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
+    return bool(uses_database or item.get_closest_marker("django_db") or item.get_closest_marker("real_services"))
 
 
 @pytest.fixture(scope="session")

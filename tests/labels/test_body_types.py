@@ -9,6 +9,8 @@ from tests.labels.conftest import Sandbox
 from tests.labels.orders import order
 from tests.support.api import Caller
 
+pytestmark = pytest.mark.any_database
+
 EACH_TYPE: list[tuple[Any, str]] = [
     (None, "null"),
     (True, "a boolean"),

@@ -4,6 +4,7 @@ from codecs import BOM_UTF8
 from pathlib import Path
 
 import orjson
+import pytest
 
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
@@ -13,6 +14,8 @@ from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, order, post
 from tests.shops.commands import call
 from tests.support.api import Caller
 from tests.support.processes import run_command
+
+pytestmark = pytest.mark.any_database
 
 
 def test_a_contract_made_by_the_command_buys_a_label(buyer: Caller, sandbox: Sandbox) -> None:

@@ -14,6 +14,8 @@ from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, UN
 from tests.labels.orders import LINKED, order, personal_in, post, weighing
 from tests.support.api import Caller
 
+pytestmark = pytest.mark.any_database
+
 
 def test_every_code_has_a_case() -> None:
     assert {case.code for case in CASES.values()} == CODES.keys()

@@ -17,6 +17,8 @@ from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS, TRACKING, VERSION
 
+pytestmark = pytest.mark.any_database
+
 LABEL = f"{SHIPMENTS}/0000000000ABCDE"
 MAX_BYTES = 64 * 1024
 BODY = orjson.dumps(order())

@@ -7,6 +7,8 @@ from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, SENDER, order, post, weighing
 from tests.support.api import Caller, assert_error, forget
 
+pytestmark = pytest.mark.any_database
+
 CARRIERS = sorted(PRODUCT)
 
 

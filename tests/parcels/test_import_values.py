@@ -21,6 +21,8 @@ from tests.support.factories import (
     import_parcel,
 )
 
+pytestmark = pytest.mark.any_database
+
 
 def of(name: str, *values: Any) -> list[tuple[str, Any]]:
     return [(name, value) for value in values]

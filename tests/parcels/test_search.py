@@ -83,9 +83,21 @@ def test_both_given_both_apply(own: Caller) -> None:
     assert ids(own.search(orderName="#2", email="b@example.com")) == []
 
 
-@pytest.mark.parametrize("query", ["", "?", "?orderName=", "?email=", "?orderName=&email=", "?order=1", "?ORDERNAME=1"])
+@pytest.mark.parametrize("query", ["", "?", "?orderName=", "?email=", "?orderName=&email=", "?%00=1", "?=1"])
 def test_neither_given_is_400(query: str, own: Caller) -> None:
     assert_error(own.get(SEARCH + query), 400, MISSING)
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("?order=1", "order"),
+        ("?ORDERNAME=1&email=", "ORDERNAME"),
+        ("?orderId=1&b=&c=&d=&<script>=1", "orderId and no b and no c"),
+    ],
+)
+def test_parameters_that_a_search_does_not_have_are_named(query: str, named: str, own: Caller) -> None:
+    assert_error(own.get(SEARCH + query), 400, f"{MISSING} A search has no {named}.")
 
 
 def test_an_empty_one_counts_as_not_given(own: Caller) -> None:

@@ -32,6 +32,8 @@ from tests.support.factories import AccessTokenFactory, ParcelLineFactory, ShopF
 from tests.support.paths import SEARCH
 from tests.support.processes import ROOT, environment, run_command
 
+pytestmark = pytest.mark.any_database
+
 FOUND = SEARCH + "?orderName=1"
 
 

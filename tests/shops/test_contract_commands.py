@@ -16,6 +16,8 @@ from tests.shops.commands import call, standard_input
 from tests.support.factories import ShopFactory
 from tests.support.processes import run_command
 
+pytestmark = pytest.mark.any_database
+
 CONFIGURE = "configure_carrier"
 ALPHA = [CONFIGURE, "shop", "alpha", "--account-number", ACCOUNT["alpha"], "--password-stdin"]
 BETA = [CONFIGURE, "shop", "beta", "--account-number", ACCOUNT["beta"]]

@@ -14,6 +14,8 @@ from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, VERSION
 
+pytestmark = pytest.mark.any_database
+
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
 NUMBER = "6A18523767336"
 ORDER = "#1450"

@@ -30,6 +30,13 @@ def ports(transactional_db: None, tmp_path: Path) -> Iterator[list[int]]:
         yield [servers.enter_context(server(tmp_path / f"server-{number}.log")) for number in (1, 2)]
 
 
+@pytest.fixture(scope="module")
+def port(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A server that several tests ask for what no other request changes."""
+    with server(tmp_path_factory.mktemp("server") / "server.log") as port:
+        yield port
+
+
 def fresh_shop() -> Caller:
     shop = ShopFactory(id=id_with_a_fresh_window())
     return Caller(shop, AccessTokenFactory(shop=shop).secret)
@@ -110,13 +117,13 @@ def test_unusual_requests_on_the_wire_are_answered_in_the_apis_shape(ports: list
         assert hidden not in log
 
 
-def test_granians_own_refusals_are_those_of_the_guide(ports: list[int]) -> None:
+def test_granians_own_refusals_are_those_of_the_guide(port: int) -> None:
     get, host, end = b"GET " + SEARCH.encode(), b" HTTP/1.1\r\nHost: localhost\r\n", b"\r\n"
     many = b"".join(b"X-%d: a\r\n" % number for number in range(100))
-    assert raw(ports[0], b"nonsense" + end + end) == (400, b"")
-    assert raw(ports[0], get + b"?email=" + b"x" * 2**16 + host + end) == (414, b"")
-    assert raw(ports[0], get + host + many + end) == (431, b"")
-    assert raw(ports[0], get + host + b"X: " + b"x" * 2**19 + end + end) == (431, b"")
+    assert raw(port, b"nonsense" + end + end) == (400, b"")
+    assert raw(port, get + b"?email=" + b"x" * 2**16 + host + end) == (414, b"")
+    assert raw(port, get + host + many + end) == (431, b"")
+    assert raw(port, get + host + b"X: " + b"x" * 2**19 + end + end) == (431, b"")
 
 
 @pytest.mark.parametrize(
@@ -131,22 +138,22 @@ def test_granians_own_refusals_are_those_of_the_guide(ports: list[int]) -> None:
     ids=["an order", "nothing", "broken", "too large", "XML"],
 )
 def test_a_body_in_chunks_is_read_like_any_other(
-    chunks: list[bytes], kind: bytes, status: int, message: str, ports: list[int]
+    chunks: list[bytes], kind: bytes, status: int, message: str, port: int, transactional_db: None
 ) -> None:
     token = fresh_shop().token.encode()
     head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: " + kind + b"\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in [*chunks, b""])
-    answer = raw(ports[0], head + body)
+    answer = raw(port, head + body)
     assert answer[0] == status
     assert message in json.loads(answer[1])["message"]
     assert "orderId" not in json.loads(answer[1])["message"]
 
 
-def test_a_body_shorter_than_announced_is_400(ports: list[int]) -> None:
+def test_a_body_shorter_than_announced_is_400(port: int, transactional_db: None) -> None:
     token = fresh_shop().token.encode()
     head = f"POST {SHIPMENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ".encode() + token
     head += b"\r\nContent-Type: application/json\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
-    status, body = raw(ports[0], head + b"{}", is_all=True)
+    status, body = raw(port, head + b"{}", is_all=True)
     assert status == 400
     assert json.loads(body)["message"] == "The body is shorter than its Content-Length says."
