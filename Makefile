@@ -51,7 +51,7 @@ bench: .venv/.dev ## measure the CPU cost of look-ups, searches and tracking; PA
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full length, hours; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the drills of labels, tracking, webhooks and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -68,6 +68,8 @@ drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full len
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
+	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
+	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

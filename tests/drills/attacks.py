@@ -27,6 +27,7 @@ from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process, process_tree
 from tests.drills.shop import import_samples, new_key, order
 from tests.support.paths import PARCELS, SHIPMENTS
+from tests.support.processes import free_port
 
 WORKERS, LIMIT = 2, 100
 LOOK_UPS, LOOK_UP_TIMEOUT_S = 200, 5.0
@@ -165,10 +166,13 @@ def attack(name: str, env: Environment, number: str, *, through_caddy: bool) -> 
     limit = {"RATE_LIMIT": f"{LIMIT}/31d"} if name == "frozen-redis" else {}
     print(f"{name}: {ATTACKS[name].__doc__}", flush=True)
     with ExitStack() as stack:
-        stack.enter_context(env.setting(limit | {"TRUSTED_PROXIES": str(int(through_caddy))}))
+        public_port = free_port()
+        behind = {"TRUSTED_PROXIES": "1", "PUBLIC_BASE_URL": f"http://127.0.0.1:{public_port}"} if through_caddy else {}
+        stack.enter_context(env.setting(limit | behind))
         port, process = stack.enter_context(env.served(workers=WORKERS))
         if through_caddy:
-            port = stack.enter_context(caddy.proxy(env.folder, port))
+            stack.enter_context(caddy.proxy(env.folder, public_port, port))
+            port = public_port
         return [f"{name}: {fault}" for fault in ATTACKS[name](Target(env, port, process, number))]
 
 

@@ -13,12 +13,11 @@ CADDYFILE = ROOT / "deploy" / "Caddyfile"
 
 
 @contextmanager
-def proxy(folder: Path, service_port: int) -> Iterator[int]:
-    """Run Caddy without TLS; yield its port."""
-    port, files_port = free_port(), free_port()
+def proxy(folder: Path, port: int, service_port: int) -> Iterator[None]:
+    """Run Caddy on a port, without TLS."""
     variables = dict(os.environ) | {
         "SERVICE_HOST": f"http://127.0.0.1:{port}",
-        "LABELS_HOST": f"http://127.0.0.1:{files_port}",
+        "LABELS_HOST": f"http://127.0.0.1:{free_port()}",
         "XDG_CONFIG_HOME": str(folder),
         "XDG_DATA_HOME": str(folder),
     }
@@ -27,7 +26,7 @@ def proxy(folder: Path, service_port: int) -> Iterator[int]:
     command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(configuration)]
     with Process(command, variables, folder / "caddy.log") as process:
         process.wait_until_listening(port)
-        yield port
+        yield
 
 
 def for_version(text: str) -> str:
