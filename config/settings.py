@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "config.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.api.middleware.StaticFiles",
+    "config.api.middleware.AdminPolicy",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
     "config.api.middleware.Authentication",
@@ -115,6 +116,11 @@ UNFOLD = {
     "SHOW_BACK_BUTTON": True,
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
 }
+
+# Hosts of pictures that the admin's pages may load; a shop can name any host.
+ADMIN_PICTURE_HOSTS: list[str] = env.list(
+    "ADMIN_PICTURE_HOSTS", [], subcast=str.strip, validate=validators.picture_hosts
+)
 
 # --- The API ---
 

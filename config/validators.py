@@ -33,6 +33,11 @@ def host_names(values: list[str]) -> None:
         raise ValidationError("needs the host names the service answers to, comma-separated; * is not allowed")
 
 
+def picture_hosts(values: list[str]) -> None:
+    if not all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", value) for value in values):
+        raise ValidationError("needs host names, in lower case and comma-separated, such as cdn.example.com")
+
+
 REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
 
 

@@ -135,6 +135,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             raise Http404("This label has no PDF.")
         response["Cache-Control"] = storage.CACHE_CONTROL
         response["X-Content-Type-Options"] = "nosniff"
+        response["Content-Security-Policy"] = storage.FILE_POLICY
         return response
 
     def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
