@@ -8,7 +8,7 @@ PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
 
-.PHONY: help demo test lint contract openapi bench load drill lock clean
+.PHONY: help demo test lint audit contract openapi bench load drill lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,13 +24,18 @@ test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run t
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || status=1; \
 	exit $$status  # tests/carriers use no database: once is enough
 
-lint: .venv/.dev ## check style, types, the import contract and deploy/
+lint: .venv/.dev ## check style, types, the import contract, deploy/, insecure code and secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
+	git ls-files -z | xargs -0 -n 250 -P 2 $(BIN)/detect-secrets-hook --no-verify --baseline .secrets.baseline
+
+audit: .venv/.dev .venv-clients/.done ## look for known vulnerabilities in all requirements, where a database can be reached
+	$(BIN)/python -m tests.audit
 
 contract: .venv/.dev ## test the service against its OpenAPI description, 20,000 requests on each database
 	$(BIN)/python -m tests.contract --database sqlite
@@ -46,7 +51,7 @@ bench: .venv/.dev ## measure the CPU cost of look-ups, searches and tracking; PA
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full length, hours; ROUNDS=10 for fewer kills (125)
+drill: .venv/.dev ## run the drills of labels, tracking, webhooks and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -64,6 +69,8 @@ drill: .venv/.dev ## run the drills of labels, tracking and webhooks at full len
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
+	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
+	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status
 
 lock: .venv/.dev ## pin all requirements again, with hashes

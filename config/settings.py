@@ -71,15 +71,17 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.api.middleware.RequestMiddleware",
-    "config.login.entrance.Entrance",
     "django.middleware.security.SecurityMiddleware",
     "config.api.middleware.StaticFiles",
+    "config.api.middleware.AdminPolicy",
+    "config.login.entrance.Entrance",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
     "config.api.middleware.Authentication",
     "config.api.middleware.Forms",
     "config.api.middleware.Csrf",
     "config.login.middleware.StaffSession",
+    "config.login.entrance.Places",
     "config.api.middleware.Messages",
     "config.login.middleware.Account",
     "config.api.middleware.XFrameOptions",
@@ -152,6 +154,10 @@ MFA_FORMS = {
 }
 MFA_TOTP_TOLERANCE = 1  # a code of half a minute earlier or later: clocks differ
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
+# Hosts of pictures that the admin's pages may load; a shop can name any host.
+ADMIN_PICTURE_HOSTS: list[str] = env.list(
+    "ADMIN_PICTURE_HOSTS", [], subcast=str.strip, validate=validators.picture_hosts
+)
 
 # --- The API ---
 
@@ -261,7 +267,7 @@ RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above
 # --- Webhooks ---
 
 WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
-WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 32, validate=validators.above_zero)
+WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 64, validate=validators.above_zero)
 WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 
 # --- Secrets and storage ---

@@ -47,6 +47,11 @@ def hosts_among(allowed: list[str]) -> Callable[[list[str]], None]:
     return validator
 
 
+def picture_hosts(values: list[str]) -> None:
+    if not all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", value) for value in values):
+        raise ValidationError("needs host names, in lower case and comma-separated, such as cdn.example.com")
+
+
 REDIS = re.compile(r"rediss?://[^/?#]+(/[0-9]*)?(\?.*)?\Z|(rediss?\+sentinel|unix)://.")
 
 

@@ -30,6 +30,7 @@ from labels.orders import check_customs, contract_for, new_label, shipment, with
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.idle import released_if_long
 from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
@@ -168,11 +169,10 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
 
 
 def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> PurchasedLabel:
-    """Ask the carrier, with no database connection held meanwhile; a failure is on the row before it is raised."""
+    """Ask the carrier, with no database connection held for long; a failure is on the row before it is raised."""
     try:
         deadline = deadline_within_lease(label)
-        connection.close()
-        with calls_for(label.id):
+        with released_if_long(), calls_for(label.id):
             return client(label.carrier_code).create_label(ordered, credentials, deadline)
     except CarrierError as error:
         raise outcomes.failed(label, error) from error

@@ -23,6 +23,7 @@ from shops.paths import FILES
 URL_LIFETIME_S = 900
 ROOT = "labels"  # the start of every PDF's name
 CACHE_CONTROL = "private, no-store"
+FILE_POLICY = "sandbox"  # a file runs no script in the name of the service
 signer = signing.TimestampSigner(salt="labels.storage")
 FAILURES = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
 logger = logging.getLogger("labels.storage")

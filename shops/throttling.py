@@ -30,7 +30,7 @@ NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
 MAX_BLOCKED = 10_000
-UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
 logger = logging.getLogger("shops.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import kubernetes_validate
 import pytest
@@ -87,8 +88,9 @@ def copy_build_context(folder: Path) -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     for name in (line[1:] for line in lines if line.startswith("!")):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (folder / name).parent.mkdir(exist_ok=True)
         copy(ROOT / name, folder / name)
-    for name in (line for line in lines if "/" in line and "*" not in line):
+    for name in (line for line in lines if "/" in line and line[0] not in "*!"):
         (folder / name).unlink()
 
 
@@ -100,6 +102,23 @@ def test_compose_names_settings_and_commands_that_exist(env_file: dict[str, str]
         assert set(service.environment) >= REQUIRED
         _, [command] = service.command()
         assert command in get_commands()
+
+
+def test_only_the_migration_knows_the_role_that_owns_the_tables(env_file: dict[str, str]) -> None:
+    services = compose_services(env_file, {})
+    urls = {service.name: service.environment["DATABASE_URL"] for service in services.values() if service.is_ours}
+    roles = {name: urlsplit(url).username for name, url in urls.items()}
+    assert roles == {"service": "parcels", "work": "parcels", "migrate": "parcels_owner"}
+    database = services["postgres"]
+    assert urlsplit(urls["service"]).password == database.environment["SERVICE_PASSWORD"]
+    assert urlsplit(urls["migrate"]).password == database.environment["OWNER_PASSWORD"]
+    assert "./roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro" in database.definition["volumes"]
+    for service in services.values():
+        own = {"postgres": {"OWNER_PASSWORD", "POSTGRES_PASSWORD"}, "migrate": {"DATABASE_URL"}}.get(
+            service.name, set()
+        )
+        secrets = {env_file["POSTGRES_PASSWORD"], env_file["DATABASE_OWNER_PASSWORD"]}
+        assert {name for name, value in service.environment.items() if any(each in value for each in secrets)} == own
 
 
 def test_compose_restricts_every_container_of_the_image(env_file: dict[str, str]) -> None:
@@ -152,6 +171,27 @@ def test_manifests_name_settings_and_commands_that_exist() -> None:
         assert sources == ["parcel-service-settings", "parcel-service-secrets"]
 
 
+def test_the_migration_alone_has_the_url_of_the_role_that_owns_the_tables() -> None:
+    for pod in pods():
+        [container] = pod["spec"]["containers"]
+        asked = [each["valueFrom"] for each in container.get("env", []) if "valueFrom" in each]
+        wanted = {"secretKeyRef": {"name": "parcel-service-migration", "key": "DATABASE_URL"}}
+        assert asked == ([wanted] if container["name"] == "migrate" else [])
+    assert settings_in(KUBERNETES / "example/migration.env.example") == {"DATABASE_URL": ""}
+    made = yaml.safe_load((KUBERNETES / "example/kustomization.yaml").read_text())["secretGenerator"]
+    assert [each["name"] for each in made] == ["parcel-service-secrets", "parcel-service-migration"]
+
+
+def test_the_namespace_refuses_pods_with_more_rights() -> None:
+    namespace = yaml.safe_load((KUBERNETES / "example/namespace.yaml").read_text())
+    kubernetes_validate.validate(namespace, "1.37", strict=True)
+    modes = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
+    assert namespace["metadata"]["labels"] == modes
+    example = yaml.safe_load((KUBERNETES / "example/kustomization.yaml").read_text())
+    assert namespace["metadata"]["name"] == example["namespace"]
+    assert "namespace.yaml" in example["resources"]
+
+
 def test_no_manifest_holds_a_secret() -> None:
     assert not of_kind("Secret")
     assert set(settings_in(KUBERNETES / "example/secrets.env.example").values()) == {""}
@@ -194,6 +234,7 @@ def test_probes_services_and_policies_use_the_ports_of_the_container() -> None:
     for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
         assert container[kind]["httpGet"]["port"] == "http"
     assert [each["targetPort"] for each in of_kind("Service")[0]["spec"]["ports"]] == ["http"]
+    assert all(rule["from"] for policy in of_kind("NetworkPolicy") for rule in policy["spec"].get("ingress", []))
     ingress = [rule for policy in of_kind("NetworkPolicy") for rule in policy["spec"].get("ingress", [])]
     assert [each["port"] for rule in ingress for each in rule["ports"]] == ["http", "metrics", "metrics"]
 

@@ -19,6 +19,7 @@ MAX_FORM_BYTES = 1024 * 1024  # of the admin, without uploads
 MAX_DRAINED_BYTES = 8 * 1024 * 1024
 DRAINED_AT_ONCE_BYTES = 64 * 1024
 SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
+PUBLIC_FORMS_AT_ONCE = 2  # of those, what nobody who is known has sent
 
 
 class BodyTooLargeError(ApiError):
@@ -65,6 +66,7 @@ class BodyReadLimit:
     def __init__(self) -> None:
         self._threads: int | None = None
         self._taken = 0
+        self._public_forms = threading.BoundedSemaphore(PUBLIC_FORMS_AT_ONCE)
         self._lock = threading.Lock()
 
     def limit(self, *, threads: int) -> None:
@@ -83,6 +85,17 @@ class BodyReadLimit:
         finally:
             with self._lock:
                 self._taken -= 1
+
+    @contextmanager
+    def hold_public(self) -> Iterator[None]:
+        """Take one of the few places for forms that anyone may send, so that they leave places for orders."""
+        if not self._public_forms.acquire(blocking=False):
+            raise TooBusyError
+        try:
+            with self.hold():
+                yield
+        finally:
+            self._public_forms.release()
 
 
 body_reads = BodyReadLimit()
@@ -110,11 +123,11 @@ def drain(read: Callable[[int], bytes]) -> None:
             return
 
 
-def receive_form(request: HttpRequest, *, limit_bytes: int) -> None:
+def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = False) -> None:
     """Read a form's body into the request; raise as `receive_json` does."""
     if announced_length(request.META) > limit_bytes:
         raise BodyTooLargeError(limit_bytes)
-    with body_reads.hold():
+    with body_reads.hold_public() if is_public else body_reads.hold():
         body = request.body
     checked(body, request.META, limit_bytes)
 

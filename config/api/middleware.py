@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.views import redirect_to_login
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.exceptions import BadRequest, DisallowedHost
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect, QueryDict
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
+from django.urls import reverse
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.api import bodies
 from config.api.errors import error_response, plain_response
 from config.api.hosts import is_admin, is_served
+from config.api.policies import ADMIN_POLICY, check_host
 from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
@@ -29,6 +32,8 @@ from shops.paths import PREFIXES
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+# Names of views that read a form of anyone.
+PUBLIC_FORMS = {"admin:login", "account_login", "mfa_authenticate", "account_logout"}
 NO_PAGES = (*PREFIXES, *settings.HEALTH_PATHS)
 
 
@@ -64,7 +69,7 @@ class RequestMiddleware:
     def refusal(self, request: HttpRequest) -> HttpResponse | None:
         """Refuse a wrong host name, and http: a redirect would hide that the token went in clear."""
         try:
-            request.get_host()
+            check_host(request)
         except DisallowedHost:
             return error_response(HOST_UNKNOWN)
         if not is_served(request):
@@ -120,11 +125,28 @@ class StaticFiles(PagesOnly, WhiteNoiseMiddleware):  # type: ignore[misc]  # it 
 
 
 class Common(PagesOnly, CommonMiddleware):
-    """Django's common middleware, for pages."""
+    """Django's common middleware, for pages, which refuses a foreign port too."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        check_host(request)
+        return super().process_request(request)
 
 
 class XFrameOptions(PagesOnly, XFrameOptionsMiddleware):
     """Django's protection against framing, for pages."""
+
+
+class AdminPolicy(AdminOnly):
+    """Sets the admin's content security policy, where a view has none of its own."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response: HttpResponse = self.get_response(request)
+        if self.is_for(request):
+            response.headers.setdefault("Content-Security-Policy", ADMIN_POLICY)
+        return response
 
 
 class Sessions(AdminOnly, SessionMiddleware):
@@ -171,13 +193,21 @@ class Forms:
         if is_admin(request):
             # A cookie can hold any character in its escaped form; the session's is looked up in the database.
             refuse_nul(request.path_info, *request.COOKIES.values(), *words(request.GET))
-            if request.method == "POST":
-                try:
-                    bodies.receive_form(request, limit_bytes=form_limit_bytes(request))
-                except ApiError as error:
-                    return plain_response(error)
-                refuse_nul(*words(request.POST))
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
+        """Read a form that its view wants; one of a stranger is answered unread, as the admin itself would."""
+        if request.method != "POST" or not is_admin(request):
+            return None
+        is_public = request.resolver_match is not None and request.resolver_match.view_name in PUBLIC_FORMS
+        if not is_public and not request.user.is_staff:
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        try:
+            bodies.receive_form(request, limit_bytes=form_limit_bytes(request), is_public=is_public)
+        except ApiError as error:
+            return plain_response(error)
+        refuse_nul(*words(request.POST))
+        return None
 
 
 def form_limit_bytes(request: HttpRequest) -> int:

@@ -16,26 +16,35 @@ AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes be
 
 
 class Entrance:
-    """Refuses log-ins beyond a limit before their form is read, and too many at once as soon as it is read."""
+    """Refuses log-ins beyond a limit before anything else is done for them."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == LOGIN and is_admin(request):
+            try:
+                (count_attempt if request.method == "POST" else count_page)(request)
+            except LoginRefusedError as refusal:
+                return refusal_page(refusal)
+        return self.get_response(request)
+
+
+class Places:
+    """Lets two log-ins in at a time, once their forms are read: a form that never ends would keep a place."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
         self.places = BoundedSemaphore(AT_ONCE)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info != LOGIN or not is_admin(request):
-            return self.get_response(request)
         try:
-            (count_attempt if request.method == "POST" else count_page)(request)
             return self.get_response(request)
-        except LoginRefusedError as refusal:
-            return refusal_page(refusal)
         finally:
             if hasattr(request, "has_login_place"):
                 self.places.release()
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
-        """Take a place; not while the form is read, as a form that never ends would keep it."""
         if request.path_info != LOGIN or request.method != "POST" or not is_admin(request):
             return None
         if not self.places.acquire(blocking=False):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 APPLICATION = "config.wsgi"
 MAX_COUNT = 1000  # workers, or threads in one
+MAX_HEAD_BYTES = 64 * 1024  # a head that is still unfinished at this length is refused: 431
 PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent ends
 logger = logging.getLogger("service.start")
 
@@ -175,8 +176,9 @@ def run_granian(plan: Plan) -> None:
         # Connections of each worker, idle ones included; further ones queue in the kernel, up to the same number.
         backpressure=settings.SERVE_CONNECTIONS,
         backlog=settings.SERVE_CONNECTIONS,
-        # The time for a request's header, and for an idle connection between two requests.
-        http1_settings=HTTP1Settings(header_read_timeout=settings.KEEP_ALIVE * 1000),
+        # Granian has one time for a request's head and for an idle connection between two requests, and none for a
+        # body: the proxy has these (deploy/Caddyfile).
+        http1_settings=HTTP1Settings(header_read_timeout=settings.KEEP_ALIVE * 1000, max_buffer_size=MAX_HEAD_BYTES),
         respawn_failed_workers=True,
         workers_kill_timeout=settings.GRACEFUL_TIMEOUT,
         log_dictconfig=settings.LOGGING,

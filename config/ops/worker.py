@@ -19,7 +19,7 @@ from config.retention import apply_retention
 from labels.reconciling import reconcile
 from parcels.tracking.refreshing import refresh
 from shops import pacing
-from shops.webhooks.delivering import deliver_due
+from shops.webhooks.delivering import POLL_S, deliver_due
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 # A shared task's turn is looked for this often, and is another process's after this time if it does not end.
@@ -61,7 +61,7 @@ def deliver_webhooks(stop: Event) -> bool:
 
 TASKS: Final = (
     *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
-    Task("webhooks", 1.0, deliver_webhooks),
+    Task("webhooks", POLL_S, deliver_webhooks),
     Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
     Task("retention", DAY_S, remove_old_data, is_shared=True),
     Task("report", MINUTE_S, work_report.Report().write),

@@ -1,13 +1,12 @@
 """Filters of the staff's list of labels."""
 
-from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from labels.models import LabelState, ShippingLabel
-from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.admin.filters import DropdownFilter, MultiChoiceFilter
 
 NEEDED, MADE, NOTICE = "needed", "made", "notice"
 
@@ -34,11 +33,3 @@ class StateFilter(MultiChoiceFilter):
 
     title = parameter_name = column = "state"
     values = LabelState
-
-
-class CreatedFilter(PeriodFilter):
-    """Labels created in a period of days in UTC."""
-
-    @staticmethod
-    def midnight(day: date) -> datetime:
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -16,14 +16,14 @@ from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
-from labels.admin.filters import NEEDED, NOTICE, CreatedFilter, DecisionFilter, StateFilter
+from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.parcels import parcel_of
 from labels.admin.states import notice_label, state_label, state_meaning
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter, PeriodFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
@@ -53,7 +53,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
     list_display_links = ("id",)
-    list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, CreatedFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, PeriodFilter)
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
     fields = ("id",)  # the page has its own template
@@ -135,6 +135,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             raise Http404("This label has no PDF.")
         response["Cache-Control"] = storage.CACHE_CONTROL
         response["X-Content-Type-Options"] = "nosniff"
+        response["Content-Security-Policy"] = storage.FILE_POLICY
         return response
 
     def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:

@@ -1,10 +1,11 @@
-"""Formats a parcel's values on the admin's pages: times, coloured statuses, picture addresses."""
+"""Formats a parcel's values on the admin's pages: times, coloured statuses, pictures' addresses."""
 
 import json
 from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -67,9 +68,10 @@ def time(time_ms: int | None) -> str:
 
 
 @register.filter
-def web_address(url: str) -> str:
-    """Return an http or https address unchanged, and any other (``javascript:``, ``data:``) as empty text."""
-    return url if url.startswith(("https://", "http://")) else ""
+def picture_address(url: str) -> str:
+    """Return the address of a picture on a host of ADMIN_PICTURE_HOSTS, and empty text for any other."""
+    listed = tuple(f"https://{host}/" for host in settings.ADMIN_PICTURE_HOSTS)
+    return url if url.startswith(listed) else ""
 
 
 @register.filter

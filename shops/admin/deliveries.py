@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from shops.admin.base import LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
 from shops.admin.wording import NOTHING
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
@@ -41,11 +41,8 @@ class TypeFilter(DropdownFilter):
 class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     """Deliveries, read-only but for replays."""
 
-    list_display = (
-        *("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "attempts", "answer"),
-        *("created_at", "last_attempt_at"),
-    )
-    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter)
+    list_display = ("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
+    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
     list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
     actions = ("replay",)
@@ -73,6 +70,10 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     def coloured_state(self, delivery: WebhookDelivery) -> str:
         state = DeliveryState(delivery.state)
         return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state.label})
+
+    @admin.display(description="last attempt")
+    def last_attempt(self, delivery: WebhookDelivery) -> str:
+        return f"{delivery.attempts}: {self.answer(delivery)}" if delivery.attempts else NOTHING
 
     @admin.display(description="last answer")
     def answer(self, delivery: WebhookDelivery) -> str:

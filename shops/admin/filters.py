@@ -1,6 +1,6 @@
 """Filters of the admin's lists."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
@@ -97,4 +97,4 @@ class PeriodFilter(admin.ListFilter):
     @staticmethod
     def midnight(day: date) -> Any:
         """Return the start of a day in UTC, in the form that `created_at` is stored in."""
-        raise NotImplementedError
+        return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -9,6 +9,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import truncatechars
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
@@ -30,6 +31,7 @@ else:
 
     EndpointModelForm = forms.ModelForm
 
+URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
 
 
@@ -69,7 +71,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     """Endpoints. A secret is shown once, in the answer that makes it. Endpoints are revoked, never deleted."""
 
     form = EndpointForm
-    list_display = ("id", "shop", "url", "coloured_state", "failing_since", "disabled_reason", "created_at")
+    list_display = ("id", "shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter),)
     list_filter_submit = True
     list_select_related = ("shop",)
@@ -184,6 +186,10 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     def coloured_state(self, endpoint: WebhookEndpoint) -> str:
         state = endpoint.state
         return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state}) or NOTHING
+
+    @admin.display(description="URL")
+    def short_url(self, endpoint: WebhookEndpoint) -> str:
+        return truncatechars(endpoint.url, URL_SHOWN)
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
         context = {**self.admin_site.each_context(request), "opts": self.opts, **context}

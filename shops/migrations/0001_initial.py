@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
-                ("url", models.CharField(max_length=500)),
+                ("url", models.CharField(max_length=500, verbose_name="URL")),
                 ("event_types", models.JSONField(blank=True, default=list, help_text="Empty: all.")),
                 ("encrypted_secrets", models.TextField(editable=False)),
                 (

@@ -5,15 +5,16 @@ endpoint and subject is claimed; those behind it are put off until it is due.
 """
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, F, JSONField, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from carriers.http.connections import Deadline
@@ -25,7 +26,7 @@ queued = WebhookDelivery.objects.queued
 # Later than any attempt can end and be written down.
 LEASE = timedelta(seconds=2 * DEADLINE_S)
 # Attempts at the same time, counted by leases, so over all processes.
-MAX_FOR_ENDPOINT, MAX_FOR_FAILING_ENDPOINT, MAX_FOR_SHOP = 8, 1, 16
+MAX_FOR_ENDPOINT, MAX_FOR_FAILING_ENDPOINT, MAX_FOR_SHOP = 16, 1, 32
 # More rows are looked at than claimed, as some wait for others of their subject.
 LOOKED_AT = 4
 
@@ -43,7 +44,7 @@ class Claim:
     def leased_until(self) -> datetime:
         return self.claimed_at + LEASE
 
-    @property
+    @cached_property
     def body(self) -> bytes:
         """The same bytes at every attempt."""
         created_at = self.delivery.created_at.astimezone(UTC).isoformat(timespec="milliseconds")
@@ -56,11 +57,21 @@ class Claim:
         )
 
 
+class Ids(Subquery):
+    """The ids that a query finds, as one value: so one query finds those of many endpoints, each within a limit."""
+
+    output_field = JSONField()
+    template = "(SELECT json_group_array(id) FROM (%(subquery)s))"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, "(SELECT jsonb_agg(id) FROM (%(subquery)s) AS found)", **extra)
+
+
 class Load:
     """Attempts under way in all processes, by endpoint and by shop."""
 
-    def __init__(self, now: datetime) -> None:
-        leased = queued().filter(leased_until__gt=now).order_by().values_list("endpoint", "shop")
+    def __init__(self) -> None:
+        leased = queued().filter(leased_until__gt=clock.Now()).order_by().values_list("endpoint", "shop")
         self.of_endpoint: Counter[str] = Counter()
         self.of_shop: Counter[str] = Counter()
         for endpoint_id, shop_id, count in leased.annotate(Count("id")):
@@ -84,50 +95,63 @@ class Load:
 
 def claim(limit: int) -> list[Claim]:
     """Lease up to so many due deliveries to this process."""
-    if limit <= 0 or not waiting_endpoints(clock.now()).exists():
+    if limit <= 0 or not (waiting := waiting_endpoints(limit)):
         return []
     with transaction.atomic():
         now = clock.now()
-        waiting = waiting_endpoints(now).order_by(F("served_at").asc(nulls_first=True), "id")
-        # Their shops are locked too: another process passes over them, so that the limits hold.
-        waiting = waiting.select_related("shop")
-        endpoints = list(waiting.select_for_update(of=("self", "shop"), skip_locked=True, no_key=True)[:limit])
-        claims = share_out(endpoints, limit, now)
+        endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
+        claims = share_out(endpoints, first_rows(endpoints, now), limit, now)
         ids = [each.delivery.id for each in claims]
         queued().filter(id__in=ids).update(leased_until=now + LEASE, next_attempt_at=now + LEASE)
         WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(served_at=now)
     return claims
 
 
-def waiting_endpoints(now: datetime) -> QuerySet[Any]:
-    """Find the endpoints that have something due, and room for it."""
-    due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now)
-    return WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load(now).is_full)
+def waiting_endpoints(limit: int) -> list[str]:
+    """Find the endpoints that have something due, and room for it; the one that waits longest first."""
+    due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=clock.Now())
+    waiting = WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load().is_full)
+    return list(waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit])
 
 
-def share_out(endpoints: Sequence[WebhookEndpoint], limit: int, now: datetime) -> list[Claim]:
-    """Give each endpoint an equal share of the limit; what one has no use for is the next one's."""
-    load = Load(now)
-    claims: list[Claim] = []
-    for index, endpoint in enumerate(endpoints):
-        share = math.ceil((limit - len(claims)) / (len(endpoints) - index))
-        rows = first_rows(endpoint, now, min(share, load.room(endpoint)))
-        load.of_shop[endpoint.shop_id] += len(rows)
-        claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in rows]
-    return claims
+def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpoint]:
+    """Lock endpoints and their shops, which other processes pass over, so that the limits hold; note what is due."""
+    due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now).order_by("next_attempt_at", "id")
+    endpoints = WebhookEndpoint.objects.active().filter(id__in=ids).select_related("shop")
+    endpoints = endpoints.annotate(due=Ids(due.values("id")[:looked_at]))
+    locked = endpoints.select_for_update(of=("self", "shop"), skip_locked=True, no_key=True)
+    return sorted(locked, key=lambda endpoint: ids.index(endpoint.id))
 
 
-def first_rows(endpoint: WebhookEndpoint, now: datetime, limit: int) -> list[WebhookDelivery]:
-    """Return the endpoint's due rows that are the first of their subject; put off the others that are met."""
-    if limit <= 0:
-        return []
-    first = queued().filter(endpoint=endpoint, subject=OuterRef("subject")).order_by("id")
-    due = queued().filter(endpoint=endpoint, next_attempt_at__lte=now).annotate(first=Subquery(first.values("id")[:1]))
-    rows = list(due.order_by("next_attempt_at", "id").select_for_update(skip_locked=True)[: LOOKED_AT * limit])
-    behind = [row.id for row in rows if row.id != row.first]
+def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
+    """Return the endpoints' due rows that are the first of their subject; put off the others that are met."""
+    first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
+    due = queued().filter(id__in=[row for each in endpoints for row in each.due or ()], next_attempt_at__lte=now)
+    due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("next_attempt_at", "id")
+    found: dict[str, list[WebhookDelivery]] = defaultdict(list)
+    behind = []
+    for row in due.select_for_update(skip_locked=True):
+        if row.id == row.first:
+            found[row.endpoint_id].append(row)
+        else:
+            behind.append(row.id)
     if behind:
         # `outcomes` makes the next row of a subject due when the first is over, after this transaction at the
         # latest, because it has to wait for the row.
         put_off = Subquery(first.values("next_attempt_at")[:1])
         queued().filter(id__in=behind).update(next_attempt_at=Coalesce(put_off, Value(now)))
-    return [row for row in rows if row.id == row.first][:limit]
+    return found
+
+
+def share_out(
+    endpoints: Sequence[WebhookEndpoint], rows: dict[str, list[WebhookDelivery]], limit: int, now: datetime
+) -> list[Claim]:
+    """Give each endpoint an equal share of the limit; what one has no use for is the next one's."""
+    load = Load()
+    claims: list[Claim] = []
+    for index, endpoint in enumerate(endpoints):
+        share = math.ceil((limit - len(claims)) / (len(endpoints) - index))
+        own = rows.get(endpoint.id, [])[: min(share, load.room(endpoint))]
+        load.of_shop[endpoint.shop_id] += len(own)
+        claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in own]
+    return claims

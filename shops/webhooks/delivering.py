@@ -9,8 +9,10 @@ from shops.webhooks.claims import claim
 from shops.webhooks.outcomes import record
 from shops.webhooks.sending import Outcome, send
 
-# While attempts are under way, new deliveries become due.
+# New deliveries are looked for as often, also while attempts are under way.
 POLL_S = 0.5
+# When an attempt has ended, those that end soon after are written down with it.
+GATHER_S = 0.05
 
 
 def deliver_due(*, is_stopping: Callable[[], bool] = lambda: False) -> int:
@@ -28,6 +30,8 @@ def deliver_due(*, is_stopping: Callable[[], bool] = lambda: False) -> int:
                 under_way |= {pool.submit(send, each) for each in claims}
             if not under_way:
                 return attempts
-            ended, under_way = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED)
+            if wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED).done:
+                wait(under_way, timeout=GATHER_S)
+            ended, under_way = wait(under_way, timeout=0)
             record([future.result() for future in ended])
             attempts += len(ended)

@@ -39,7 +39,7 @@ class WebhookEndpoint(models.Model):
 
     id = KeyField(primary_key=True, max_length=64, default=new_endpoint_id, editable=False)
     shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="webhooks")
-    url = models.CharField(max_length=MAX_URL_LENGTH)
+    url = models.CharField("URL", max_length=MAX_URL_LENGTH)
     event_types = models.JSONField(default=list, blank=True, help_text="Empty: all.")
     encrypted_secrets = models.TextField(editable=False)
     previous_until = models.DateTimeField(

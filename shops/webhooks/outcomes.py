@@ -1,11 +1,13 @@
 """Writes down how attempts ended: delivered, to be tried again, or a dead letter; and disables endpoints."""
 
 import logging
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
 
 from shops.db import clock
 from shops.webhooks import endpoints
@@ -20,60 +22,83 @@ logger = logging.getLogger("webhooks.delivery")
 
 def record(outcomes: Iterable[Outcome]) -> None:
     """Write outcomes down in one transaction; one whose lease was lost meanwhile changes nothing."""
-    # Endpoints are changed after all rows and in order, so that two processes do not deadlock.
-    ordered = sorted(outcomes, key=lambda outcome: (outcome.claim.endpoint.id, outcome.claim.delivery.id))
-    if not ordered:
+    by_lease = {(each.claim.delivery.id, each.claim.leased_until): each for each in outcomes}
+    if not by_lease:
         return
     with transaction.atomic():
         now = clock.now()
-        own = [outcome for outcome in ordered if record_attempt(outcome, now)]
+        own = [by_lease[lease] for lease in leases(row for row, _ in by_lease) if lease in by_lease]
+        record_successes([outcome for outcome in own if not outcome.reason], now)
         for outcome in own:
-            record_health(outcome, now)
+            if outcome.reason:
+                record_failure(outcome, now)
+        release_next(own, now)
+        record_health(own, now)
     for outcome in own:
         announce(outcome)
 
 
-def record_attempt(outcome: Outcome, now: datetime) -> bool:
-    """Write an attempt into its row; False if another process has taken the row, or staff have ended it."""
-    delivery = outcome.claim.delivery
-    pause = pause_after(delivery.attempts + 1) if outcome.reason else None
-    state = DeliveryState.DELIVERED
-    if outcome.reason:
-        state = DeliveryState.DEAD if pause is None else DeliveryState.QUEUED
-    own = queued().filter(id=delivery.id, leased_until=outcome.claim.leased_until)
-    is_own = own.update(
-        state=state,
+def leases(ids: Iterable[int]) -> QuerySet[Any, Any]:
+    """Lock queued rows, in order so that two processes do not deadlock; return the end of each one's lease."""
+    rows = queued().filter(id__in=list(ids)).order_by("id").select_for_update()
+    return rows.values_list("id", "leased_until")
+
+
+def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
+    """Write attempts that succeeded into their rows, those with one status at a time."""
+    by_status = defaultdict(list)
+    for outcome in outcomes:
+        by_status[outcome.status].append(outcome)
+    for status, same in by_status.items():
+        durations = [When(id=each.claim.delivery.id, then=Value(each.duration_ms)) for each in same]
+        WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in same]).update(
+            state=DeliveryState.DELIVERED,
+            attempts=F("attempts") + 1,
+            leased_until=None,
+            last_attempt_at=now,
+            last_status=status,
+            last_reason="",
+            last_duration_ms=Case(*durations),
+        )
+
+
+def record_failure(outcome: Outcome, now: datetime) -> None:
+    """Write an attempt that failed into its row: it is tried again, or a dead letter."""
+    pause = pause_after(outcome.claim.delivery.attempts + 1)
+    WebhookDelivery.objects.filter(id=outcome.claim.delivery.id).update(
+        state=DeliveryState.DEAD if pause is None else DeliveryState.QUEUED,
         attempts=F("attempts") + 1,
         next_attempt_at=now + pause if pause else now,
         leased_until=None,
         last_attempt_at=now,
         last_status=outcome.status,
         last_reason=outcome.reason,
-        last_duration_ms=round(outcome.duration_s * 1000),
+        last_duration_ms=outcome.duration_ms,
     )
-    if is_own and state != DeliveryState.QUEUED:
-        release_next(delivery, now)
-    return bool(is_own)
 
 
-def release_next(delivery: WebhookDelivery, now: datetime) -> None:
-    """Make the next row of the subject due: `claims` may have put it off."""
-    behind = queued().filter(endpoint=delivery.endpoint_id, subject=delivery.subject, id__gt=delivery.id)
-    queued().filter(id__in=behind.order_by("id").values("id")[:1]).update(next_attempt_at=now)
+def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
+    """Make the next row of each subject due whose first is over: `claims` may have put it off."""
+    behind = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject"), id__gt=OuterRef("id"))
+    over = WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in outcomes])
+    over = over.exclude(state=DeliveryState.QUEUED)
+    following = over.annotate(next=Subquery(behind.order_by("id").values("id")[:1])).values("next")
+    queued().filter(id__in=following.order_by()).update(next_attempt_at=now)
 
 
-def record_health(outcome: Outcome, now: datetime) -> None:
-    """Note if the endpoint works; disable one that is gone, or that has failed for too long."""
-    endpoint = outcome.claim.endpoint
-    row = WebhookEndpoint.objects.filter(id=endpoint.id)
-    if not outcome.reason:
-        row.exclude(failing_since=None).update(failing_since=None)
-        return
-    row.filter(failing_since=None).update(failing_since=now)
-    if outcome.status == GONE:
-        endpoints.disable(endpoint.id, f"it answered {GONE}")
-    elif row.filter(failing_since__lt=now - compressed(DISABLED_AFTER)).exists():
-        endpoints.disable(endpoint.id, f"nothing but failures for {DISABLED_AFTER.days} days")
+def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
+    """Note which endpoints work; disable those that are gone, or that have failed for too long."""
+    working = {each.claim.endpoint.id for each in outcomes if not each.reason}
+    gone = {each.claim.endpoint.id for each in outcomes if each.status == GONE}
+    ids = {each.claim.endpoint.id for each in outcomes}
+    # In order, so that two processes do not deadlock.
+    for row in WebhookEndpoint.objects.filter(id__in=ids).only("failing_since").order_by("id"):
+        if (row.failing_since is None) != (row.id in working):
+            WebhookEndpoint.objects.filter(id=row.id).update(failing_since=None if row.id in working else now)
+        if row.id in gone:
+            endpoints.disable(row.id, f"it answered {GONE}")
+        elif row.id not in working and row.failing_since and row.failing_since < now - compressed(DISABLED_AFTER):
+            endpoints.disable(row.id, f"nothing but failures for {DISABLED_AFTER.days} days")
 
 
 def announce(outcome: Outcome) -> None:

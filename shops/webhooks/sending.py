@@ -14,7 +14,7 @@ from urllib3.exceptions import TimeoutError as LateError
 from carriers.http.connections import POOL_CLASSES, AddressRefusedError, Exchange, current_exchange, tls_context
 from shops.contracts.encryption import UnreadableSecretError
 from shops.webhooks.addresses import may_connect
-from shops.webhooks.claims import DEADLINE_S, Claim
+from shops.webhooks.claims import DEADLINE_S, MAX_FOR_ENDPOINT, Claim
 from shops.webhooks.signing import sign
 
 # Read so that the connection can be used again, and dropped.
@@ -34,12 +34,20 @@ class Outcome:
     reason: str
     duration_s: float
 
+    @property
+    def duration_ms(self) -> int:
+        return round(self.duration_s * 1000)
+
 
 @cache
 def pool_manager() -> urllib3.PoolManager:
     """Return the process's connections. They use no proxy of the environment, and always verify certificates."""
     manager = urllib3.PoolManager(
-        POOLED_HOSTS, maxsize=8, retries=False, ssl_context=tls_context(DEFAULT_CA_BUNDLE_PATH), timeout=DEADLINE_S
+        POOLED_HOSTS,
+        maxsize=MAX_FOR_ENDPOINT,
+        retries=False,
+        ssl_context=tls_context(DEFAULT_CA_BUNDLE_PATH),
+        timeout=DEADLINE_S,
     )
     manager.pool_classes_by_scheme = POOL_CLASSES
     return manager

@@ -69,6 +69,8 @@ def test_a_nul_is_refused_at_every_address_and_wherever_it_stands(is_logged_in: 
         assert browser.get(f"{path}?q=%00").status_code == 400, path
         assert browser.get(f"{path}?q=a&q=b%00c").status_code == 400, path
         assert browser.get(f"{path}?%00=1").status_code == 400, path
+        if not is_logged_in and path != "/admin/login/":
+            continue  # a stranger's form is not read
         assert browser.post(path, {"name": "a\0b"}).status_code == 400, path
         assert browser.post(path, {"a\0b": "c"}).status_code == 400, path
         assert browser.post(path, "name=%00", "application/x-www-form-urlencoded").status_code == 400, path

@@ -79,6 +79,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "WORK_METRICS_PORT": ["", "65536", "http"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
     "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
+    "ADMIN_PICTURE_HOSTS": ["*", "https://cdn.example.com", "cdn.example.com; script-src *", "CDN.example.com", "cdn"],
     "LABELS_DIR": [""],
     "LABELS_BUCKET": ["hunter2!", "a b"],
     "CARRIER_TIMEOUT": ["", "0", "-1", "nan", "inf", "1e9", "20s"],

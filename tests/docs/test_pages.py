@@ -221,7 +221,7 @@ def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
 
 
 def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) -> None:
-    text = nobody.get("/docs", headers={"Host": "localhost:8123"}).content.decode()
+    text = nobody.get("/docs", headers={"Host": "localhost:8123"}, SERVER_PORT="8123").content.decode()
     assert "http://localhost:8123/files/labels/" in text
     assert ORIGIN_MARK not in text
     assert "127.0.0.1" not in text

@@ -89,9 +89,9 @@ def state_of(pid: int) -> str:
 
 
 def cpu_s(pid: int) -> float:
-    """Sum the CPU time, user and system, of a process and its descendants."""
+    """Sum the CPU time, user and system, of a process and its descendants, also of those that have ended."""
     total = 0.0
     for process in process_tree(pid):
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        total += (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_S
+        total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
     return total

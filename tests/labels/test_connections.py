@@ -1,4 +1,4 @@
-"""No database connection is held during a call to a carrier: one that hangs must not keep it from look-ups."""
+"""No database connection is held during a long call to a carrier: one that hangs must not keep it from look-ups."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,8 +15,10 @@ from shops.contracts import clients
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller
+from tests.support.waiting import until
 
 Held = list[bool]
+ORDERED_FROM = {product_code: carrier_code for carrier_code, product_code in PRODUCT.items()}
 
 
 @pytest.fixture
@@ -46,16 +48,46 @@ def bought_unseen(buyer: Caller, sandbox: Sandbox, fault: str = "closemade") -> 
     return row()
 
 
+@pytest.mark.real_services
 @pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_a_purchase_holds_none(product_code: str, buyer: Caller, held: Held) -> None:
+def test_a_purchase_keeps_its_own_through_a_quick_call(product_code: str, buyer: Caller, held: Held) -> None:
+    before = server_process()
     assert post(buyer, order(product_code), key="k").status_code == 201
-    assert held == [False]
+    assert held == [True]
+    assert server_process() == before
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_a_purchase_holds_none_once_a_call_is_long(
+    product_code: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shops.db.idle.KEPT_S", 0.0)
+    client = clients.client(ORDERED_FROM[product_code])
+    ask, before = client.create_label, server_process()
+
+    def asked_when_released(*args: Any) -> Any:
+        until(lambda: connection.connection is not None and connection.connection.closed)
+        return ask(*args)
+
+    monkeypatch.setattr(client, "create_label", asked_when_released)
+    assert post(buyer, order(product_code), key="k").status_code == 201
+    assert row().state == LabelState.GENERATED
+    assert server_process() != before
+
+
+def server_process() -> int:
+    """The server's process that this thread is connected to."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        found: int = cursor.fetchone()[0]
+    return found
 
 
 def test_a_reconciliation_holds_none(buyer: Caller, sandbox: Sandbox, held: Held) -> None:
     bought_unseen(buyer, sandbox)
     assert reconcile() == {LabelState.FAILED: 1}
-    assert held == [False] * 3
+    assert held == [True, False, False]  # the purchase's, then the reconciliation's
 
 
 def test_an_adoption_holds_none(buyer: Caller, sandbox: Sandbox, held: Held, django_user_model: Any) -> None:
@@ -63,4 +95,4 @@ def test_an_adoption_holds_none(buyer: Caller, sandbox: Sandbox, held: Held, dja
     numbers = [parcel.tracking_number for parcel in sandbox.made()]
     ada = django_user_model.objects.create_user("ada")
     assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None, decided_by=ada).state == "label_generated"
-    assert held == [False] * 2
+    assert held == [True, False]  # the purchase's, then the adoption's

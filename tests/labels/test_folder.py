@@ -41,6 +41,7 @@ def test_the_answer_of_the_folder_has_all_its_headers_and_is_not_counted(buyer: 
     url = bought(buyer)
     response = client().get(url)
     assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Security-Policy"] == "sandbox"
     assert response["Content-Length"] == str(len(response.content))
     assert "RateLimit" not in response.headers
     head = client().head(url)

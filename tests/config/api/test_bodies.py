@@ -103,27 +103,49 @@ def test_a_body_whose_announced_length_is_far_too_large_is_not_read(own: Caller,
     assert (response.status_code, response.content.decode()) == (413, said)
 
 
-@pytest.mark.parametrize("who", ["nobody", "a forger", "no staff", "staff"])
-def test_only_staff_may_send_a_large_form(who: str, db: None) -> None:
-    browser = logged_in() if who in {"staff", "no staff"} else client()
-    if who == "no staff":
+@pytest.fixture(params=["nobody", "a forger", "no staff"])
+def stranger(request: pytest.FixtureRequest, db: None) -> Client:
+    """A browser that the admin does not let in."""
+    browser = logged_in() if request.param == "no staff" else client()
+    if request.param == "no staff":
         User.objects.update(is_staff=False)
-    if who == "a forger":
+    if request.param == "a forger":
         browser.cookies[settings.SESSION_COOKIE_NAME] = "a" * 32
-    for length, is_read in ((bodies.MAX_FORM_BYTES + 1, who == "staff"), (MAX_UPLOAD_BYTES + 1, False)):
-        form: dict[str, Any] = {"CONTENT_LENGTH": str(length), "wsgi.input": BytesIO(b" " * length)}
-        response = browser.post("/admin/", content_type="text/plain", **form)
-        limit_bytes = MAX_UPLOAD_BYTES if who == "staff" else bodies.MAX_FORM_BYTES
-        said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024} KiB) that are read."
-        assert (response.status_code == 413, response.content.decode() == said) == (not is_read, not is_read)
-        assert response.get("Connection") == (None if is_read else "close")
+    return browser
 
 
-def test_a_form_of_the_usual_size_needs_no_query_for_its_sender(db: None, django_assert_num_queries: Any) -> None:
-    browser = Client(enforce_csrf_checks=True)  # so it is refused before any view
-    browser.cookies = logged_in().cookies
-    with django_assert_num_queries(0):
-        assert browser.post("/admin/", data=b" ", content_type="text/plain").status_code == 403
+@pytest.mark.parametrize("path", ["/admin/", "/admin/parcels/parcel/", "/admin/unknown", "/admin/logout/"])
+def test_a_strangers_form_is_not_read_except_to_log_in(path: str, stranger: Client) -> None:
+    response = stranger.post(path, content_type="text/plain", **sent(1000, Unreadable()))
+    assert (response.status_code, response["Connection"]) == (302, "close")
+    assert response["Location"] == f"/admin/login/?next={path}"
+
+
+def test_only_staff_may_send_a_large_form(stranger: Client) -> None:
+    for browser, path in ((stranger, "/admin/login/"), (logged_in(name="bob"), "/admin/")):
+        is_staff = path == "/admin/"
+        for length, is_read in ((bodies.MAX_FORM_BYTES + 1, is_staff), (MAX_UPLOAD_BYTES + 1, False)):
+            response = browser.post(path, content_type="text/plain", **sent(length, BytesIO(b" " * length)))
+            limit_bytes = MAX_UPLOAD_BYTES if is_staff else bodies.MAX_FORM_BYTES
+            said = f"The body has more than the {limit_bytes} bytes ({limit_bytes // 1024} KiB) that are read."
+            assert (response.status_code == 413, response.content.decode() == said) == (not is_read, not is_read)
+            assert response.get("Connection") == (None if is_read else "close")
+
+
+def sent(length: int, body: BytesIO) -> dict[str, Any]:
+    return {"CONTENT_LENGTH": str(length), "wsgi.input": body}
+
+
+def test_forms_of_strangers_leave_places_for_orders(
+    own: Caller, nobody: Nobody, body_reads: bodies.BodyReadLimit
+) -> None:
+    body_reads.limit(threads=20)
+    with ExitStack() as held:
+        for _ in range(bodies.PUBLIC_FORMS_AT_ONCE):
+            held.enter_context(body_reads.hold_public())
+        assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code == 503
+        assert post(own, b"{").status_code == 400
+    assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code != 503
 
 
 @pytest.mark.parametrize("headers", [{}, {"HTTP_EXPECT": "100-continue"}])

@@ -113,6 +113,14 @@ def stalled(port: int, path: str, *headers: str) -> Iterator[None]:
         yield
 
 
+def answer_to_half(port: int, path: str) -> bytes:
+    """Send half of a form that nobody waits for; return the status."""
+    head = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", *A_FORM, OF_KNOWN_LENGTH, "", "half"]
+    with socket.create_connection(("127.0.0.1", port), timeout=WAIT_TIMEOUT_S) as connection:
+        connection.sendall("\r\n".join(head).encode())
+        return connection.recv(12)[-3:]
+
+
 @contextmanager
 def all_places_taken(port: int, token: str) -> Iterator[None]:
     """Stall three bodies: of known length, in chunks, and a form."""
@@ -141,6 +149,8 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     said = PLAIN_ERRORS["too_busy"].message
     settings = {"LABELS_DIR": str(tmp_path / "labels")} | carrier_settings(sandbox)
     with served(tmp_path / "log", settings, threads=5) as server:
+        takes_none = {"/admin/": b"302", "/admin/unknown": b"302", "/docs": b"405", "/public/unknown": b"404"}
+        assert {path: answer_to_half(server.port, path) for path in takes_none} == takes_none
         with all_places_taken(server.port, token):
             for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/account/login/"):
                 assert ask(server.port, "GET", path, [bearer])[0] == 200, path
@@ -151,7 +161,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
             assert (status, headers["retry-after"], headers["content-type"]) == (503, "1", "text/plain")
             assert content.decode() == said
             assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
-        until(lambda: statuses_of_posts(server) == [400, 400, 400])
+        until(lambda: statuses_of_posts(server) == [302, 302, 400, 400, 400, 404, 405])
         assert ask(server.port, *an_order)[0] == 201
         with all_places_taken(server.port, token):  # so every place was released
             assert ask(server.port, "GET", "/livez")[0] == 200

@@ -113,6 +113,7 @@ def set_up(stack: ExitStack) -> tuple[System, int]:
     service_port, primary_port = haproxy(folder, stack, database, hosts)
     stack.enter_context(pgbouncer(folder, pooler_port, primary_port, pool_size=20))
     for host in hosts:
+        host.variables["PUBLIC_BASE_URL"] = f"http://127.0.0.1:{service_port}"  # a port of its own is a foreign one
         stack.callback(host.kill)
         host.start()
     return System(env, database, redis, hosts), service_port

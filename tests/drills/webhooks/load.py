@@ -1,14 +1,16 @@
 """Deliveries under load: ``python -m tests.drills.webhooks.load [--events N] [--processes N] [--database D]``.
 
-First the delay of events for 50 endpoints, without and with one more that hangs; then the rate at which a backlog is
-delivered.
+First the delay of events for 50 endpoints, without and with one more that hangs; then the rate at which a backlog for
+all of them, and one for a single endpoint, is delivered, and the CPU time of a delivery.
 """
 
 import argparse
 import time
 
+from tests.benchmarks.__main__ import postmaster
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import print_table
+from tests.drills.process import cpu_s
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import HANG, SLOW, deliveries
 from tests.support.waiting import until
@@ -33,7 +35,8 @@ def main() -> None:
         add_hanging(env, receiver)
         rows.append(["and one that hangs", *delays(receiver, shops, "hanging")])
         print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms"], rows)
-        rate(receiver, shops, options.events, options.processes)
+        rates = [rate(env, receiver, each, options.events, options.processes) for each in (shops, shops[:1])]
+        print_table(["backlog", "a second", "CPU, ms", "PostgreSQL's, ms"], rates)
         receiver.kill()
 
 
@@ -75,18 +78,26 @@ def delays(receiver: world.Receiver, shops: list[str], hanging: str = "") -> lis
     return [f"{world.percentile_ms(waits, percent):.0f}" for percent in (50, 95, 99)]
 
 
-def rate(receiver: world.Receiver, shops: list[str], events: int, processes: int) -> None:
-    tell_all(shops, events // len(shops), "backlog")
+def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:
+    """Deliver a backlog for these shops; return the rate, and the CPU time of a delivery here and in PostgreSQL."""
+    name = f"backlog-{len(shops)}-"
+    tell_all(shops, events // len(shops), name)
 
     def arrived() -> int:
-        return receiver.log.read_text().count("backlog-")
+        return receiver.log.read_text().count(name)
 
-    with world.delivering(processes):
+    def cpu_ms() -> tuple[float, float]:
+        server = postmaster(env.folder / "pg") if (env.folder / "pg").exists() else None
+        own_s = sum(cpu_s(child.process.pid or 0) for child in children)
+        return 1000 * own_s, 1000 * cpu_s(server) if server else 0.0
+
+    with world.delivering(processes) as children:
         until(arrived)
-        started_s, before = time.monotonic(), arrived()
+        started_s, before, (own_ms, server_ms) = time.monotonic(), arrived(), cpu_ms()
         until(lambda: arrived() >= events, timeout_s=600)
-        took_s = time.monotonic() - started_s
-    print(f"{(events - before) / took_s:.0f} deliveries a second by {processes} processes, {events} queued")
+        count, took_s, (own_after_ms, server_after_ms) = events - before, time.monotonic() - started_s, cpu_ms()
+    figures = count / took_s, (own_after_ms - own_ms) / count, (server_after_ms - server_ms) / count
+    return [f"{len(shops)} endpoints, {processes} processes", *(f"{figure:.2f}" for figure in figures)]
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def deliver_forever(lease_s: float | None = None) -> None:
     from django.db import connections
 
     from shops.webhooks import claims
-    from shops.webhooks.delivering import deliver_due
+    from shops.webhooks.delivering import POLL_S, deliver_due
 
     logging.disable()
     connections.close_all()
@@ -47,7 +47,7 @@ def deliver_forever(lease_s: float | None = None) -> None:
         claims.LEASE, claims.DEADLINE_S = timedelta(seconds=lease_s), lease_s / 2
     while True:
         deliver_due()
-        time.sleep(0.05)
+        time.sleep(POLL_S)
 
 
 @contextmanager

@@ -52,6 +52,7 @@ def assert_private_pdf(answer: Response, label: ShippingLabel) -> None:
     assert answer.headers["Content-Disposition"] == f'inline; filename="label-{label.id}.pdf"'
     assert answer.headers["Cache-Control"] == "private, no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == "sandbox"
 
 
 @pytest.mark.parametrize("state", ["purchasing", "failed", "incomplete", "unknown"])

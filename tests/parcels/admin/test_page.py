@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from parcels.models import Parcel, TrackingStatus
 from shops.models import Shop
@@ -109,17 +110,31 @@ def test_no_value_of_a_parcel_becomes_markup(staff: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example/x.png", " http://x", ""]
+    "url",
+    [
+        *(
+            "javascript:alert(1)",
+            "data:text/html,<script>alert(1)</script>",
+            "//cdn.example.com/x.png",
+            " http://x",
+            "",
+        ),
+        *("http://cdn.example.com/a", "https://cdn.example.com.evil.example/", "https://cdn.example.com@evil.example/"),
+        *("https://cdn.example.com:8443/a", "https://evil.example/https://cdn.example.com/"),
+    ],
 )
-def test_a_picture_comes_from_an_http_address_only(staff: Client, shop: Shop, url: str) -> None:
+def test_a_picture_comes_from_a_listed_host_only(staff: Client, shop: Shop, url: str, settings: Settings) -> None:
+    settings.ADMIN_PICTURE_HOSTS = ["cdn.example.com"]
     import_parcel(shop, id="P1")
     Parcel.objects.update(line_items=[LineItemFactory(imageUrl=url)])  # the importer would refuse it
     page = page_of(staff, "P1")
     assert '<span class="parcel-picture"></span>' in page
 
 
-def test_a_picture_is_loaded_lazily_and_without_a_referrer(staff: Client, shop: Shop) -> None:
+def test_a_picture_is_loaded_lazily_and_without_a_referrer(staff: Client, shop: Shop, settings: Settings) -> None:
     import_parcel(shop, id="P1", lineItems=[LineItemFactory(imageUrl="https://cdn.example.com/a.jpg?b=1&c=2")])
+    assert "cdn.example.com/a.jpg" not in page_of(staff, "P1")
+    settings.ADMIN_PICTURE_HOSTS = ["cdn.example.com"]
     (picture,) = re.findall(r'<img src="https[^>]*>', page_of(staff, "P1"))
     assert 'src="https://cdn.example.com/a.jpg?b=1&amp;c=2"' in picture
     assert 'referrerpolicy="no-referrer"' in picture

@@ -85,6 +85,12 @@ def test_a_rotation_shows_the_new_secret_once_and_logs_by_whom(staff: Client, en
     assert LogEntry.objects.get().change_message == "Secret rotated."
 
 
+def test_a_long_url_is_shown_whole_on_its_own_page_only(staff: Client, shop: Shop, receiver: Receiver) -> None:
+    made, _ = endpoints.create(shop=shop, url=f"{receiver.url}/{'long' * 20}")
+    assert made.url not in staff.get(ENDPOINTS).text
+    assert made.url in staff.get(f"{ENDPOINTS}{made.id}/change/").text
+
+
 def test_a_test_is_sent(staff: Client, endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     act(staff, "send_test", endpoint)
     deliver_due()
@@ -136,6 +142,7 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
     for page in (staff.get(DELIVERIES).text, staff.get(f"{DELIVERIES}{made.id}/change/").text):
         for shown in (made.message_id, endpoint.id, "label.failed", "seen", "503"):
             assert shown in page
+    assert "1: 503" in staff.get(DELIVERIES).text
     assert "0 of 1 queued again" in act(staff, "replay", made)
     WebhookDelivery.objects.update(state="dead")
     assert "1 of 1 queued again" in act(staff, "replay", made)
@@ -155,9 +162,13 @@ def test_deliveries_are_found_by(field: str, staff: Client, endpoint: WebhookEnd
 def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> None:
     tell_label(endpoint.shop_id)
     made = WebhookDelivery.objects.get()
-    for fitting in ({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}):
+    today = f"{timezone.now():%Y-%m-%d}"
+    for fitting in (
+        *({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}),
+        {"created_from": today, "created_to": today},
+    ):
         assert made.message_id in staff.get(DELIVERIES, fitting).text, fitting
-    for other in ({"state": "dead"}, {"type": "label.generated"}):
+    for other in ({"state": "dead"}, {"type": "label.generated"}, {"created_to": "2026-01-01"}):
         assert made.message_id not in staff.get(DELIVERIES, other).text, other
 
 

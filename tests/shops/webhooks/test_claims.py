@@ -7,6 +7,7 @@ from threading import Barrier
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from shops.models import Shop
@@ -66,10 +67,10 @@ def test_a_failing_endpoint_has_one_attempt_at_once(db: None) -> None:
 def test_a_shop_has_at_most_so_many_attempts_at_once_over_all_its_endpoints(db: None) -> None:
     shop, other = ShopFactory(), ShopFactory()
     for _ in range(4):
-        add(shop, 10)
+        add(shop, claims.MAX_FOR_ENDPOINT)
     assert len(claim(100)) == claims.MAX_FOR_SHOP
     assert claim(100) == []
-    add(other, 10)
+    add(other, 30)
     assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
 
 
@@ -118,6 +119,19 @@ def test_many_rows_of_one_subject_do_not_hide_the_others(db: None) -> None:
     tell_label(shop.id, "other")
     claimed = [each.delivery.subject for _ in range(5) for each in claim(10)]
     assert claimed == ["busy", "other"]
+
+
+def test_ten_endpoints_cost_as_many_queries_as_two(db: None) -> None:
+    def queries(made: int) -> int:
+        for _ in range(made):
+            add(ShopFactory(), 2)
+        with CaptureQueriesContext(connection) as captured:
+            claimed = claim(2 * made)
+            outcomes.record([Outcome(each, 200, "", 0.1) for each in claimed])
+        assert len(claimed) == 2 * made
+        return len(captured)
+
+    assert queries(10) == queries(2)
 
 
 @pytest.mark.real_services

@@ -16,7 +16,9 @@ from shops.models import Shop
 from shops.webhooks import claims, endpoints, retries
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.outcomes import record
 from shops.webhooks.replaying import replay, replay_since
+from shops.webhooks.sending import Outcome
 from tests.carriers.support.servers import dripping, once, serving, silent
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, tell_label
 from tests.support.certificates import self_signed
@@ -209,6 +211,33 @@ def test_a_receiver_that_breaks_the_protocol_is_tried_again(answer: bytes, shop:
         tell_label(shop.id)
         deliver_due()
     assert (row().state, row().last_reason) == ("queued", "connection_broken")
+
+
+def test_outcomes_that_are_written_down_together_keep_their_own_figures(shop: Shop, receiver: Receiver) -> None:
+    made = [endpoints.create(shop=ShopFactory(), url=receiver.url)[0] for _ in range(4)]
+    for each in made:
+        tell_label(each.shop_id)
+    statuses = [200, 204, 500, None]
+    claimed = sorted(claims.claim(10), key=lambda each: made.index(each.endpoint))
+    reasons = ["", "", "http_5xx", "timeout"]
+    parts = zip(claimed, statuses, reasons, strict=True)
+    record([Outcome(each, status, reason, number) for number, (each, status, reason) in enumerate(parts)])
+    rows = [row(endpoint=each) for each in made]
+    assert [each.state for each in rows] == ["delivered", "delivered", "queued", "queued"]
+    assert [each.last_status for each in rows] == statuses
+    assert [each.last_reason for each in rows] == reasons
+    assert [each.last_duration_ms for each in rows] == [0, 1000, 2000, 3000]
+    assert [WebhookEndpoint.objects.get(id=each.id).state for each in made] == [*["active"] * 2, *["failing"] * 2]
+
+
+def test_an_endpoint_that_succeeds_and_fails_at_once_is_not_failing(endpoint: WebhookEndpoint) -> None:
+    for subject in ("one", "two"):
+        tell_label(endpoint.shop_id, subject)
+    first, second = claims.claim(10)
+    WebhookEndpoint.objects.update(failing_since=timezone.now() - timedelta(days=6))
+    record([Outcome(first, 200, "", 0.1), Outcome(second, 500, "http_5xx", 0.1)])
+    endpoint.refresh_from_db()
+    assert endpoint.state == "active"
 
 
 def test_a_receiver_that_does_not_listen_is_tried_again(shop: Shop) -> None:

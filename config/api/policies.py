@@ -1,0 +1,27 @@
+"""Security policies of pages and requests: the admin's content security policy, and the `Host` that is answered."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+
+PICTURES = " ".join(["'self'", "data:", *(f"https://{host}" for host in settings.ADMIN_PICTURE_HOSTS)])
+# Alpine, which the admin's pages are written with, makes functions of its attributes (unsafe-eval); pages have style
+# attributes. No script of a page itself is run.
+ADMIN_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
+    f"img-src {PICTURES}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+KNOWN_PORTS = {"80", "443", str(urlsplit(settings.PUBLIC_BASE_URL).port or "")}
+
+
+def check_host(request: HttpRequest) -> None:
+    """Raise DisallowedHost for a `Host` that is not the service's: links and redirects would lead to it.
+
+    A port has to be http's or https's, that of PUBLIC_BASE_URL, or the one that the request reached.
+    """
+    _, colon, port = request.get_host().rpartition(":")
+    is_port = colon and port.isdecimal()  # otherwise the end of an IPv6 address
+    if is_port and port not in KNOWN_PORTS and port != request.META["SERVER_PORT"]:
+        raise DisallowedHost

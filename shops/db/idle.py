@@ -1,0 +1,32 @@
+"""Lets go of a thread's database connection while the thread waits for something else for long."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+# Connecting costs PostgreSQL more than all statements of a purchase, and most carriers answer within this time.
+KEPT_S = 2.0
+
+
+@contextmanager
+def released_if_long() -> Iterator[None]:
+    """Keep this thread's connection through a short block, and end it in the middle of a long one.
+
+    The block uses no database. A call that hangs must not hold a connection that look-ups need.
+    """
+    held = connection.connection if connection.vendor == "postgresql" else None
+    release = threading.Timer(KEPT_S, held.close) if held else None
+    if release:
+        release.start()
+    try:
+        yield
+    finally:
+        if held and release:
+            release.cancel()
+            release.join()
+            # The server may have ended it meanwhile.
+            connection.health_check_done = False  # type: ignore[attr-defined]  # the types leave it out
+            if held.closed:
+                connection.close()

@@ -1,0 +1,83 @@
+"""The admin's content security policy, and the `Host` that is answered."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from config.api import policies
+from shops.errors.plain import PLAIN_ERRORS
+from tests.support.api import Nobody, assert_error, client, logged_in
+from tests.support.paths import SEARCH
+
+
+def directives(policy: str) -> dict[str, list[str]]:
+    return {name: sources for name, *sources in (part.split() for part in policy.split("; "))}
+
+
+@pytest.mark.parametrize("path", ["/admin/", "/admin/login/", "/admin/parcels/parcel/", "/admin/unknown"])
+@pytest.mark.parametrize("is_logged_in", [True, False])
+def test_every_answer_of_the_admin_has_the_policy(path: str, is_logged_in: bool, db: None) -> None:
+    browser = logged_in(is_superuser=True) if is_logged_in else client()
+    assert browser.get(path)["Content-Security-Policy"] == policies.ADMIN_POLICY
+
+
+def test_the_policy_allows_scripts_of_the_service_only_and_no_inline_ones() -> None:
+    policy = directives(policies.ADMIN_POLICY)
+    assert policy["default-src"] == ["'none'"]
+    assert policy["script-src"] == ["'self'", "'unsafe-eval'"]
+    assert policy["img-src"] == ["'self'", "data:"]
+    assert policy["form-action"] == policy["connect-src"] == ["'self'"]
+    assert policy["frame-ancestors"] == policy["base-uri"] == ["'none'"]
+
+
+def test_pictures_of_listed_hosts_are_allowed_over_https(settings: Settings) -> None:
+    settings.ADMIN_PICTURE_HOSTS = ["cdn.example.com", "img.example.org"]
+    policy = runpy.run_path(str(policies.__file__))["ADMIN_POLICY"]
+    assert directives(policy)["img-src"] == ["'self'", "data:", "https://cdn.example.com", "https://img.example.org"]
+
+
+def test_no_template_has_an_inline_script_or_event_handler() -> None:
+    templates = [
+        path
+        for folder in (django_settings.BASE_DIR / app for app in ("config", "shops", "parcels", "labels"))
+        for path in Path(folder).rglob("*.html")
+    ]
+    assert len(templates) > 10
+    for path in templates:
+        text = path.read_text()
+        assert not re.search(r"<script(?![^>]*\b(src=|type=.application/json))|\son[a-z]+=|javascript:", text), path
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/docs", "/admin/login/"])
+@pytest.mark.parametrize("port", ["8443", "1", "443443", "08000"])
+def test_a_foreign_port_is_refused(path: str, port: str, nobody: Nobody, db: None) -> None:
+    response = nobody.get(path, headers={"Host": f"testserver:{port}"})
+    assert response.status_code == 400
+    if path == SEARCH:
+        assert_error(response, 400, PLAIN_ERRORS["host_unknown"].message)
+
+
+@pytest.mark.parametrize("host", ["testserver", "testserver:80", "testserver:443", "testserver:8000"])
+def test_no_port_and_the_services_own_are_answered(host: str, nobody: Nobody) -> None:
+    assert nobody.get("/docs", headers={"Host": host}, SERVER_PORT="8000").status_code == 200
+
+
+def test_the_public_addresss_port_is_answered(
+    nobody: Nobody, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PUBLIC_BASE_URL = "https://testserver:8443/"
+    known = runpy.run_path(str(policies.__file__))["KNOWN_PORTS"]
+    monkeypatch.setattr(policies, "KNOWN_PORTS", known)
+    assert nobody.get("/docs", headers={"Host": "testserver:8443"}).status_code == 200
+    assert nobody.get("/docs", headers={"Host": "testserver:8444"}).status_code == 400
+
+
+def test_an_ipv6_address_is_no_port(settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["[::1]"]
+    assert Client().get("/docs", headers={"Host": "[::1]"}).status_code == 200
+    assert Client().get("/docs", headers={"Host": "[::1]:81"}).status_code == 400

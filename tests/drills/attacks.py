@@ -1,0 +1,193 @@
+"""Attacks from outside, with their figures: ``python -m tests.drills.attacks [--through-caddy] [ATTACK ...]``.
+
+The service runs as in production (2 workers, PostgreSQL, Redis). While an attack goes on, parcels are looked up and a
+label is bought over connections of their own. Attacks that granian can't hold off alone are meant for Caddy, which runs
+with deploy/Caddyfile.
+"""
+
+import argparse
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.drills import caddy
+from tests.drills.clients import percentiles
+from tests.drills.environment import Environment, environment
+from tests.drills.http_client import Connection
+from tests.drills.printing import counts, exit_code
+from tests.drills.process import Process, process_tree
+from tests.drills.shop import import_samples, new_key, order
+from tests.support.paths import PARCELS, SHIPMENTS
+from tests.support.processes import free_port
+
+WORKERS, LIMIT = 2, 100
+LOOK_UPS, LOOK_UP_TIMEOUT_S = 200, 5.0
+MEMORY_LIMIT_MB = 300
+COOKIE = f"Cookie: csrftoken={'c' * 32}; sessionid={'a' * 32}"
+PAGES = ("/admin/", "/admin/parcels/parcel/", "/admin/unknown")
+
+
+@dataclass
+class Target:
+    """The attacked service: the port of it or of its proxy, and a shop with a parcel."""
+
+    env: Environment
+    port: int
+    process: Process
+    number: str
+
+    def look_up(self, timeout_s: float = LOOK_UP_TIMEOUT_S) -> tuple[str, float]:
+        connection = Connection(self.port, timeout_s)
+        answer = connection.request("GET", PARCELS + self.number, headers=self.bearer)
+        connection.close()
+        return str(answer.status or "no answer"), answer.duration_s
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.env.token}"}
+
+    def peak_mb(self) -> float:
+        """Return the largest peak of resident memory among the service's processes."""
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in process_tree(self.process.popen.pid)]
+        return max(int(text.split("VmHWM:")[1].split()[0]) for text in texts) / 1024
+
+
+@contextmanager
+def flood(port: int, count: int, content: Callable[[int], bytes]) -> Iterator[list[socket.socket]]:
+    """Open connections and send each its content, as far as the server takes it; yield them all open."""
+    with ExitStack() as stack:
+        opened = []
+        for number in range(count):
+            with suppress(OSError):
+                connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=1))
+                opened.append(connection)
+                connection.sendall(content(number))
+        yield opened
+
+
+def unfinished_body(number: int) -> bytes:
+    head = [f"POST {PAGES[number % len(PAGES)]} HTTP/1.1", "Host: 127.0.0.1", COOKIE, "Content-Length: 1000"]
+    return "\r\n".join([*head, "Content-Type: application/x-www-form-urlencoded", "", "half"]).encode()
+
+
+def look_ups(target: Target) -> list[str]:
+    """Look up and buy during an attack; return what was not answered."""
+    answers = [target.look_up() for _ in range(LOOK_UPS)]
+    _, p95, _ = percentiles([duration_s for _, duration_s in answers])
+    outcomes = Counter(outcome for outcome, _ in answers)
+    bought = target.env.buy(target.port, key := new_key(), order(key, "alpha")).outcome
+    print(f"  look-ups {counts(outcomes)}, p95 {p95 * 1000:.0f} ms; an order {bought}")
+    return [f"look-ups: {counts(outcomes)}"] * (set(outcomes) != {"200"}) + [f"order: {bought}"] * (bought != "201")
+
+
+def unfinished_bodies(target: Target) -> list[str]:
+    """60 unfinished bodies to pages that take none."""
+    with flood(target.port, 60, unfinished_body):
+        time.sleep(1)
+        return look_ups(target)
+
+
+def half_heads(target: Target) -> list[str]:
+    """2,100 half-sent heads."""
+    with flood(target.port, 2100, lambda _: b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-") as opened:
+        faults = look_ups(target)
+        began = time.monotonic()
+        opened[-1].settimeout(90)
+        with suppress(OSError):
+            opened[-1].recv(1000)
+        print(f"  {len(opened)} heads; the last was given up {time.monotonic() - began:.0f} s later")
+    return faults
+
+
+def large_heads(target: Target) -> list[str]:
+    """1,900 heads of 390 kB."""
+    with flood(target.port, 1900, lambda _: b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: " + b"a" * 390_000):
+        return too_much(target)
+
+
+def hostile_bodies(target: Target) -> list[str]:
+    """400 bodies at once, of a known shop: 64 KiB and 1 MiB of tiny objects."""
+    bodies = [{"parcels": [{"": 0}] * number} for number in (7_000, 116_000)]  # nine bytes each, as they are sent
+
+    def post(number: int) -> str:
+        connection = Connection(target.port)
+        answer = connection.request("POST", SHIPMENTS, bodies[number % 2], target.bearer)
+        connection.close()
+        return str(answer.status or "no answer")
+
+    with ThreadPoolExecutor(400) as pool:
+        outcomes = Counter(pool.map(post, range(400)))
+    print(f"  answered {counts(outcomes)}")
+    return too_much(target)
+
+
+def too_much(target: Target) -> list[str]:
+    peak_mb = target.peak_mb()
+    print(f"  peak memory of one process {peak_mb:.0f} MB")
+    return [f"{peak_mb:.0f} MB"] * (peak_mb > MEMORY_LIMIT_MB)
+
+
+def frozen_redis(target: Target) -> list[str]:
+    """1,000 look-ups of one shop while Redis is stopped, with a limit of 100."""
+    import redis
+
+    pid = int(redis.Redis.from_url(os.environ["REDIS_URL"]).info("server")["process_id"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            outcomes = Counter(outcome for outcome, _ in pool.map(lambda _: target.look_up(), range(1000)))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    print(f"  answered {counts(outcomes)}")
+    passed = 1000 - outcomes["429"]
+    return [f"{passed} of at most {WORKERS * LIMIT} passed"] * (passed > WORKERS * LIMIT)
+
+
+ATTACKS: dict[str, Callable[[Target], list[str]]] = {
+    "unfinished-bodies": unfinished_bodies,
+    "half-heads": half_heads,
+    "large-heads": large_heads,
+    "hostile-bodies": hostile_bodies,
+    "frozen-redis": frozen_redis,
+}
+
+
+def attack(name: str, env: Environment, number: str, *, through_caddy: bool) -> list[str]:
+    """Attack a fresh service; return what it did not withstand."""
+    limit = {"RATE_LIMIT": f"{LIMIT}/31d"} if name == "frozen-redis" else {}
+    print(f"{name}: {ATTACKS[name].__doc__}", flush=True)
+    with ExitStack() as stack:
+        public_port = free_port()
+        behind = {"TRUSTED_PROXIES": "1", "PUBLIC_BASE_URL": f"http://127.0.0.1:{public_port}"} if through_caddy else {}
+        stack.enter_context(env.setting(limit | behind))
+        port, process = stack.enter_context(env.served(workers=WORKERS))
+        if through_caddy:
+            stack.enter_context(caddy.proxy(env.folder, public_port, port))
+            port = public_port
+        return [f"{name}: {fault}" for fault in ATTACKS[name](Target(env, port, process, number))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.attacks", description=__doc__)
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=", ".join(ATTACKS))
+    parser.add_argument("--through-caddy", action="store_true")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    with environment("postgresql", {}, redis=True) as env:
+        number = import_samples(1)[0]["trackingId"]
+        names = options.attacks or list(ATTACKS)
+        faults = [fault for name in names for fault in attack(name, env, number, through_caddy=options.through_caddy)]
+        sys.exit(exit_code(faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Caddy, as deploy/Caddyfile sets it up, in front of a service on this machine."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.drills.process import Process
+from tests.support.processes import ROOT, free_port
+
+CADDYFILE = ROOT / "deploy" / "Caddyfile"
+
+
+@contextmanager
+def proxy(folder: Path, port: int, service_port: int) -> Iterator[None]:
+    """Run Caddy on a port, without TLS."""
+    variables = dict(os.environ) | {
+        "SERVICE_HOST": f"http://127.0.0.1:{port}",
+        "LABELS_HOST": f"http://127.0.0.1:{free_port()}",
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_DATA_HOME": str(folder),
+    }
+    configuration = folder / "Caddyfile"
+    configuration.write_text(for_version(CADDYFILE.read_text().replace("service:8000", f"127.0.0.1:{service_port}")))
+    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(configuration)]
+    with Process(command, variables, folder / "caddy.log") as process:
+        process.wait_until_listening(port)
+        yield
+
+
+def for_version(text: str) -> str:
+    """Write an option as Caddy before 2.7 has it, which distributions still bring."""
+    said = subprocess.run(["caddy", "version"], capture_output=True, text=True, check=True).stdout
+    major, minor = said.strip().removeprefix("v").split(".")[:2]
+    is_old = (int(major), int(minor)) < (2, 7)
+    return text.replace("request_buffers 2MiB", "buffer_requests\n\t\tmax_buffer_size 2MiB") if is_old else text
