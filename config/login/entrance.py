@@ -13,6 +13,7 @@ from config.login.urls import ROOT
 
 LOGIN = f"/{ROOT}login/"
 AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes before or after it
+places = BoundedSemaphore(AT_ONCE)
 
 
 class Entrance:
@@ -35,19 +36,18 @@ class Places:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.places = BoundedSemaphore(AT_ONCE)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
             return self.get_response(request)
         finally:
             if hasattr(request, "has_login_place"):
-                self.places.release()
+                places.release()
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         if request.path_info != LOGIN or request.method != "POST" or not is_admin(request):
             return None
-        if not self.places.acquire(blocking=False):
+        if not places.acquire(blocking=False):
             return refusal_page(too_busy())
         request.has_login_place = True  # type: ignore[attr-defined]  # for the release
         return None
