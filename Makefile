@@ -44,9 +44,10 @@ contract: .venv/.dev ## test the service against its OpenAPI description, 20,000
 openapi: .venv/.dev ## write config/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
-bench: .venv/.dev ## measure the CPU cost of look-ups, searches and tracking; PARCELS=2000000 for a large table
+bench: .venv/.dev ## measure the CPU cost of look-ups, searches, tracking and labels; PARCELS=2000000 for a large table
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
 	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
+	$(BIN)/python -m tests.benchmarks.purchases
 
 load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)

@@ -42,6 +42,8 @@ HTTPS = env.bool("HTTPS", not DEBUG)
 HEALTH_PATHS = ("/livez", "/readyz")
 SECURE_REDIRECT_EXEMPT = [rf"^{path[1:]}\Z" for path in HEALTH_PATHS]
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+if HTTPS:  # browsers take such a name from this very host only, and over https
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 if TRUSTED_PROXIES:

@@ -205,6 +205,8 @@ def test_https_is_on_where_debug_is_off() -> None:
     loaded = load()
     for name in ("SECURE_SSL_REDIRECT", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE"):
         assert loaded[name] is True
+    assert loaded["SESSION_COOKIE_NAME"].startswith("__Host-")
+    assert loaded["CSRF_COOKIE_NAME"].startswith("__Host-")
     assert loaded["SECURE_HSTS_SECONDS"] >= 365 * 24 * 3600
 
 
