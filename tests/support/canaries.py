@@ -109,18 +109,18 @@ def reads(token: str, known: dict[str, str]) -> Iterator[Asked]:
     """Look-ups and searches: found, not found, wrong method, wrong Host, too many parameters."""
     own, email = quote(known["trackingId"]), quote(known["customerEmail"])
     for _ in range(40):
-        number = canary()
+        number, name = canary(), canary()
         yield Asked("GET", f"{PARCELS}{own}?{canary()}={canary()}", bearing(token))
         yield Asked("GET", f"{SEARCH}?email={email}&{canary()}", bearing(token))
         yield Asked("GET", PARCELS + number, bearing(token), shown=number)
         yield Asked("GET", f"{SEARCH}?orderName={canary()}&email={canary()}@mail.example", bearing(token))
-        yield Asked("GET", f"{SEARCH}?{canary()}={canary()}", bearing(token))
+        yield Asked("GET", f"{SEARCH}?{name}={canary()}", bearing(token), shown=name)
         yield Asked("GET", f"{SHIPMENTS}/{canary()}", bearing(token))
         yield Asked("GET", f"/public/{canary()}/{canary()}?{canary()}", bearing(token))
         yield Asked("GET", f"/files/{canary()}:{canary()}", bearing(token))
         yield Asked(canary(), SEARCH, bearing(token))
         yield Asked("PATCH", f"{PARCELS}{canary()}", bearing(token), canary().encode())
-        yield Asked("GET", SEARCH + "?" + "&".join(f"{canary()}=1" for _ in range(50)), bearing(token))
+        yield Asked("GET", f"{SEARCH}?a&b&c&" + "&".join(f"{canary()}=1" for _ in range(50)), bearing(token))
     for _ in range(5):
         yield Asked("GET", SEARCH + "?" + f"{canary()}=1&" * 1100, bearing(token))
         yield Asked("GET", f"{PARCELS}{canary()}", bearing(token, Host=f"{canary()}.example"))
