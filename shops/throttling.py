@@ -141,19 +141,19 @@ class ProcessCounter:
     """Fixed windows counted in this process: it stands in for the counter store."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, tuple[int, int]] = {}  # by key: the window, and its requests
+        self.counts: dict[str, tuple[int, int]] = {}  # by key: the Unix time at which the window ends, and its requests
         self.lock = Lock()
 
     def count(self, key: str, *, limit: int, window_s: int) -> Usage:
         now_s = int(time.time())
-        window, elapsed_s = divmod(now_s, window_s)
+        ends_at = now_s - now_s % window_s + window_s
         with self.lock:
             if len(self.counts) >= MAX_COUNTS:
-                self.counts = {key: value for key, value in self.counts.items() if value[0] == window}
-            latest, counted = self.counts.get(key, (window, 0))
-            counted = counted + 1 if latest == window else 1
-            self.counts[key] = window, counted
-        return Usage.of(counted, limit=limit, window_s=window_s, reset_s=window_s - elapsed_s)
+                self.counts = {key: value for key, value in self.counts.items() if value[0] > now_s}
+            latest, counted = self.counts.get(key, (ends_at, 0))
+            counted = counted + 1 if latest == ends_at else 1
+            self.counts[key] = ends_at, counted
+        return Usage.of(counted, limit=limit, window_s=window_s, reset_s=ends_at - now_s)
 
 
 class Blocked:

@@ -287,3 +287,12 @@ def test_counting_resumes_when_the_store_is_back(
     settings.CACHES = working
     clock.tick(5)
     assert left(own.get(FOUND)) == 99
+
+
+def test_a_full_counter_of_the_process_forgets_windows_that_have_ended_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = throttling.ProcessCounter()
+    monkeypatch.setattr(throttling, "MAX_COUNTS", 2)
+    for key, window_s in (("shop:own", 86_400), ("login:ada", 43_200)):
+        counter.count(key, limit=5, window_s=window_s)
+    counter.count("login:eve", limit=5, window_s=43_200)
+    assert counter.count("shop:own", limit=5, window_s=86_400).remaining == 3
