@@ -5,14 +5,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
-from labels import parcels as label_parcels
 from labels.storage import StorageError
 from parcels import erasure as parcel_erasure
-from shops.management import base
 
 
-class Command(base.Command):
+class Command(CustomerCommand):
     """``erase_customer SHOP_ID EMAIL [--dry-run]``.
 
     PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
@@ -25,18 +24,11 @@ class Command(base.Command):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("shop_id", metavar="SHOP_ID")
-        parser.add_argument("email", metavar="EMAIL", help="upper and lower case make no difference")
+        super().add_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be erased")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        shop_id, email = options["shop_id"], options["email"]
-        base.find_shop(shop_id)
-        if not email.strip():
-            raise CommandError("EMAIL: needs an e-mail address")
-        parcels = parcel_erasure.parcels_of(shop_id, email)
-        labels = label_erasure.labels_of(shop_id, email, parcels.values())
-        parcels |= dict.fromkeys(label_parcels.parcels_of(labels), "")
+        parcels, labels = self.find(**options)
         if waiting := label_erasure.not_over(labels):
             raise CommandError(f"nothing was changed: settle or decide these labels first: {', '.join(waiting)}")
         counts = (

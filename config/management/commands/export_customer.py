@@ -3,36 +3,25 @@
 from typing import Any
 
 import orjson
-from django.core.management.base import CommandError, CommandParser
 from django.db import models
 
+from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
 from labels.models import ShippingLabel
-from parcels import erasure as parcel_erasure
 from parcels.models import Parcel
 from shops.db.batches import batches
-from shops.management import base
 
 
-class Command(base.Command):
+class Command(CustomerCommand):
     """``export_customer SHOP_ID EMAIL``: finds what `erase_customer` would erase."""
 
     help = "Print all that is held of a shop's customer as one JSON document: parcels, labels, and their PDFs' names."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("shop_id", metavar="SHOP_ID")
-        parser.add_argument("email", metavar="EMAIL", help="upper and lower case make no difference")
-
     def handle(self, *args: Any, **options: Any) -> None:
-        shop_id, email = options["shop_id"], options["email"]
-        base.find_shop(shop_id)
-        if not email.strip():
-            raise CommandError("EMAIL: needs an e-mail address")
-        parcels = parcel_erasure.parcels_of(shop_id, email)
-        labels = label_erasure.labels_of(shop_id, email, parcels.values())
+        parcels, labels = self.find(**options)
         held = {
-            "shopId": shop_id,
-            "email": email,
+            "shopId": options["shop_id"],
+            "email": options["email"],
             "parcels": rows(Parcel, parcels),
             "labels": rows(ShippingLabel, labels),
             "pdfs": [label.pdf_key for label in label_erasure.with_pdf(labels)],
