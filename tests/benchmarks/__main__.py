@@ -10,7 +10,6 @@ import os
 import random
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests.benchmarks.driver import Measurement, measure
 from tests.drills.environment import environment
@@ -37,7 +36,7 @@ def main() -> None:
             server = env.granian(application, workers=len(os.sched_getaffinity(0)), threads=1, log=os.devnull)
             port, process = stack.enter_context(server)
             servers[name] = process.popen.pid, port
-        comparison = Comparison(servers, env.token, postmaster(env.folder / "pg"))
+        comparison = Comparison(servers, env.token, env.postmaster)
         for kind, paths in workload(parcels).items():
             comparison.show(kind, paths)
 
@@ -59,11 +58,6 @@ def workload(parcels: int) -> dict[str, list[str]]:
         "look-up": [PARCELS + any_number(rng, parcels) for _ in range(LOOK_UPS)],
         "search": [SEARCH + any_search(rng, parcels) for _ in range(SEARCHES)],
     }
-
-
-def postmaster(folder: Path) -> int:
-    """Return the process id of the PostgreSQL whose data is in `folder`."""
-    return int((folder / "postmaster.pid").read_text().split()[0])
 
 
 class Comparison:

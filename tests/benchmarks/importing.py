@@ -8,7 +8,6 @@ import argparse
 import time
 from collections.abc import Callable
 
-from tests.benchmarks.__main__ import postmaster
 from tests.drills.environment import environment
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP
@@ -24,7 +23,7 @@ def main() -> None:
 
         lines = sample_lines(options.parcels)
         for name in ("new", "again"):
-            pid = postmaster(env.folder / "pg") if options.database == "postgresql" else None
+            pid = env.postmaster if options.database == "postgresql" else None
             measure(name, pid, lambda: run(lines))
         connections.close_all()
 

@@ -65,7 +65,7 @@ def main() -> None:
     with ExitStack() as stack:
         os.sched_setaffinity(0, served)  # inherited by every process started from here on
         env = stack.enter_context(environment("postgresql", {"CARRIER_CONCURRENCY": 4}, redis=True))
-        prepare(options.parcels)
+        prepare(env, options.parcels)
         port, process = stack.enter_context(env.served(workers=options.workers, threads=options.threads))
         move([os.getpid(), *sandboxes()], others)
         server = f"served on {len(served)} cores by {options.workers} workers"
@@ -76,17 +76,14 @@ def main() -> None:
                 break
 
 
-def prepare(parcels: int) -> None:
+def prepare(env: Environment, parcels: int) -> None:
     """Load the parcels, and let the database write as in production."""
-    from django.db import connection, connections
+    from django.db import connections
 
     from tests.benchmarks.parcels import load_parcels
 
     load_parcels(SHOP, parcels)
-    with connection.cursor() as cursor:
-        for setting in ("fsync", "full_page_writes"):
-            cursor.execute(f"ALTER SYSTEM SET {setting} = on")
-        cursor.execute("SELECT pg_reload_conf()")
+    env.write_to_disk()
     connections.close_all()
 
 

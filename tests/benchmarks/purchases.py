@@ -10,7 +10,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
-from tests.benchmarks.__main__ import postmaster
 from tests.drills.environment import Environment, environment
 from tests.drills.process import cpu_s
 from tests.drills.shop import carrier_of, new_key, order
@@ -28,11 +27,11 @@ def main() -> None:
         environment("postgresql", {"CARRIER_CONCURRENCY": max(CLIENTS)}, redis=True) as env,
         env.served(workers=2) as (port, process),
     ):
-        write_as_in_production()
+        env.write_to_disk()
         buy(env, port, WARM_UP, max(CLIENTS))
         for number in range(ROUNDS):
             for clients in CLIENTS:
-                pids = process.popen.pid, postmaster(env.folder / "pg")
+                pids = process.popen.pid, env.postmaster
                 before, started_at = [cpu_s(pid) for pid in pids], time.perf_counter()
                 latencies_s = buy(env, port, labels, clients)
                 elapsed_s = time.perf_counter() - started_at
@@ -42,17 +41,6 @@ def main() -> None:
                     f"median {median(latencies_s) * 1000:4.0f} ms, CPU {service_s / labels * 1000:.1f} ms, "
                     f"PostgreSQL's {database_s / labels * 1000:.1f} ms a label"
                 )
-
-
-def write_as_in_production() -> None:
-    """Let the database write to the disk before it answers, which tests leave out."""
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        for name in ("fsync", "synchronous_commit", "full_page_writes"):
-            cursor.execute(f"ALTER SYSTEM SET {name} = on")
-        cursor.execute("SELECT pg_reload_conf()")
-    connection.close()
 
 
 def buy(env: Environment, port: int, labels: int, clients: int) -> list[float]:

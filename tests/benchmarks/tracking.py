@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.process import CLOCK_TICKS_S, Process, process_tree
 from tests.drills.shop import SHOP
 from tests.support.processes import free_port
@@ -51,9 +51,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=4, help="TRACKING_CONCURRENCY")
     options = parser.parse_args()
     port = free_port()
-    settings: dict[str, object] = {
-        "ALPHA_TRACKING_URL": f"http://127.0.0.1:{port}/alpha",
-        "BETA_TRACKING_URL": f"http://127.0.0.1:{port}/beta",
+    settings = tracking_settings(port) | {
         "ALPHA_TRACKING_RATE": 5000,
         "BETA_TRACKING_RATE": 5000,
         "TRACKING_CONCURRENCY": options.threads,
@@ -91,7 +89,6 @@ def measure(env: Environment, name: str, options: Any) -> None:
             [options.due],
         )
         cursor.execute("VACUUM ANALYZE parcels_parceltracking")
-    postmaster = int((env.folder / "pg" / "postmaster.pid").read_text().split()[0])
     command = [sys.executable, "manage.py", "work"]
     with ExitStack() as stack:
         workers = [
@@ -99,11 +96,11 @@ def measure(env: Environment, name: str, options: Any) -> None:
             for number in range(options.processes)
         ]
         until(lambda: left() < options.due)  # they have started
-        before, server, own = left(), cpu(postmaster), sum(cpu(each.popen.pid) for each in workers)
+        before, server, own = left(), cpu(env.postmaster), sum(cpu(each.popen.pid) for each in workers)
         started_s = time.monotonic()
         until(lambda: left() == 0, timeout_s=1800)
         took_s = time.monotonic() - started_s
-        server, own = cpu(postmaster) - server, sum(cpu(each.popen.pid) for each in workers) - own
+        server, own = cpu(env.postmaster) - server, sum(cpu(each.popen.pid) for each in workers) - own
     connection.close()
     report(name, before, took_s, own, server)
 

@@ -13,7 +13,6 @@ from itertools import islice
 
 import orjson
 
-from tests.benchmarks.__main__ import postmaster
 from tests.benchmarks.importing import run
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import print_table
@@ -33,7 +32,7 @@ def main() -> None:
     options = parser.parse_args()
     with environment("postgresql", world.SETTINGS) as env:
         world.add_endpoint(SHOP, "http://127.0.0.1:9999/")
-        server = postmaster(env.folder / "pg")
+        server = env.postmaster
         show("import", options.parcels, import_parcels(options.parcels // ROUNDS, server))
         with env.served() as (port, process):
             buy(env, port, 10)  # not the first ones, which load code

@@ -37,6 +37,22 @@ class Environment:
     def variables(self) -> dict[str, str]:
         return dict(os.environ)
 
+    @property
+    def postmaster(self) -> int:
+        """The process id of PostgreSQL."""
+        return int((self.folder / "pg" / "postmaster.pid").read_text().split()[0])
+
+    @staticmethod
+    def write_to_disk() -> None:
+        """Let PostgreSQL write as in production, which tests leave out."""
+        from django.db import connection
+
+        with connection.cursor() as cursor:
+            for setting in ("fsync", "full_page_writes"):
+                cursor.execute(f"ALTER SYSTEM SET {setting} = on")
+            cursor.execute("SELECT pg_reload_conf()")
+        connection.close()
+
     @contextmanager
     def setting(self, variables: dict[str, str]) -> Iterator[None]:
         """Change settings for processes that are started in the block."""
@@ -195,6 +211,12 @@ def sandbox_settings(port: int) -> dict[str, str]:
         "BETA_URL": f"{url}/beta/2.0",
         "BETA_POINTS_URL": f"{url}/beta/points",
     }
+
+
+def tracking_settings(port: int) -> dict[str, object]:
+    """Return the settings that send questions about parcels to `tests.drills.tracking_stub`."""
+    url = f"http://127.0.0.1:{port}"
+    return {"ALPHA_TRACKING_URL": f"{url}/alpha", "BETA_TRACKING_URL": f"{url}/beta"}
 
 
 def bucket_settings(port: int) -> dict[str, str]:

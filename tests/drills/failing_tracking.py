@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tests.drills.clients import Clients, Sample, percentiles
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.http_client import Answer, call
 from tests.drills.printing import counts, exit_code
 from tests.drills.process import Process
@@ -35,7 +35,7 @@ RECOVERY_TIMEOUT_S = 120
 
 @dataclass(frozen=True)
 class Phase:
-    """What clients saw while the tracking services behaved in one way, and the calls that those got."""
+    """The answers that clients got while the tracking services behaved in one way, and the calls that those got."""
 
     name: str
     look_ups: list[Sample]
@@ -64,9 +64,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="duration of a phase, an hour's")
     options = parser.parse_args()
     port = free_port()
-    settings: dict[str, object] = {
-        "ALPHA_TRACKING_URL": f"http://127.0.0.1:{port}/alpha",
-        "BETA_TRACKING_URL": f"http://127.0.0.1:{port}/beta",
+    settings = tracking_settings(port) | {
         "ALPHA_TRACKING_RATE": 50,
         "BETA_TRACKING_RATE": 50,
         "TRACKING_PACE": HOUR_S / options.seconds,

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.drills.environment import environment
+from tests.drills.environment import environment, tracking_settings
 from tests.drills.http_client import call
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
@@ -32,10 +32,7 @@ def main() -> None:
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     port = free_port()
-    urls: dict[str, object] = {
-        f"{name.upper()}_TRACKING_URL": f"http://127.0.0.1:{port}/{name}" for name in ("alpha", "beta")
-    }
-    with environment(options.database, SETTINGS | UNLIMITED | urls) as env:
+    with environment(options.database, SETTINGS | UNLIMITED | tracking_settings(port)) as env:
         base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
         make_parcels(SHOP, options.parcels, base)
         with stub(env, port, base, step_s=STEP_S):

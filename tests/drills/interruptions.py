@@ -1,4 +1,4 @@
-"""What happens to a request at its point: its process is killed or frozen, or the database loses its row."""
+"""The end of a request at its point: its process is killed or frozen, or the database loses its row."""
 
 import os
 import signal

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from tests.drills.environment import Environment, environment
+from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.http_client import call
 from tests.drills.printing import exit_code
 from tests.drills.process import Process
@@ -47,10 +47,7 @@ def main() -> None:
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     port = free_port()
-    urls: dict[str, object] = {
-        f"{name.upper()}_TRACKING_URL": f"http://127.0.0.1:{port}/{name}" for name in ("alpha", "beta")
-    }
-    with environment(options.database, SETTINGS | urls) as env:
+    with environment(options.database, SETTINGS | tracking_settings(port)) as env:
         base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
         make_parcels(OTHER_SHOP, options.parcels, base)
         with stub(env, port, base, step_s=3.0):

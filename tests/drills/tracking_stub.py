@@ -35,7 +35,7 @@ EVENT_GAP = timedelta(hours=3)
 
 
 class Stub:
-    """What the stub knows: its mode, its clock and the questions it got."""
+    """The state of the stub: its mode, its clock and the questions it got."""
 
     def __init__(self, base: datetime, step_s: float, step_asks: int) -> None:
         self.base, self.step_s, self.step_asks = base, step_s, step_asks

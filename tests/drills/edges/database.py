@@ -1,7 +1,9 @@
 """Acts of the database: a lost row, commits in doubt, a long absence."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import wait
+from contextlib import contextmanager
 
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import Buyers
@@ -21,14 +23,8 @@ def lost_row(env: Environment, point: str) -> AuditResult:
 
 def severed(env: Environment) -> AuditResult:
     """Cut connections to the database at commits: before, after, or so that they are made late."""
-    from django.db import connection
-
     buyers = Buyers(env, 30)
-    with (
-        SeveringProxy(postgresql_target(connection.settings_dict)) as proxy,
-        env.setting({"DATABASE_URL": url_through(proxy.port)}),
-        env.forking_server() as port,
-    ):
+    with served_through_proxy(env) as (proxy, port):
         proxy.is_armed = True
         keys = list(buyers.carriers)
         for key in keys:
@@ -42,13 +38,9 @@ def severed(env: Environment) -> AuditResult:
 
 def database_away(env: Environment) -> AuditResult:
     """Take the database away from purchases in flight for longer than they wait for it."""
-    from django.db import connection
-
     buyers = Buyers(env, 6)
     with (
-        SeveringProxy(postgresql_target(connection.settings_dict)) as proxy,
-        env.setting({"DATABASE_URL": url_through(proxy.port)}),
-        env.forking_server() as port,
+        served_through_proxy(env) as (proxy, port),
         env.faults({"fault": "slow", "delay_s": 2.0, "count": len(buyers.carriers)}),
     ):
         with buyers.asking(port) as asked:
@@ -61,8 +53,13 @@ def database_away(env: Environment) -> AuditResult:
     return result.with_faults([f"{result.held} PDFs are lost"] if result.held else [])
 
 
-def url_through(port: int) -> str:
+@contextmanager
+def served_through_proxy(env: Environment) -> Iterator[tuple[SeveringProxy, int]]:
+    """Serve with a proxy in front of the database; yield the proxy and the server's port."""
     from django.db import connection
 
     settings = connection.settings_dict
-    return f"postgresql://{settings['USER']}@127.0.0.1:{port}/{settings['NAME']}"
+    with SeveringProxy(postgresql_target(settings)) as proxy:
+        url = f"postgresql://{settings['USER']}@127.0.0.1:{proxy.port}/{settings['NAME']}"
+        with env.setting({"DATABASE_URL": url}), env.forking_server() as port:
+            yield proxy, port

@@ -7,7 +7,6 @@ all of them, and one for a single endpoint, is delivered, and the CPU time of a 
 import argparse
 import time
 
-from tests.benchmarks.__main__ import postmaster
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import print_table
 from tests.drills.process import cpu_s
@@ -87,7 +86,7 @@ def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: i
         return receiver.log.read_text().count(name)
 
     def cpu_ms() -> tuple[float, float]:
-        server = postmaster(env.folder / "pg") if (env.folder / "pg").exists() else None
+        server = env.postmaster if (env.folder / "pg").exists() else None
         own_s = sum(cpu_s(child.process.pid or 0) for child in children)
         return 1000 * own_s, 1000 * cpu_s(server) if server else 0.0
 

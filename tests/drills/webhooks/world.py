@@ -1,4 +1,4 @@
-"""What all drills of webhooks need: shops with endpoints, events, and processes that deliver and receive."""
+"""The world of all drills of webhooks: shops with endpoints, events, and processes that deliver and receive."""
 
 import multiprocessing
 import os
