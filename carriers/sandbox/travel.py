@@ -34,7 +34,7 @@ class Happening:
 
 
 class Way:
-    """What has happened to a parcel until a moment; what was told once stays as it was told."""
+    """The events of a parcel until a moment; one that was told stays as it was told."""
 
     def __init__(self, parcel: Purchase, changes: Sequence[Change], now_s: float) -> None:
         self._parcel = parcel

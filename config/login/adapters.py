@@ -1,4 +1,4 @@
-"""What allauth asks of the service: no sign-up, no mail, secrets encrypted."""
+"""Answers what allauth asks of the service: no sign-up, no mail, secrets encrypted."""
 
 import time
 from typing import Any

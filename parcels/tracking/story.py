@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Story:
-    """What happened to a parcel, in the columns of its row; times are Unix milliseconds."""
+    """The story of a parcel, in the columns of its row; times are Unix milliseconds."""
 
     last_status: str | None = None
     last_status_updated_at: int | None = None

@@ -1,4 +1,4 @@
-"""What was bought while the database was away is in the storage, and is recorded from there."""
+"""A label bought while the database was away is in the storage, and is recorded from there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a shop's webhooks are told of its labels: once each, in the transaction of the change."""
+"""A shop's webhooks are told of its labels: once each, in the transaction of the change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a shop's webhooks are told of its parcels: each status that becomes another, and nothing else."""
+"""A shop's webhooks are told of its parcels: each status that becomes another, and nothing else."""
 
 from datetime import timedelta
 from typing import Any

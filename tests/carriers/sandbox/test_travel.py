@@ -1,4 +1,4 @@
-"""How parcels travel: journeys as data, the faster clock, the control endpoints, and a restart."""
+"""The way of parcels: journeys as data, the faster clock, the control endpoints, and a restart."""
 
 from __future__ import annotations
 
