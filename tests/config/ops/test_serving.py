@@ -160,7 +160,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
             status, headers, content = ask(server.port, "POST", "/admin/account/login/", body=b"username=a")
             assert (status, headers["retry-after"], headers["content-type"]) == (503, "1", "text/plain")
             assert content.decode() == said
-            assert f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text()
+            until(lambda: f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text())  # after the answer
         until(lambda: statuses_of_posts(server) == [302, 302, 400, 400, 400, 404, 405])
         assert ask(server.port, *an_order)[0] == 201
         with all_places_taken(server.port, token):  # so every place was released
