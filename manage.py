@@ -17,7 +17,15 @@ def main() -> None:
     try:
         ServiceManagementUtility(sys.argv).execute()
     except EnvError as error:
-        sys.exit(f"Not started: {error}")
+        sys.exit(f"Not started: {in_words(error)}")
+
+
+def in_words(error: EnvError) -> str:
+    """Say what is wrong with a setting; environs shows a validator's texts as a list of Python's."""
+    texts = getattr(error, "error_messages", None)
+    if not isinstance(texts, list):
+        return str(error)
+    return f"{str(error).partition(' invalid: ')[0]} invalid: {' '.join(texts)}"
 
 
 if __name__ == "__main__":

@@ -378,8 +378,9 @@ KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)
 STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=validators.above_zero)
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
-METRICS_PORT = env.int("METRICS_PORT", 0, validate=validators.port_or_none)
-WORK_METRICS_PORT = env.int("WORK_METRICS_PORT", 0, validate=validators.port_or_none)
+# Empty counts as not set, as compose gives a variable that has no value.
+METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)
+WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.port_or_none) or 0)
 
 # --- Logs ---
 

@@ -110,13 +110,19 @@ def own_fernet_keys(values: list[str]) -> None:
         raise ValidationError("needs keys of your own: one of these is public")
 
 
+def port_or_none(value: str) -> None:
+    if value and not (value.isascii() and value.isdecimal() and int(value[:6]) <= MAX_PORT):
+        raise ValidationError(PORT)
+
+
+MAX_PORT = 65_535
+PORT = "needs a port, 1 to 65535"
 above_zero = validate.Range(
     0, 86_400, min_inclusive=False, max_inclusive=False, error="needs a number above 0 and below 86400"
 )
 proxy_count = validate.Range(0, 100, error="needs 0 to 100")
 whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
-port = validate.Range(1, 65_535, error="needs a port, 1 to 65535")
-port_or_none = validate.Range(0, 65_535, error="needs a port, 1 to 65535")
+port = validate.Range(1, MAX_PORT, error=PORT)
 folder = validate.Length(min=1, error="needs a folder")
 region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")
 bucket = validate.Regexp(r"([A-Za-z0-9._-]{3,255})?\Z", error="needs the name of a bucket")

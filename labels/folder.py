@@ -22,9 +22,11 @@ class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
     def check(self) -> None:
-        """Raise OSError unless files can be kept here; the folder is made with the first one."""
+        """Raise OSError unless files can be kept here; the folder itself is made with the first one."""
         folder = Path(self.location)
-        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        nearest = folder if folder.exists() else folder.parent
+        if not nearest.exists():  # a volume that is not mounted, or a slip in the path
+            raise OSError(errno.ENOENT, "no such folder")
         if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, "not a folder to write to")
 

@@ -20,13 +20,15 @@ from django.views.decorators.http import require_safe
 from config.ops.background_check import Check
 from labels import storage
 from shops.contracts.clients import client
+from shops.contracts.models import CarrierContract
 from shops.db import clock
 
 DEADLINE_S = 1.0  # of a probe, whatever hangs
 FRESH_S = 1.0  # however many probes come, each part is checked once a second
 STORAGE_FRESH_S = 15.0  # checking a bucket takes milliseconds of CPU time, and readiness does not depend on it
 CLOCK_FRESH_S = 15.0  # a clock that is off stays so, and each check of it writes a line
-OK, FAILING, SILENT, OFF = "ok", "failing", "no answer in time", "off"
+CREDENTIALS_FRESH_S = 60.0
+OK, FAILING, SILENT, OFF, UNREADABLE = "ok", "failing", "no answer in time", "off", "no key opens some"
 logger = logging.getLogger("service.health")
 
 
@@ -40,7 +42,8 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Readiness: the database answers and has this version's tables. Other parts are shown, but not required.
 
-    A host whose clock is off is degraded: it serves, and leaves other processes' purchases alone.
+    A host whose clock is off is degraded: it serves, and leaves other processes' purchases alone. So is one that lacks
+    a key of carriers' credentials: those shops can't order.
     """
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
@@ -49,7 +52,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     is_ready = any(states[name] == OK for name in databases().values())
     if not is_ready:
         return answer(HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready", "checks": states})
-    return answer(HTTPStatus.OK, {"status": "degraded" if states["clock"] == OFF else OK, "checks": states})
+    is_degraded = states["clock"] == OFF or states["credentials"] == UNREADABLE
+    return answer(HTTPStatus.OK, {"status": "degraded" if is_degraded else OK, "checks": states})
 
 
 def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:
@@ -76,6 +80,7 @@ def checks() -> dict[str, Check[str]]:
     if settings.REDIS_URL:
         found["redis"] = Check(check_redis, fresh_s=FRESH_S)
     found["clock"] = Check(check_clock, fresh_s=CLOCK_FRESH_S)
+    found["credentials"] = Check(check_credentials, fresh_s=CREDENTIALS_FRESH_S)
     return found | {"storage": Check(check_storage, fresh_s=STORAGE_FRESH_S)}
 
 
@@ -114,6 +119,18 @@ def check_clock() -> str:
         return OFF if clock.is_host_off() else OK
     finally:
         connection.close()
+
+
+def check_credentials() -> str:
+    try:
+        unreadable = CarrierContract.objects.unreadable()
+    finally:
+        connection.close()
+    if unreadable:
+        # An earlier key was left out, or the keys are another service's.
+        extra = {"count": len(unreadable), "shops": ",".join(sorted({each.shop_id for each in unreadable})[:10])}
+        logger.error("credentials that none of CREDENTIALS_KEYS opens", extra=extra)
+    return UNREADABLE if unreadable else OK
 
 
 def check_redis() -> str:

@@ -18,6 +18,7 @@ from granian.http import HTTP1Settings
 
 from config.api import bodies
 from config.ops import metrics
+from config.ops.health import checks
 from labels import storage
 from labels.db_retry import DB_RETRY_TIMEOUT_S
 
@@ -98,8 +99,8 @@ def check_folder() -> None:
     if not settings.LABELS_BUCKET:
         try:
             storage.check()
-        except storage.StorageError:
-            raise ServingError("LABELS_DIR needs a folder that the service may write to") from None
+        except storage.StorageError as error:
+            raise ServingError(f"LABELS_DIR needs a folder that the service may write to ({error})") from None
 
 
 def check_port(host: str, port: int) -> None:
@@ -159,6 +160,7 @@ def load() -> "WSGIHandler":
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
     if settings.METRICS_PORT:
         metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
+    checks()["credentials"].start()  # it says in the log what it finds
     application: WSGIHandler = importlib.import_module(APPLICATION).application
     return application
 

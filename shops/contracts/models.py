@@ -29,6 +29,10 @@ class CarrierContractQuerySet(ForShop):
         contract: CarrierContract | None = self.for_shop(shop_id).filter(carrier_code=carrier_code).first()
         return contract
 
+    def unreadable(self) -> "list[CarrierContract]":
+        """Return the contracts whose credentials none of CREDENTIALS_KEYS opens, of the latest thousand."""
+        return [contract for contract in self.order_by("-updated_at")[:1000] if not contract.is_readable]
+
 
 class CarrierContract(models.Model):
     """A shop's contract with one carrier; the credentials are kept encrypted."""
@@ -68,6 +72,14 @@ class CarrierContract(models.Model):
         """Decrypt what the carrier's client signs in with; raise UnreadableSecretError."""
         secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
         return Credentials(account_number=self.account_number, **secret)
+
+    @property
+    def is_readable(self) -> bool:
+        """Tell if one of CREDENTIALS_KEYS opens the credentials."""
+        try:
+            return bool(self.credentials)
+        except encryption.UnreadableSecretError:
+            return False
 
     @property
     def is_tracking_refused(self) -> bool:

@@ -76,7 +76,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "BETA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
     "TRACKING_CONCURRENCY": ["", "0", "-1", "1.5"],
     "TRACKING_PACE": ["", "0", "-1", "nan", "inf"],
-    "WORK_METRICS_PORT": ["", "65536", "http"],
+    "WORK_METRICS_PORT": ["65536", "http"],
     "BETA_URL": ["", *"hunter2 ftp://host/ http://[x http://h:port/".split()],
     "PUBLIC_BASE_URL": "hunter2 ftp://host/ http://[x http://host/?hunter2".split(),
     "ADMIN_PICTURE_HOSTS": ["*", "https://cdn.example.com", "cdn.example.com; script-src *", "CDN.example.com", "cdn"],
@@ -91,7 +91,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "KEEP_ALIVE": ["", "0"],
     "GRACEFUL_TIMEOUT": ["", "0", "60s"],
     "STOP_TIMEOUT": ["", "0"],
-    "METRICS_PORT": ["", "-1", "65536", "tcp://10.0.0.1:9090"],
+    "METRICS_PORT": ["-1", "65536", "tcp://10.0.0.1:9090"],
     "LEASE_MARGIN": ["", "0", "-1", "nan"],
     "RECONCILE_WAIT": ["", "0", "-1", "nan"],
     **{
@@ -151,6 +151,22 @@ def test_the_settings_required_in_production_suffice() -> None:
     assert loaded["RATE_LIMIT"] == (100, 60)
     assert loaded["TRUSTED_PROXIES"] == 0
     assert loaded["DATABASES"]["default"]["NAME"] == "tracking"
+
+
+@pytest.mark.parametrize("name", ["METRICS_PORT", "WORK_METRICS_PORT"])
+@pytest.mark.parametrize(("value", "port"), [("", 0), ("0", 0), ("9100", 9100)])
+def test_an_empty_port_of_metrics_counts_as_not_set(
+    name: str, value: str, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert load()[name] == port
+
+
+def test_a_bad_setting_is_told_in_words() -> None:
+    ended = manage("check", **PRODUCTION, RATE_LIMIT="often")
+    assert ended.returncode == 1
+    said = "needs COUNT/PERIOD, such as 100/60s, the period at most 31 days"
+    assert ended.stderr == f'Not started: Environment variable "RATE_LIMIT" invalid: {said}\n'
 
 
 def test_staff_need_a_second_factor_where_debug_is_off(monkeypatch: pytest.MonkeyPatch) -> None:

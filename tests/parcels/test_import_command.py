@@ -63,6 +63,7 @@ def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db
         seen = b"".join(iter(partial(read_terminal, shown), b""))
         assert process.communicate()[0] == b"400\n"
     assert b"100%|" in seen
+    assert b" parcels/s" in seen
 
 
 def read_terminal(shown: RawIOBase) -> bytes:

@@ -46,11 +46,13 @@ class Command(base.Command):
 
 
 def with_progress(file: IO[bytes], name: str) -> Iterator[Line]:
-    """Yield the lines, and show a progress bar in bytes on a terminal; raise CommandError."""
+    """Yield the lines, and show a progress bar in bytes, with parcels a second, on a terminal; raise CommandError."""
     size = Path(name).stat().st_size if name != "-" else None
     width, height = shutil.get_terminal_size()  # never 0, with which tqdm draws nothing on a terminal of unknown size
     bar = tqdm(total=size, unit="B", unit_scale=True, disable=None, file=sys.stderr, ncols=width, nrows=height)
     with bar, base.file_errors(name):
         for line in read_lines(file):
+            if line[0] % 100 == 0 and (elapsed_s := bar.format_dict["elapsed"]):
+                bar.set_postfix_str(f"{line[0] / elapsed_s:,.0f} parcels/s", refresh=False)
             bar.update(len(line[1]))
             yield line

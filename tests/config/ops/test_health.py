@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -19,11 +20,13 @@ from carriers.errors import CarrierUnavailable
 from config.ops import health
 from labels import storage
 from shops.contracts.clients import client as carrier_client
+from tests.labels.factories import ContractFactory
 from tests.support.api import Response, client
 
 READY = {
     "database": "ok",
     "clock": "ok",
+    "credentials": "ok",
     "storage": "ok",
     "alpha": "circuit breaker closed",
     "beta": "circuit breaker closed",
@@ -210,3 +213,15 @@ def test_a_host_whose_clock_is_off_is_degraded_and_says_so(
     assert (response.status_code, response.json()) == (200, {"status": "degraded", "checks": expected(clock="off")})
     (said,) = [record for record in caplog.records if record.name == "service.clock"]
     assert (said.levelname, round(vars(said)["offset_s"])) == ("ERROR", offset_s)
+
+
+def test_credentials_that_no_key_opens_are_told(
+    transactional_db: None, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    contract = ContractFactory(carrier_code="alpha")
+    settings.CREDENTIALS_KEYS = [Fernet.generate_key().decode()]
+    ContractFactory(carrier_code="beta")
+    state = expected(credentials="no key opens some")
+    assert ask().json() == {"status": "degraded", "checks": state}
+    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert (vars(said)["count"], vars(said)["shops"]) == (1, contract.shop_id)
