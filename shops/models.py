@@ -10,6 +10,7 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from shops import tokens
+from shops.audit.models import AuditEntry
 from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
 from shops.ids import new_id
@@ -17,7 +18,7 @@ from shops.pacing import Pace
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 # Django finds an app's models here.
-__all__ = ["AccessToken", "CarrierContract", "Pace", "Shop", "WebhookDelivery", "WebhookEndpoint"]
+__all__ = ["AccessToken", "AuditEntry", "CarrierContract", "Pace", "Shop", "WebhookDelivery", "WebhookEndpoint"]
 
 MAX_NAME_LENGTH = 200
 # The precision of `last_used_at`: at most one write per token in this time.
@@ -56,6 +57,7 @@ class Shop(models.Model):
 
     class Meta:
         ordering = ["name", "id"]
+        permissions = [("view_personal_data", "Can see customers' personal data")]
         constraints = [
             models.CheckConstraint(condition=~Q(name=""), name="shop_has_a_name"),
             models.CheckConstraint(condition=~Q(id=""), name="shop_has_an_id"),

@@ -1,0 +1,59 @@
+"""Entries of the audit log."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from shops.db.fields import JSONTextField, KeyField
+
+
+class Action(models.TextChoices):
+    """Actions that are recorded."""
+
+    SIGNED_IN = "signed_in"
+    SIGN_IN_FAILED = "sign_in_failed"
+    VIEWED = "viewed"
+    PDF_OPENED = "pdf_opened"
+    SEARCHED = "searched"
+    EXPORTED = "exported"
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+class Channel(models.TextChoices):
+    """The ways to act."""
+
+    ADMIN = "admin"
+    COMMAND = "command"
+    WORK = "work"
+
+
+class AuditEntry(models.Model):
+    """One action. It holds no customer's data: a customer is a digest, which the e-mail leads to and not back."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    actor = models.CharField(max_length=150, help_text="A user's name, or the operator's who ran a command.")
+    channel = models.CharField(max_length=16, choices=Channel)
+    address = models.CharField(max_length=45, blank=True, help_text="The address that the request came from.")
+    action = models.CharField(max_length=16, choices=Action)
+    shop_id = models.CharField(max_length=64, blank=True)
+    object_type = models.CharField(max_length=64, blank=True, help_text="As in labels.shippinglabel.")
+    object_id = KeyField(max_length=255, blank=True)
+    customer = KeyField(max_length=64, blank=True, help_text="Keyed digest of the customer's e-mail.")
+    changes = JSONTextField(default=dict, help_text="Each changed field's old and new value.")
+    details = JSONTextField(default=dict)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "audit entries"
+        indexes = [
+            models.Index(fields=["at"], name="audit_at"),
+            models.Index(fields=["actor", "-id"], name="audit_actor"),
+            models.Index(fields=["object_id", "-id"], name="audit_object", condition=~Q(object_id="")),
+            models.Index(fields=["customer", "-id"], name="audit_customer", condition=~Q(customer="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.action} {self.object_id}".strip()
