@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from carriers import pdf
 from carriers.client import Client, Limits
+from carriers.contract_checks import Finding, Terms
+from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import Deadline
 from carriers.http.messages import UnreadableError
@@ -22,11 +24,15 @@ from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint,
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A carrier's URLs; without `tracking_url` parcels cannot be found again, without `points_url` no pickup points."""
+    """A carrier's URLs; without `tracking_url` parcels cannot be found again, without `points_url` no pickup points.
+
+    `products_url` is alpha's: without it a contract's products cannot be asked for.
+    """
 
     url: str
     tracking_url: str | None = None
     points_url: str | None = None
+    products_url: str | None = None
 
 
 class Carrier(Client):
@@ -40,6 +46,7 @@ class Carrier(Client):
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
     points_operation: ClassVar[str]  # as above
     is_cancelled_locally: ClassVar[bool] = False
+    max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
     max_goods_length: ClassVar[int]
@@ -60,6 +67,8 @@ class Carrier(Client):
         super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
         # A point service that is down must not stop the purchases that need no point.
         self._points_circuit_breaker = self._breaker(limits, partial(self._log_circuit, "pickup points"))
+        # Nor must staff who check contracts.
+        self._checks_circuit_breaker = self._breaker(limits, partial(self._log_circuit, "contract checks"))
         self._points = PickupPointCache()
         self._endpoint = endpoint
 
@@ -92,6 +101,17 @@ class Carrier(Client):
 
         A carrier that is not asked (`is_cancelled_locally`) bills no label that is not used.
         """
+
+    def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
+        """Make a deposit slip of one contract's parcels, at most `max_slip_parcels`; raises CarrierError only.
+
+        A slip costs nothing: it may be asked for again.
+        """
+        raise CarrierUnavailable(self.name, "it makes no deposit slips")
+
+    @abstractmethod
+    def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
+        """Ask about credentials and products, and make nothing; raises CredentialsRejected or CarrierUnavailable."""
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Ask the point service for a point; raises PickupPointRejected if it does not exist."""

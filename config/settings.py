@@ -227,6 +227,7 @@ if not REDIS_URL:
 DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_ALPHA_POINTS_URL = "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS"
+DEFAULT_ALPHA_PRODUCTS_URL = "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
 DEFAULT_BETA_TRACKING_URL = "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany"
 DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
@@ -245,6 +246,7 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
         "url": ALPHA_URL,
         "tracking_url": further_url("ALPHA_TRACKING_URL", DEFAULT_ALPHA_TRACKING_URL, is_default_carrier=is_alpha),
         "points_url": further_url("ALPHA_POINTS_URL", DEFAULT_ALPHA_POINTS_URL, is_default_carrier=is_alpha),
+        "products_url": further_url("ALPHA_PRODUCTS_URL", DEFAULT_ALPHA_PRODUCTS_URL, is_default_carrier=is_alpha),
     },
     "beta": {
         "url": BETA_URL,

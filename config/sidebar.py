@@ -37,6 +37,7 @@ NAVIGATION = [
                 "badge": "labels.admin.labels.undecided_count",
                 "badge_variant": "warning",
             },
+            item("Deposit slips", "receipt_long", "labels", "depositslip"),
             item("Unlisted codes", "help_center", "parcels", "unlistedeventcode"),
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),

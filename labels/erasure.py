@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 
 from labels import storage
 from labels.models import OVER, STORED, ShippingLabel
+from labels.slips import making
 from shops.db import clock
 from shops.db.batches import batches
 
@@ -52,10 +53,11 @@ def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
 
 
 def remove_pdf(label: ShippingLabel) -> int:
-    """Remove a label's PDF, then record it: the next run repeats what was cut off in between. Raise StorageError.
+    """Remove a label's PDF and those of its deposit slips, then record it: the next run repeats what was cut off.
 
-    Return 1, or 0 where another process recorded it meanwhile.
+    Raise StorageError. Return 1, or 0 where another process recorded it meanwhile.
     """
+    making.remove_pdfs(label)
     storage.remove(label)
     return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
 

@@ -14,11 +14,14 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 
 from labels import ids
+from labels.slips.models import DepositSlip
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.models import Shop
+
+__all__ = ["DepositSlip", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
 
 
 class LabelState(models.TextChoices):

@@ -7,13 +7,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from carriers.alpha import contract_checks, points
 from carriers.alpha import messages as alpha_message
-from carriers.alpha import points
 from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
+from carriers.contract_checks import SAMPLES, Finding, Terms
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
 from carriers.http.connections import Deadline
@@ -107,6 +108,21 @@ class Alpha(Carrier):
         request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
         with self._call(CANCEL) as deadline:
             self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
+
+    def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
+        """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
+        _check_credentials(credentials)
+        if self._endpoint.products_url is None:
+            raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
+        operation, url = contract_checks.OPERATION, self._endpoint.products_url
+        codes: set[str] = set()
+        with self._call(operation, None, self._checks_circuit_breaker) as deadline:
+            for sample in SAMPLES:
+                body = contract_checks.message(terms.sender, sample, credentials)
+                request = Request(operation, url, body, HEADERS, CarrierUnavailable)
+                read = partial(contract_checks.read_codes, redactor=Redactor(credentials))
+                codes |= self._exchange(request, deadline, read)
+        return contract_checks.findings(terms, codes)
 
     @property
     def _tracking_url(self) -> str:

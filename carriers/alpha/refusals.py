@@ -112,6 +112,18 @@ POINT_REFUSALS: Final[Refusals] = MappingProxyType(
         },
     }
 )
+# Of the price service's `calculateProducts`.
+CONTRACT_REFUSALS: Final[Refusals] = MappingProxyType(
+    {
+        "1": _BUSY,
+        "2": REFUSALS["31"],
+        "3": _CONTRACT,
+        **{
+            code: Refusal(RequestRejected, cause="the contract has no product there", remedy="ask for another place")
+            for code in ("4", "5")
+        },
+    }
+)
 # Failures of the carrier itself, for every shop. One shop's contract may cause 29, and one order the invalid data.
 FAILURES: Final = frozenset({"1", "36", "37", "700"})
 

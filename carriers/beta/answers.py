@@ -9,7 +9,7 @@ from typing import Any, Final
 from carriers import pdf
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import is_failure, refusal_of
-from carriers.errors import CarrierError, CredentialsRejected, OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from carriers.http import multipart
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
@@ -50,13 +50,13 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
 
     `index` is the parcel's place in the order, `others` the numbers of those before it.
     """
-    parts, document = _parts(answer)
-    messages = _messages(document)
+    parts, document = parts_of(answer)
+    messages = messages_of(document)
     number = _number(document)
     made = (number,) if number else ()
-    errors = [m for m in messages if m.kind == "ERROR" or answer.status >= FIRST_ERROR_STATUS]
+    errors = errors_of(document, answer.status)
     if errors and not made:
-        raise _refusal(errors, answer.status, redactor, index)
+        raise error_of(errors, answer.status, redactor, index=index)
     if errors or answer.status != OK or not made:
         raise UnreadableError("the answer is neither a label nor a refusal", made)
     if not parts.get("label"):
@@ -71,14 +71,25 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
     return Parcel(number, label, _customs_form(parts), tuple(warnings[:MAX_WARNINGS]))
 
 
-def _parts(answer: Answer) -> tuple[Mapping[str, bytes], Json]:
+def read_check(answer: Answer, *, redactor: Redactor) -> None:
+    """Read the answer to a request that is only validated; raises the error of its messages."""
+    _, document = parts_of(answer)
+    errors = errors_of(document, answer.status)
+    if errors:
+        raise error_of(errors, answer.status, redactor, unknown=CarrierUnavailable)
+    if answer.status != OK:
+        raise UnreadableError("the answer is neither a yes nor a refusal")
+
+
+def parts_of(answer: Answer) -> tuple[Mapping[str, bytes], Json]:
+    """Return the parts of an answer by their ids, and its JSON; raises UnreadableError or CredentialsRejected."""
     try:
         parts = multipart.parts_by_id(answer) if multipart.is_multipart(answer) else {"jsonInfos": answer.body}
         document = document_of(parts.get("jsonInfos", b""))
     except UnreadableError:
         check_status(answer)
         raise
-    if not _messages(document):
+    if not messages_of(document):
         check_status(answer)
     return parts, document
 
@@ -131,7 +142,12 @@ def _number(document: Json) -> str:
     return ""
 
 
-def _messages(document: Json) -> list[Message]:
+def errors_of(document: Json, status: int) -> list[Message]:
+    """Return the messages that refuse the request."""
+    return [each for each in messages_of(document) if each.kind == "ERROR" or status >= FIRST_ERROR_STATUS]
+
+
+def messages_of(document: Json) -> list[Message]:
     """Return the carrier's messages, in any of the forms that it is known to use."""
     found = [
         Message(string_of(m, "id"), string_of(m, "type"), string_of(m, "messageContent"))
@@ -148,8 +164,15 @@ def _messages(document: Json) -> list[Message]:
     return found
 
 
-def _refusal(errors: Sequence[Message], status: int, redactor: Redactor, index: int) -> CarrierError:
-    """Return the error for the first documented code; without one a parcel may have been made."""
+def error_of(
+    errors: Sequence[Message],
+    status: int,
+    redactor: Redactor,
+    *,
+    index: int = 0,
+    unknown: type[CarrierError] = OutcomeUnknown,
+) -> CarrierError:
+    """Return the error for the first documented code, `unknown` without one: by default a parcel may have been made."""
     message = next((m for m in errors if refusal_of(m.code)), errors[0])
     refusal = refusal_of(message.code)
     code, text = redactor.code(message.code), redactor.text(message.text)
@@ -168,4 +191,4 @@ def _refusal(errors: Sequence[Message], status: int, redactor: Redactor, index: 
     # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
     is_failing = status >= FIRST_FAILURE_STATUS
     problem = f"the error code {code} is not documented" if code else "the answer has no error code"
-    return OutcomeUnknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)
+    return unknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Final, TypeVar
 
 from carriers.base import Carrier
+from carriers.beta import contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
-from carriers.beta import points
-from carriers.beta.answers import Parcel, read_parcel
+from carriers.beta.answers import Parcel, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
 from carriers.beta.parties import CARRIER
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected
+from carriers.contract_checks import Finding, Terms
+from carriers.deposit_slips import DepositSlip
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request
 from carriers.products import MAINLAND, PRODUCTS
@@ -32,6 +34,7 @@ class Beta(Carrier):
     purchase_operation = PURCHASE
     points_operation = points.LOOK_UP
     is_cancelled_locally = True
+    max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
@@ -74,6 +77,39 @@ class Beta(Carrier):
         is_form_missing = is_declared and not all(forms)
         return PurchasedLabel(_numbers(made), merged, tuple(warnings), is_customs_form_missing=is_form_missing)
 
+    def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
+        """Make a deposit slip; its PDF can't be fetched again."""
+        _check_credentials(credentials)
+        body = deposit_slips.message(tracking_numbers, credentials)
+        request = self._request(deposit_slips.OPERATION, body, credentials, CarrierUnavailable)
+        redactor = Redactor(credentials)
+        read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=redactor)
+        with self._call(deposit_slips.OPERATION) as deadline:
+            return self._exchange(request, deadline, read)
+
+    def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
+        """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
+        _check_credentials(credentials)
+        operation = contract_checks.OPERATION
+        with self._call(operation, None, self._checks_circuit_breaker) as deadline:
+
+            def validate(body: beta_message.Json, sample: Shipment) -> None:
+                message = beta_message.message(body, credentials, {})
+                request = self._request(operation, message, credentials, CarrierUnavailable)
+                self._exchange(request, deadline, partial(read_check, redactor=Redactor(credentials, sample)))
+
+            return contract_checks.findings(terms, validate)
+
+    def _request(
+        self,
+        operation: str,
+        body: beta_message.Json,
+        credentials: Credentials,
+        unanswered_error: type[CarrierError] = OutcomeUnknown,
+    ) -> Request:
+        url = _url(self._endpoint.url, operation)
+        return Request(operation, url, _encoded(body), _headers(credentials), unanswered_error)
+
     def _bought(
         self,
         shipment: Shipment,
@@ -86,8 +122,7 @@ class Beta(Carrier):
         for index, body in enumerate(bodies):
             numbers = _numbers(made)
             links = beta_message.links(shipment, index + 1, numbers)
-            content = _encoded(beta_message.message(body, credentials, links))
-            request = Request(PURCHASE, _url(self._endpoint.url, PURCHASE), content, _headers(credentials))
+            request = self._request(PURCHASE, beta_message.message(body, credentials, links), credentials)
             read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
             try:
                 made.append(self._exchange(request, deadline, read))

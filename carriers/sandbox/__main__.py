@@ -25,6 +25,7 @@ def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAUL
         f"alpha shipping  {server.alpha_url}",
         f"alpha tracking  {server.alpha_tracking_url}",
         f"alpha points    {server.alpha_points_url}",
+        f"alpha products  {server.alpha_products_url}",
         f"beta            {server.beta_url}",
         f"beta points     {server.beta_points_url}",
         f"beta tracking   {server.beta_tracking_url}",

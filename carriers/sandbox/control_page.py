@@ -18,6 +18,7 @@ Settings that connect the service
   ALPHA_URL={url}/alpha/shipping
   ALPHA_TRACKING_URL={url}/alpha/tracking
   ALPHA_POINTS_URL={url}/alpha/points
+  ALPHA_PRODUCTS_URL={url}/alpha/products
   BETA_URL={url}/beta/2.0
   BETA_POINTS_URL={url}/beta/points
   BETA_TRACKING_URL={url}/beta/tracking/timelineCompany
@@ -28,6 +29,7 @@ Carriers
   POST   /alpha/tracking    alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2
   POST   /alpha/points      alpha's pickup points (SOAP): recherchePointChronopost, ...Inter, ...InterParService,
                             rechercheDetailPointChronopost, ...Inter
+  POST   /alpha/products    alpha's price service (SOAP): calculateProducts
   POST   /beta/2.0/...      beta's label service (JSON): generateLabel, checkGenerateLabel; the same
                             under /beta/3.1, its newer version; and generateBordereauByParcelsNumbers
   POST   /beta/points/...   beta's pickup points (JSON): findRDVPointRetraitAcheminement,
@@ -79,6 +81,7 @@ Credentials
     alpha  password 000000, or an account that ends in 000030   error 30
            an account that ends in 000029                       error 29
            an account that ends in 000033                       error 33, product not on the contract
+           an account that ends in 0000 and a product's code        calculateProducts lacks the product
            an account that ends in 000133, 000233 or 000333     error 33, wrong accesColis account number, wrong
                                                                 accesColis password, wrong identWebPro password
     beta   a contract number or API key that ends in 30000, 30007, 30008, 30009 or 30700   that error; beta's other

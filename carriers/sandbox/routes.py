@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
+from carriers.sandbox.alpha.products import answer_products
 from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from carriers.sandbox.state import State
 
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
+ALPHA_PRODUCTS_PATH = "/alpha/products"
 BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
 BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
 
@@ -40,6 +42,7 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     ALPHA_SHIPPING_PATH: answer_shipping,
     ALPHA_TRACKING_PATH: answer_tracking,
     ALPHA_POINTS_PATH: answer_alpha_points,
+    ALPHA_PRODUCTS_PATH: answer_products,
     **{
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)

@@ -18,6 +18,7 @@ from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
+    ALPHA_PRODUCTS_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
     BETA_PATH,
@@ -77,6 +78,10 @@ class SandboxServer:
     @property
     def alpha_points_url(self) -> str:
         return self.url + ALPHA_POINTS_PATH
+
+    @property
+    def alpha_products_url(self) -> str:
+        return self.url + ALPHA_PRODUCTS_PATH
 
     @property
     def beta_url(self) -> str:

@@ -1,5 +1,6 @@
 """The admin pages of labels."""
 
 from labels.admin.labels import ShippingLabelAdmin
+from labels.admin.slips import DepositSlipAdmin
 
-__all__ = ["ShippingLabelAdmin"]
+__all__ = ["DepositSlipAdmin", "ShippingLabelAdmin"]

@@ -16,10 +16,13 @@ from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
+from labels.admin.deciding import DecideSelected
 from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.parcels import parcel_of
+from labels.admin.printing import PrintSelected
+from labels.admin.slips import SlipForSelected
 from labels.admin.states import notice_label, state_label, state_meaning
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
@@ -48,7 +51,7 @@ def is_decision_needed(request: HttpRequest) -> bool:
 
 
 @admin.register(ShippingLabel)
-class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
+class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTableAdmin[ShippingLabel]):
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
     list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
@@ -56,6 +59,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, PeriodFilter)
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
+    actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     fields = ("id",)  # the page has its own template
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

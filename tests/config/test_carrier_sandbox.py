@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
+    ALPHA_PRODUCTS_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
     BETA_PATH,
@@ -47,6 +48,7 @@ def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
             ALPHA_SHIPPING_PATH,
             ALPHA_TRACKING_PATH,
             ALPHA_POINTS_PATH,
+            ALPHA_PRODUCTS_PATH,
             BETA_PATH,
             BETA_POINTS_PATH,
             BETA_TRACKING_PATH,
@@ -54,8 +56,8 @@ def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
             "/",
         )
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 8
-        assert requests.get(urls[6], timeout=TIMEOUT_S).json() == []
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 9
+        assert requests.get(urls[7], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")

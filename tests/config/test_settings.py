@@ -70,6 +70,7 @@ BAD: dict[str, Sequence[str | None]] = {
     ],
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_POINTS_URL": ["hunter2", "ftp://host/"],
+    "ALPHA_PRODUCTS_URL": ["hunter2", "ftp://host/"],
     "BETA_POINTS_URL": ["hunter2", "ftp://host/"],
     "BETA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
@@ -189,6 +190,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
             "url": loaded["DEFAULT_ALPHA_URL"],
             "tracking_url": "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS",
             "points_url": "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS",
+            "products_url": "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS",
         },
         "beta": {
             "url": loaded["DEFAULT_BETA_URL"],
@@ -200,7 +202,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
     for name in ("ALPHA_URL", "BETA_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/a")
     assert load()["CARRIER_ENDPOINTS"] == {
-        "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
+        "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "products_url": None},
         "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
     }
     for name in ("ALPHA_POINTS_URL", "BETA_POINTS_URL"):

@@ -208,6 +208,7 @@ def sandbox_settings(port: int) -> dict[str, str]:
         "ALPHA_URL": f"{url}/alpha/shipping",
         "ALPHA_TRACKING_URL": f"{url}/alpha/tracking",
         "ALPHA_POINTS_URL": f"{url}/alpha/points",
+        "ALPHA_PRODUCTS_URL": f"{url}/alpha/products",
         "BETA_URL": f"{url}/beta/2.0",
         "BETA_POINTS_URL": f"{url}/beta/points",
     }

@@ -8,6 +8,7 @@ from carriers.sandbox.countries import COUNTRIES, EUROPE, FRANCE, OVERSEAS
 
 SHIPPING = "http://cxf.shipping.soap.chronopost.fr/"
 TRACKING = "http://cxf.tracking.soap.chronopost.fr/"
+QUICKCOST = "http://cxf.quickcost.soap.chronopost.fr/"
 POINTS = "http://cxf.rechercheBt.soap.chronopost.fr/"
 CHILDREN = (
     "headerValue", "shipperValue", "customerValue", "recipientValue", "refValue", "skybillValue",

@@ -165,6 +165,7 @@ def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
         "ALPHA_URL": sandbox.alpha_url,
         "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
         "ALPHA_POINTS_URL": sandbox.alpha_points_url,
+        "ALPHA_PRODUCTS_URL": sandbox.alpha_products_url,
         "BETA_URL": sandbox.beta_url,
         "BETA_TRACKING_URL": sandbox.beta_tracking_url,
         "BETA_POINTS_URL": sandbox.beta_points_url,

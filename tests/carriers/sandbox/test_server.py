@@ -31,6 +31,7 @@ URL_PATHS = [
     "/alpha/shipping",
     "/alpha/tracking",
     "/alpha/points",
+    "/alpha/products",
     "/beta/2.0",
     "/beta/points",
     "/beta/tracking/timelineCompany",
@@ -47,6 +48,7 @@ def test_the_first_page_explains_endpoints_credentials_and_faults(sandbox: Sandb
     for words in (
         *URL_PATHS,
         "ALPHA_POINTS_URL",
+        "ALPHA_PRODUCTS_URL",
         "BETA_POINTS_URL",
         "BETA_TRACKING_URL",
         "JOURNEY RELAY",

@@ -41,7 +41,9 @@ CREATE_PATHS: Final = {"alpha": "/alpha/shipping", "beta": "/beta/2.0/generateLa
 def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping[str, Carrier]:
     """Return a client of the sandbox for each carrier."""
     endpoints = {
-        "alpha": Endpoint(sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url),
+        "alpha": Endpoint(
+            sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url, sandbox.alpha_products_url
+        ),
         "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url),
     }
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}

@@ -1,0 +1,63 @@
+"""alpha's check of a contract: its products for a destination, which the price service lists."""
+
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.refusals import CONTRACT_REFUSALS
+from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
+from carriers.errors import Rejected
+from carriers.http import soap
+from carriers.http.messages import Answer
+from carriers.products import PRODUCTS
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials, Party, ProductOverride
+
+NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
+OPERATION: Final = "calculateProducts"
+GOODS: Final = "M"
+
+_NOTHING_FOR_DESTINATION: Final = ("4", "5")
+_CODE_LENGTH: Final = 2
+
+
+def message(sender: Party, recipient: Party, credentials: Credentials) -> bytes:
+    """Return the request for the contract's products from one place to another."""
+    fields = (
+        ("accountNumber", credentials.account_number),
+        ("password", credentials.password),
+        ("depCountryCode", sender.country_code),
+        ("depZipCode", sender.zip_code),
+        ("arrCountryCode", recipient.country_code),
+        ("arrZipCode", recipient.zip_code),
+        ("arrCity", recipient.city),
+        ("type", GOODS),
+        ("weight", str(SAMPLE_WEIGHT_KG)),
+    )
+    return soap.envelope(OPERATION, NAMESPACE, [soap.leaf(*field) for field in fields])
+
+
+def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
+    """Return the product codes, which come without their leading zeros; none where nothing goes there."""
+    result = result_of(answer, OPERATION, redactor)
+    try:
+        check_code(result, redactor, refusals=CONTRACT_REFUSALS)
+    except Rejected as error:
+        if error.carrier_code in _NOTHING_FOR_DESTINATION:
+            return frozenset()
+        raise
+    codes = (soap.text(product, "productCode") for product in soap.children(result, "productList"))
+    return frozenset(code.zfill(_CODE_LENGTH) for code in codes if code)
+
+
+def findings(terms: Terms, codes: AbstractSet[str]) -> list[Finding]:
+    """Tell for each product if the codes that it is bought by are among the contract's."""
+    return [_finding(code, override, codes) for code, override in terms.products.items()]
+
+
+def _finding(product_code: str, override: ProductOverride | None, codes: AbstractSet[str]) -> Finding:
+    wanted = [override.carrier_code] if override else [route.carrier_code for route in PRODUCTS[product_code].routes]
+    missing = sorted({code for code in wanted if code not in codes})
+    if not missing:
+        return Finding(product_code, Verdict.INCLUDED, f"the contract has {', '.join(dict.fromkeys(wanted))}")
+    return Finding(product_code, Verdict.MISSING, f"the contract lacks {', '.join(missing)}")

@@ -1,0 +1,61 @@
+"""beta's check of a contract: its label requests of samples, validated only, one for each product."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from carriers.beta import messages
+from carriers.contract_checks import SAMPLE_CUSTOMS, SAMPLE_WEIGHT_KG, SAMPLES, Finding, Terms, Verdict
+from carriers.errors import CredentialsRejected, PickupPointRejected, ProductNotInContract, Rejected
+from carriers.products import PRODUCTS
+from carriers.shipment import Package, Party, Shipment
+
+OPERATION: Final = "checkGenerateLabel"
+
+_SAMPLE_POINT: Final = "000000"
+
+
+def findings(terms: Terms, validate: Callable[[messages.Json, Shipment], Any]) -> list[Finding]:
+    """Return the carrier's answer about each product; `validate` raises the refusal of a sample."""
+    return [_finding(code, terms, validate) for code in terms.products]
+
+
+def _finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipment], Any]) -> Finding:
+    recipient = _recipient(code, terms)
+    if recipient is None:
+        return Finding(code, Verdict.OPEN, "not asked: the product goes nowhere from the shop's sender address")
+    sample = _sample(code, terms, recipient)
+    try:
+        (body,) = messages.bodies(sample)
+        validate(body, sample)
+    except CredentialsRejected:
+        raise
+    except ProductNotInContract as error:
+        return Finding(code, Verdict.MISSING, error.detail)
+    except PickupPointRejected:
+        return Finding(code, Verdict.OPEN, "the carrier refused only the sample's pickup point")
+    except Rejected as error:
+        return Finding(code, Verdict.OPEN, f"the carrier refused the sample: {error}")
+    return Finding(code, Verdict.INCLUDED, f"a sample to {recipient.country_code} is accepted")
+
+
+def _recipient(code: str, terms: Terms) -> Party | None:
+    product = PRODUCTS[code]
+    origin = terms.sender.country_code
+    routes = (product.route(origin, party.country_code, SAMPLE_WEIGHT_KG, terms.products[code]) for party in SAMPLES)
+    return next((party for party, route in zip(SAMPLES, routes, strict=True) if route), None)
+
+
+def _sample(code: str, terms: Terms, recipient: Party) -> Shipment:
+    return Shipment(
+        id="CONTRACTCHECK",
+        product_code=code,
+        sender=terms.sender,
+        recipient=recipient,
+        packages=(Package(SAMPLE_WEIGHT_KG),),
+        ship_at=datetime.now(UTC),
+        pickup_point_code=_SAMPLE_POINT if PRODUCTS[code].needs_pickup_point else "",
+        commercial_name=terms.commercial_name,
+        customs=SAMPLE_CUSTOMS,
+        override=terms.products[code],
+    )

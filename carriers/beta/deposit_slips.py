@@ -1,0 +1,61 @@
+"""beta's deposit slip: asked for by the numbers of parcels, answered with a PDF that can't be fetched again."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from carriers import pdf
+from carriers.beta.answers import OK, error_of, errors_of, parts_of, string_of
+from carriers.beta.parties import CARRIER
+from carriers.deposit_slips import DepositSlip
+from carriers.errors import CarrierUnavailable, RequestRejected
+from carriers.http.messages import Answer, UnreadableError
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials
+
+OPERATION: Final = "generateBordereauByParcelsNumbers"
+LATEST_MS: Final = 10**14
+MAX_PARCELS: Final = 50  # a call; what the carrier's own module sends
+
+_INVALID_PARCEL: Final = "50031"
+_NUMBER: Final = re.compile(r"[A-Za-z0-9]{5,35}")
+_FIRST: Final = re.compile(r"[A-Z0-9]{11,15}")  # a parcel's number in the carrier's text
+
+
+def message(tracking_numbers: Sequence[str], credentials: Credentials) -> dict[str, Any]:
+    """Return the body of a call; an API key is sent as a header instead of the contract."""
+    contract = {"contractNumber": credentials.account_number, "password": credentials.password}
+    numbers = {"generateBordereauParcelNumberList": {"parcelsNumbers": list(tracking_numbers)}}
+    return ({} if credentials.api_key else contract) | numbers
+
+
+def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Redactor) -> DepositSlip:
+    """Return the slip; raises the error of the answer's messages, UnreadableError if there is neither."""
+    parts, document = parts_of(answer)
+    errors = errors_of(document, answer.status)
+    if errors:
+        refused = next((error for error in errors if error.code == _INVALID_PARCEL), None)
+        if refused:
+            raise _invalid(refused.text, tracking_numbers)
+        raise error_of(errors, answer.status, redactor, unknown=CarrierUnavailable)
+    header = document.get("bordereauHeader")
+    number = string_of(header, "bordereauNumber") if isinstance(header, dict) else ""
+    if answer.status != OK or not number or not _NUMBER.fullmatch(number.zfill(5)):
+        raise UnreadableError("the answer is neither a deposit slip nor a refusal")
+    return DepositSlip(number, _published_at(header), pdf.checked(parts.get("deliveryPaper", b"")))
+
+
+def _invalid(text: str, tracking_numbers: Sequence[str]) -> RequestRejected:
+    """Name the first number that the carrier refuses, if it is one of those sent."""
+    named = next((number for number in _FIRST.findall(text) if number in tracking_numbers), "")
+    which = f"does not know the parcel {named} of this contract" if named else "does not know one of the parcels"
+    detail = f"the carrier {which}, or takes it on no deposit slip"
+    return RequestRejected(CARRIER, detail, carrier_code=_INVALID_PARCEL)
+
+
+def _published_at(header: Any) -> datetime | None:
+    milliseconds = header.get("publishingDate")
+    if type(milliseconds) is not int or not 0 < milliseconds < LATEST_MS:  # true is an int, too
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

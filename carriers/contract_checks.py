@@ -1,0 +1,63 @@
+"""Checks of a contract by its carrier: its credentials, and the products that it includes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final
+
+from carriers.shipment import Customs, CustomsItem, Party, ProductOverride
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The products that a contract is said to include, and the sender that they are asked for."""
+
+    products: Mapping[str, ProductOverride | None]
+    sender: Party
+    commercial_name: str = ""
+
+
+class Verdict(StrEnum):
+    """A carrier's answer about a product."""
+
+    INCLUDED = "included"
+    MISSING = "missing"
+    OPEN = "open"  # the answer tells neither
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A carrier's answer about one product, with the reason in words."""
+
+    product_code: str
+    verdict: Verdict
+    detail: str
+
+
+def _sample(country_code: str, zip_code: str, city: str, province_code: str = "") -> Party:
+    return Party(
+        first_name="Sample",
+        last_name="Recipient",
+        address1="1 Main Street",
+        zip_code=zip_code,
+        city=city,
+        country_code=country_code,
+        phone="+33612345678",
+        email="sample@example.com",
+        province_code=province_code,
+    )
+
+
+# Recipients of nothing: a check makes no parcel. At home, in Europe, overseas and in the rest of the world.
+SAMPLES: Final = (
+    _sample("FR", "75001", "Paris"),
+    _sample("BE", "1000", "Bruxelles"),
+    _sample("RE", "97400", "Saint-Denis"),
+    _sample("US", "10001", "New York", "NY"),
+)
+SAMPLE_SENDER: Final = _sample("FR", "69002", "Lyon")
+SAMPLE_WEIGHT_KG: Final = Decimal(1)
+SAMPLE_CUSTOMS: Final = Customs(
+    (CustomsItem("Books", 1, Decimal(10), hs_code="490199"),), is_for_each_parcel=True, shipping_cost_eur=Decimal(5)
+)

@@ -1,0 +1,63 @@
+"""Actions on selected labels: their rows in the order of the list, a page that asks first, outcomes in words."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from labels.models import LabelState, ShippingLabel
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin
+
+    Base = ModelAdmin[ShippingLabel]
+else:
+    Base = object
+
+NAMED_AT_MOST = 10
+LeftOut = list[tuple[ShippingLabel, str]]
+
+
+class SelectedLabels(Base):
+    """What all actions on selected labels share."""
+
+    def chosen(self, request: HttpRequest, queryset: QuerySet[ShippingLabel], limit: int) -> list[ShippingLabel]:
+        """Return the labels in the order of the list, with the PDFs that rows keep; none where they are too many."""
+        labels = list(queryset.defer(None).defer("pdf", "customs", "sender")[: limit + 1])
+        if len(labels) > limit:
+            self.message_user(request, f"Choose at most {limit} labels. Nothing was done.", messages.WARNING)
+            return []
+        kept = [label.pk for label in labels if label.state == LabelState.RECEIVED]
+        pdfs = dict(ShippingLabel.objects.filter(pk__in=kept).values_list("pk", "pdf")) if kept else {}
+        for label in labels:
+            label.pdf = pdfs.get(label.pk)
+        return labels
+
+    def ask(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        """Show what an action would do, and ask for a confirmation."""
+        site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
+        context = {"checkbox_name": ACTION_CHECKBOX_NAME, **context}
+        return TemplateResponse(request, "labels/selected.html", site | context)
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    return "is_confirmed" in request.POST
+
+
+def by_reason(left_out: Iterable[tuple[ShippingLabel, str]]) -> list[tuple[str, list[ShippingLabel]]]:
+    """Gather labels by the reason why nothing is done to them."""
+    gathered = defaultdict(list)
+    for label, reason in left_out:
+        gathered[reason].append(label)
+    return list(gathered.items())
+
+
+def named(labels: Sequence[ShippingLabel]) -> str:
+    """Name the first labels of some."""
+    ids = ", ".join(label.id for label in labels[:NAMED_AT_MOST])
+    return f"{ids} and {len(labels) - NAMED_AT_MOST} more" if len(labels) > NAMED_AT_MOST else ids

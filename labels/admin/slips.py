@@ -1,0 +1,171 @@
+"""Deposit slips for selected labels, and the staff's pages of slips."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
+
+from labels import storage
+from labels.admin.printing import pdf_answer
+from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
+from labels.models import DepositSlip, ShippingLabel
+from labels.slips import making
+from shops.admin import personal
+from shops.admin.base import CappedList, LargeTableAdmin
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.wording import NOTHING
+from shops.audit.models import Action
+from shops.audit.recording import record
+
+MAX_LABELS = 500
+COLOURS = {"made": "success", "refused": "danger", "open": "warning"}
+ADD = "labels.add_depositslip"
+
+
+class SlipForSelected(SelectedLabels):
+    """The action that asks for deposit slips of selected labels."""
+
+    def has_slip_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(ADD)
+
+    @admin.action(description="Deposit slip", permissions=["slip"])
+    def make_slip(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
+        """Ask for one slip for each contract; where a label is on none, ask first if it is to be left out."""
+        labels = self.chosen(request, queryset, MAX_LABELS)
+        reasons = [(label, making.why_not(label)) for label in labels]
+        concerned, left_out = [label for label, why in reasons if not why], [each for each in reasons if each[1]]
+        if not concerned:
+            if labels:
+                reason = left_out[0][1]
+                self.message_user(request, f"None of these labels can be on a slip: {reason}.", messages.WARNING)
+            return None
+        if left_out and not is_confirmed(request):
+            return self.ask(request, slip_question(concerned, left_out))
+        return self.show(request, making.make(concerned, asked_by=request.user.get_username()), len(concerned))
+
+    def show(self, request: HttpRequest, slips: list[DepositSlip], count: int) -> HttpResponse:
+        """Say how each slip ended, and lead to it."""
+        for slip in slips:
+            if slip.number:
+                listed = len(slip.label_ids)
+                self.message_user(request, f"{slip.shop}: slip {slip.number} lists {listed} labels.", messages.SUCCESS)
+            else:
+                self.message_user(request, f"{slip.shop}: no slip. {slip.refusal}", messages.ERROR)
+        if left := count - sum(len(slip.label_ids) for slip in slips):
+            self.message_user(request, f"{left} labels were not asked for any more: select them again.", messages.ERROR)
+        if len(slips) == 1:
+            return HttpResponseRedirect(reverse("admin:labels_depositslip_change", args=[slips[0].pk]))
+        return HttpResponseRedirect(reverse("admin:labels_depositslip_changelist"))
+
+
+def slip_question(concerned: list[ShippingLabel], left_out: list[tuple[ShippingLabel, str]]) -> dict[str, Any]:
+    return {
+        "title": "Deposit slip",
+        "action": "make_slip",
+        "explanation": f"{len(left_out)} of {len(concerned) + len(left_out)} selected labels can't be on a slip.",
+        "button": f"Ask for a slip of the other {len(concerned)}",
+        "labels": concerned,
+        "left_out": by_reason(left_out),
+    }
+
+
+class SlipList(CappedList):
+    """Reads neither PDFs nor the labels' ids."""
+
+    not_listed = ("pdf", "label_ids")
+
+
+@admin.register(DepositSlip)
+class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
+    """Deposit slips, read-only; staff who see personal data open their PDFs."""
+
+    list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    search_help_text = "The carrier's number of the slip, a label's id, or the slip's id"
+    fields = readonly_fields = (
+        *("title", "coloured_state", "pdf_link", "shop", "carrier_code", "published_at", "asked_at", "asked_by"),
+        *("refused", "parcels"),
+    )
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return SlipList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
+        return super().get_queryset(request).defer("pdf")
+
+    def found_by(self, text: str) -> QuerySet[Any, Any]:
+        slips = DepositSlip.objects.order_by()
+        by_number = slips.filter(number=text) if text else slips.none()
+        return by_number.values("pk").union(
+            slips.filter(pk=text).values("pk"), slips.listing(text.upper()).values("pk"), all=True
+        )
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.pdf_view, cacheable=True)
+        return [path("<path:object_id>/pdf/", view, name="labels_depositslip_pdf"), *super().get_urls()]
+
+    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer with the PDF; one that the row still keeps is moved to the storage first."""
+        if not (self.has_view_permission(request) and personal.may_see(request)):
+            raise PermissionDenied
+        slip = DepositSlip.objects.with_pdf().filter(pk=object_id).first()
+        if slip is None:
+            raise Http404("There is no deposit slip with this id, or it has no PDF.")
+        content = self.content(slip)
+        if content is None:
+            self.message_user(request, "The storage can't be reached now. Try again later.", messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:labels_depositslip_change", args=[slip.pk]))
+        record(Action.PDF_OPENED, slip, labels=slip.label_ids)
+        return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
+
+    def content(self, slip: DepositSlip) -> bytes | None:
+        try:
+            making.store(slip)
+            return storage.read(slip.pdf_key)
+        except storage.StorageError:
+            return bytes(slip.pdf) if slip.pdf is not None else None
+
+    @admin.display(description="slip", ordering="number")
+    def title(self, slip: DepositSlip) -> str:
+        return str(slip)
+
+    @admin.display(description="parcels")
+    def parcel_count(self, slip: DepositSlip) -> int:
+        return len(slip.tracking_numbers)
+
+    @admin.display(description="state")
+    def coloured_state(self, slip: DepositSlip) -> str:
+        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[slip.state], "text": slip.state})
+
+    @admin.display(description="PDF")
+    def pdf_link(self, slip: DepositSlip) -> str:
+        if not slip.has_pdf:
+            return "Removed, as labels' PDFs are" if slip.number else NOTHING
+        url = reverse("admin:labels_depositslip_pdf", args=[slip.pk])
+        return format_html('<a class="label-open" href="{}" target="_blank" rel="noopener">Open or print</a>', url)
+
+    @admin.display(description="no slip because")
+    def refused(self, slip: DepositSlip) -> str:
+        if slip.state == "open":
+            return "The carrier's answer never came. A slip costs nothing: select the labels and ask again."
+        return slip.refusal or NOTHING
+
+    @admin.display(description="parcels")
+    def parcels(self, slip: DepositSlip) -> str:
+        """List the parcels' numbers, and link to the labels."""
+        labels = reverse("admin:labels_shippinglabel_changelist")
+        links = format_html_join(" ", '<a class="shop-link" href="{}{}/change/">{}</a>', slip_rows(labels, slip))
+        return format_html("<p>{}</p><p>Labels: {}</p>", ", ".join(slip.tracking_numbers), links)
+
+    class Media:
+        css = {"all": ["labels/admin.css", "shops/admin.css"]}
+
+
+def slip_rows(labels: str, slip: DepositSlip) -> list[tuple[str, str, str]]:
+    return [(labels, label_id, label_id) for label_id in slip.label_ids]

@@ -1,0 +1,127 @@
+"""Asks carriers for deposit slips of labels: one slip for each contract, in calls of as many parcels as are taken."""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from django.db import connection
+
+from carriers.errors import CarrierError, CarrierUnavailable
+from labels import storage
+from labels.bulkhead import BulkheadFullError, bulkhead
+from labels.db_retry import with_db_retry
+from labels.models import LabelState, ShippingLabel
+from labels.slips.models import DepositSlip
+from shops.audit.models import Action
+from shops.audit.recording import record
+from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
+from shops.db import clock
+
+TIME_LIMIT_S = 60.0  # no further call is begun after it
+logger = logging.getLogger("labels.slips")
+
+
+class NotReachedError(Exception):
+    """The carrier was not reached, so the next call would not reach it either."""
+
+
+def why_not(label: ShippingLabel) -> str:
+    """Return the reason why a label is on no deposit slip, empty for one that can be."""
+    if not client(label.carrier_code).max_slip_parcels:
+        return f"{label.carrier_code} makes no deposit slips"
+    return "" if label.state == LabelState.GENERATED else "is not bought, or is cancelled"
+
+
+def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]:
+    """Ask for the slips of these labels, which can be on one; return those asked for, refused ones too."""
+    ends_at, slips = time.monotonic() + TIME_LIMIT_S, []
+    for batch in batches(labels):
+        first = batch[0]
+        slip = DepositSlip.objects.create(
+            shop_id=first.shop_id,
+            carrier_code=first.carrier_code,
+            label_ids=[label.id for label in batch],
+            tracking_numbers=[number for label in batch for number in label.tracking_numbers],
+            asked_by=asked_by,
+        )
+        slips.append(slip)
+        try:
+            ask(slip)
+        except NotReachedError:
+            break
+        if time.monotonic() > ends_at:
+            break
+    return slips
+
+
+def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
+    """Divide labels by contract, then by the parcels that a call takes; a label's parcels stay together."""
+    contracts: dict[tuple[str, str], list[ShippingLabel]] = {}
+    for label in labels:
+        contracts.setdefault((label.shop_id, label.carrier_code), []).append(label)
+    for (_, carrier_code), own in contracts.items():
+        batch: list[ShippingLabel] = []
+        limit, count = client(carrier_code).max_slip_parcels, 0
+        for label in own:
+            if batch and count + len(label.tracking_numbers) > limit:
+                yield batch
+                batch, count = [], 0
+            batch.append(label)
+            count += len(label.tracking_numbers)
+        yield batch
+
+
+def ask(slip: DepositSlip) -> None:
+    """Ask the carrier, within the bulkhead and with no database connection held, and keep what it answers."""
+    contract = CarrierContract.objects.find(shop_id=slip.shop_id, carrier_code=slip.carrier_code)
+    if contract is None:
+        return refuse(slip, f"The shop has no {slip.carrier_code} contract any more.")
+    try:
+        credentials = contract.credentials
+        connection.close()
+        with bulkhead.enter(slip.carrier_code):
+            made = client(slip.carrier_code).deposit_slip(slip.tracking_numbers, credentials)
+    except UnreadableSecretError:
+        return refuse(slip, "The contract's credentials can't be read: see CREDENTIALS_KEYS.")
+    except BulkheadFullError:
+        refuse(slip, f"Too many requests wait for {slip.carrier_code} now.")
+        raise NotReachedError from None
+    except CarrierError as error:
+        refuse(slip, str(error))
+        if isinstance(error, CarrierUnavailable):
+            raise NotReachedError from error
+        return None
+    keep(slip, number=made.number, published_at=made.published_at, pdf=made.pdf)
+    record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
+    with suppress(storage.StorageError):  # opening it stores it later
+        store(slip)
+    return None
+
+
+def refuse(slip: DepositSlip, reason: str) -> None:
+    keep(slip, refusal=reason)
+
+
+def keep(slip: DepositSlip, **answer: object) -> None:
+    """Write the carrier's answer to the row, which exists: a slip can't be fetched again."""
+    for name, value in answer.items():
+        setattr(slip, name, value)
+    with_db_retry(lambda: DepositSlip.objects.filter(id=slip.id).update(**answer))
+    logger.info("deposit slip asked for", extra={"slip": slip.id, "state": slip.state})
+
+
+def store(slip: DepositSlip) -> None:
+    """Move the PDF from the row to the storage. Raise StorageError."""
+    if slip.pdf is not None:
+        storage.write(slip.pdf_key, bytes(slip.pdf))
+        DepositSlip.objects.filter(id=slip.id).update(pdf=None)
+
+
+def remove_pdfs(label: ShippingLabel) -> None:
+    """Remove the PDFs of all slips that list a label: they show its recipient. Raise StorageError."""
+    for slip in DepositSlip.objects.with_pdf().listing(label.id).defer("pdf"):
+        storage.delete(slip.pdf_key)
+        DepositSlip.objects.filter(id=slip.id).update(pdf=None, pdf_removed_at=clock.now())

@@ -1,0 +1,81 @@
+"""The deposit slips that staff asked carriers for."""
+
+from functools import reduce
+from operator import or_
+from typing import Self
+
+from django.contrib.postgres.indexes import GinIndex
+from django.db import connection, models
+from django.db.models import Q
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from shops.contracts.models import CARRIER_CHOICES
+from shops.db.fields import KeyField
+from shops.db.querysets import ForShop
+from shops.ids import new_id
+from shops.models import Shop
+
+
+def new_slip_id() -> str:
+    return new_id("slip")
+
+
+class DepositSlipQuerySet(ForShop):
+    """Ways to find deposit slips."""
+
+    def listing(self, *label_ids: str) -> Self:
+        """Find the slips that list any of these labels: along the index on PostgreSQL."""
+        if connection.features.supports_json_field_contains:
+            conditions = [Q(label_ids__contains=[label_id]) for label_id in label_ids]
+            return self.filter(reduce(or_, conditions, Q(pk__in=[])))
+        slips = self.alias(ids_text=Cast("label_ids", models.TextField()))
+        return slips.filter(reduce(or_, [Q(ids_text__contains=f'"{each}"') for each in label_ids], Q(pk__in=[])))
+
+    def with_pdf(self) -> Self:
+        return self.exclude(number="").filter(pdf_removed_at=None)
+
+
+class DepositSlip(models.Model):
+    """A deposit slip: its row is committed before the carrier is asked, and its PDF kept before anything can fail."""
+
+    id = KeyField(primary_key=True, max_length=64, default=new_slip_id, editable=False)
+    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="deposit_slips")
+    carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
+    label_ids = models.JSONField(help_text="The labels whose parcels it lists.")
+    tracking_numbers = models.JSONField(help_text="The parcels that it lists.")
+    asked_at = models.DateTimeField(default=timezone.now)
+    asked_by = models.CharField(max_length=150)
+
+    # The carrier's answer.
+    number = models.CharField(max_length=35, blank=True, help_text="The carrier's number of the slip.")
+    published_at = models.DateTimeField(null=True, blank=True)
+    refusal = models.TextField(blank=True, help_text="Why there is no slip.")
+    pdf = models.BinaryField(null=True, editable=False, help_text="Kept here until the storage has it.")
+    pdf_removed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = DepositSlipQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-asked_at", "id"]
+        indexes = [
+            models.Index(fields=["-asked_at", "id"], name="slip_newest"),
+            GinIndex(fields=["label_ids"], name="slip_label_ids", opclasses=["jsonb_path_ops"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.number or self.id
+
+    @property
+    def pdf_key(self) -> str:
+        """The PDF's name in the storage; only staff open it."""
+        return f"deposit-slips/{self.asked_at:%Y/%m}/{self.id}.pdf"
+
+    @property
+    def has_pdf(self) -> bool:
+        return bool(self.number) and self.pdf_removed_at is None
+
+    @property
+    def state(self) -> str:
+        """`made`, `refused`, or `open` where the answer never came: asking again costs nothing."""
+        return "made" if self.number else "refused" if self.refusal else "open"

@@ -1,0 +1,59 @@
+"""alpha's price service: the products of a contract for a destination."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from carriers.sandbox.alpha.products import CHILDREN
+from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
+from tests.carriers.sandbox.control import post
+
+if TYPE_CHECKING:
+    from carriers.sandbox.server import SandboxServer
+
+NAMESPACE = "http://cxf.quickcost.soap.chronopost.fr/"
+
+
+def ask(sandbox: SandboxServer, **changes: str) -> Reply:
+    values = {
+        "accountNumber": ACCOUNT, "password": PASSWORD, "depCountryCode": "FR", "depZipCode": "69002",
+        "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "Paris", "type": "M", "weight": "1",
+    }  # fmt: skip
+    content = envelope("calculateProducts", values | changes, NAMESPACE)
+    return Reply(post(sandbox.alpha_products_url, data=content, headers=SOAP_HEADERS))
+
+
+def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(sandbox: SandboxServer) -> None:
+    reply = ask(sandbox)
+    assert (reply.response.status_code, reply.code) == (200, "0")
+    assert reply.texts("productCode") == ["1", "16", "4I", "44", "17", "86", "49", "5E", "5X"]
+    assert set(reply.texts("amount") + reply.texts("amountTTC") + reply.texts("amountTVA")) == {"0.0"}
+    assert ask(sandbox, arrCountryCode="US").texts("productCode") == ["17"]
+
+
+def test_an_account_may_lack_a_product_or_all(sandbox: SandboxServer) -> None:
+    assert "86" not in ask(sandbox, accountNumber="19000086").texts("productCode")
+    assert (ask(sandbox, accountNumber="19000033").code, ask(sandbox, accountNumber="19000033").texts("x")) == ("0", [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        *(({name: ""}, "2") for name in CHILDREN),
+        ({"password": "000000"}, "3"),
+        ({"password": "12345"}, "3"),
+        ({"accountNumber": "19000030"}, "3"),
+        ({"arrCountryCode": "FRA"}, "5"),
+        ({"weight": "31"}, "5"),
+        ({"weight": "one"}, "5"),
+    ],
+)
+def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str], code: str) -> None:
+    assert ask(sandbox, **changes).code == code
+
+
+def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
+    content = envelope("calculateProducts", {"accountNumber": ACCOUNT}, NAMESPACE)
+    assert post(sandbox.alpha_products_url, data=content, headers=SOAP_HEADERS).status_code == 500

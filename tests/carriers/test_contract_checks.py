@@ -1,0 +1,193 @@
+"""Checks of contracts: credentials and products, as the carriers answer about them."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers import CARRIERS
+from carriers.base import Carrier, Endpoint
+from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
+from carriers.errors import CarrierUnavailable, CredentialsRejected
+from carriers.products import PRODUCTS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Credentials, ProductOverride
+from tests.carriers.conftest import Serve
+from tests.carriers.support.sandbox import bought, received, sandbox_clients
+from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, LENIENT, client
+
+
+def terms(carrier: str, **overrides: ProductOverride) -> Terms:
+    own = [code for code, product in PRODUCTS.items() if product.carrier == carrier]
+    return Terms(dict.fromkeys(own) | overrides, SAMPLE_SENDER, "Bougies")
+
+
+def one(product_code: str, override: ProductOverride | None = None) -> Terms:
+    return Terms({product_code: override}, SAMPLE_SENDER, "Bougies")
+
+
+def verdicts(findings: list[Finding]) -> dict[str, str]:
+    return {finding.product_code: finding.verdict for finding in findings}
+
+
+def alpha(url: str) -> Carrier:
+    return CARRIERS["alpha"](Endpoint(url, products_url=f"{url}/products"), LENIENT)
+
+
+def products(*codes: str, error: str = "0") -> bytes:
+    """An answer as it was recorded: no leading zeros, amounts of 0.0."""
+    listed = "".join(
+        f"<productList><amount>0.0</amount><amountTTC>0.0</amountTTC><amountTVA>0.0</amountTVA>"
+        f"<productCode>{code}</productCode></productList>"
+        for code in codes
+    )
+    return http(
+        '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>'
+        '<ns1:calculateProductsResponse xmlns:ns1="http://cxf.quickcost.soap.chronopost.fr/"><return>'
+        f"<errorCode>{error}</errorCode><errorMessage>x</errorMessage>{listed}"
+        "</return></ns1:calculateProductsResponse></soap:Body></soap:Envelope>".encode()
+    )
+
+
+def test_alphas_products_are_asked_for_each_place_and_their_codes_padded(serve: Serve) -> None:
+    server = serve(always(products("1", "2", "16"), products("44"), products("4P"), products(error="5")))
+    found = alpha(server.url).check_contract(terms("alpha"), CREDENTIALS["alpha"])
+    assert verdicts(found) == {
+        "alpha-18": "included",
+        "alpha-13": "included",
+        "alpha_jour_j": "missing",
+        "alpha_rapide_eco": "included",
+        "alpha_express_world": "missing",
+        "relais": "missing",
+        "alpha_relais_europe_outre_mer": "missing",
+        "shop2shop": "missing",
+        "alpha_2shopdirect": "missing",
+    }
+    details = {finding.product_code: finding.detail for finding in found}
+    assert details["alpha-13"] == "the contract has 01"
+    assert details["alpha_relais_europe_outre_mer"] == "the contract lacks 49"
+    first = ET.fromstring(body_of(server.requests[0]))[0][0]
+    assert first.tag == "{http://cxf.quickcost.soap.chronopost.fr/}calculateProducts"
+    assert [(child.tag, child.text) for child in first] == [
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("depCountryCode", "FR"),
+        ("depZipCode", "69002"),
+        ("arrCountryCode", "FR"),
+        ("arrZipCode", "75001"),
+        ("arrCity", "Paris"),
+        ("type", "M"),
+        ("weight", "1"),
+    ]
+    assert len(server.requests) == 4
+
+
+def test_alphas_override_is_what_is_looked_for(serve: Serve) -> None:
+    server = serve(always(products("2")))
+    found = alpha(server.url).check_contract(one("alpha-18", ProductOverride("02")), CREDENTIALS["alpha"])
+    assert verdicts(found) == {"alpha-18": "included"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (products(error="3"), CredentialsRejected),
+        (products(error="1"), CarrierUnavailable),
+        (products(error="77"), CarrierUnavailable),
+        (http(answer_file("alpha_fault.xml"), 500), CarrierUnavailable),
+        (http(b"<html>", 502), CarrierUnavailable),
+    ],
+)
+def test_alphas_refusals_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        alpha(serve(always(answer)).url).check_contract(one("alpha-13"), CREDENTIALS["alpha"])
+
+
+def test_without_a_products_url_alpha_cannot_be_asked(serve: Serve) -> None:
+    server = serve(always(b""))
+    with pytest.raises(CarrierUnavailable, match="no service to ask"):
+        client("alpha", server.url).check_contract(one("alpha-13"), CREDENTIALS["alpha"])
+    assert server.requests == []
+
+
+def answered(code: str, status: int = 400) -> bytes:
+    kind = "INFOS" if code == "0" else "ERROR"
+    message = {"id": code, "type": kind, "messageContent": "x", "replacementValues": []}
+    body = json.dumps({"messages": [message], "labelV2Response": None}).encode()
+    return http(body, status, content_type="application/json;charset=UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (answered("0", 200), "included"),
+        (answered("30009"), "missing"),
+        (answered("30700"), "missing"),
+        (answered("30015"), "open"),
+        (answered("30213"), "open"),
+        (answered("30300"), "open"),
+    ],
+)
+def test_betas_answer_to_a_sample_tells_about_the_product(serve: Serve, answer: bytes, verdict: str) -> None:
+    server = serve(always(answer))
+    found = client("beta", f"{server.url}/2.0").check_contract(one("beta"), CREDENTIALS["beta"])
+    assert verdicts(found) == {"beta": verdict}
+    assert server.requests[0].startswith(b"POST /2.0/checkGenerateLabel ")
+    body: dict[str, Any] = json.loads(body_of(server.requests[0]))
+    assert (body["contractNumber"], body["password"]) == ("804735", "s3cret-Pass")
+    assert body["letter"]["service"]["productCode"] == "DOS" or body["letter"]["service"]["productCode"] == "DOM"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (answered("30000", 403), CredentialsRejected),
+        (answered("30007", 403), CredentialsRejected),
+        (http(b"Forbidden", 403), CredentialsRejected),
+        (answered("30701"), CarrierUnavailable),
+        (http(b'{"error": "Unprocessable"}', 422), CarrierUnavailable),
+        (http(b"<html>", 500), CarrierUnavailable),
+    ],
+)
+def test_betas_refusals_of_every_sample_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
+    server = serve(always(answer))
+    with pytest.raises(error):
+        client("beta", server.url).check_contract(terms("beta"), CREDENTIALS["beta"])
+    assert len(server.requests) == 1  # the next samples would tell nothing else
+
+
+def test_a_check_has_a_circuit_breaker_of_its_own(serve: Serve) -> None:
+    for carrier in ("alpha", "beta"):
+        buyer = (
+            alpha(serve(always(http(b"", 502))).url)
+            if carrier == "alpha"
+            else client("beta", serve(always(http(b"", 502))).url)
+        )
+        code = "alpha-13" if carrier == "alpha" else "beta"
+        with pytest.raises(CarrierUnavailable):
+            buyer.check_contract(one(code), CREDENTIALS[carrier])
+        assert buyer.circuit_breaker.state == "closed"
+
+
+def test_the_sandbox_tells_right_and_wrong_credentials_and_buys_nothing(sandbox: SandboxServer) -> None:
+    clients = sandbox_clients(sandbox)
+    found = {carrier: clients[carrier].check_contract(terms(carrier), CREDENTIALS[carrier]) for carrier in CARRIERS}
+    assert set(verdicts(found["alpha"]).values()) == {"included"}
+    pickup = {code for code, product in PRODUCTS.items() if product.carrier == "beta" and product.needs_pickup_point}
+    assert {code for code, verdict in verdicts(found["beta"]).items() if verdict != "included"} == pickup
+    with pytest.raises(CredentialsRejected):
+        clients["alpha"].check_contract(terms("alpha"), Credentials("19869502", "000000"))
+    with pytest.raises(CredentialsRejected):
+        clients["beta"].check_contract(terms("beta"), Credentials("130000", "x"))
+    assert bought(sandbox, "alpha") == bought(sandbox, "beta") == ()
+    assert received(sandbox).get("/beta/2.0/generateLabel", 0) == 0
+
+
+def test_the_sandbox_tells_which_products_a_contract_lacks(sandbox: SandboxServer) -> None:
+    clients = sandbox_clients(sandbox)
+    alpha_found = verdicts(clients["alpha"].check_contract(terms("alpha"), Credentials("19000086", "255562")))
+    assert [code for code, verdict in alpha_found.items() if verdict == "missing"] == ["relais"]
+    beta_found = verdicts(clients["beta"].check_contract(one("beta"), Credentials("130009", "x")))
+    assert beta_found == {"beta": "missing"}

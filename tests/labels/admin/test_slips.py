@@ -1,0 +1,187 @@
+"""Deposit slips for selected labels: one for each contract, kept as files, never lost."""
+
+from collections.abc import Sequence
+
+import pytest
+from django.test import Client
+
+from labels import erasure, storage
+from labels.models import DepositSlip, ShippingLabel
+from labels.slips import making
+from labels.storage import StorageError
+from shops.audit.models import AuditEntry
+from tests.labels.admin.pages import LABELS
+from tests.labels.conftest import Sandbox
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.orders import PRODUCT, order, post
+from tests.support.api import Caller, Response, caller, logged_in, query_count
+from tests.support.factories import ShopFactory
+
+SLIPS = "/admin/labels/depositslip/"
+VIEW = ("view_shippinglabel", "view_depositslip")
+
+
+@pytest.fixture
+def packer(buyer: Caller) -> Client:
+    return logged_in(*VIEW, "add_depositslip", "view_personal_data", "view_shop", name="packer")
+
+
+def bought(caller: Caller, carrier: str = "beta") -> ShippingLabel:
+    answer = post(caller, order(PRODUCT[carrier]))
+    assert answer.status_code == 201
+    return ShippingLabel.objects.get(id=answer.json()["id"])
+
+
+def ask(staff: Client, *labels: ShippingLabel, **data: str) -> Response:
+    selected = {"action": "make_slip", "_selected_action": [each.id for each in labels]}
+    return staff.post(LABELS, selected | data, follow=True)
+
+
+def slips() -> Sequence[DepositSlip]:
+    return list(DepositSlip.objects.order_by("asked_at"))
+
+
+def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, packer: Client) -> None:
+    labels = [bought(buyer), bought(buyer)]
+    page = ask(packer, *labels)
+    (slip,) = slips()
+    assert (slip.state, slip.shop, slip.asked_by, slip.pdf) == ("made", buyer.shop, "packer", None)
+    assert sorted(slip.tracking_numbers) == sorted(label.tracking_number for label in labels)
+    assert slip.published_at is not None
+    assert f"slip {slip.number} lists 2 labels" in page.text
+    assert f"{SLIPS}{slip.id}/pdf/" in page.text
+    pdf = packer.get(f"{SLIPS}{slip.id}/pdf/")
+    assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
+    assert storage.read(slip.pdf_key) == pdf.content
+    actions = set(AuditEntry.objects.filter(object_id=slip.id).values_list("action", flat=True))
+    assert actions == {"added", "pdf_opened"}
+
+
+def test_each_contract_has_a_slip_of_its_own(buyer: Caller, packer: Client) -> None:
+    other = caller(ShopFactory(id="second"))
+    ContractFactory(shop=other.shop, carrier_code="beta", account_number="999999")
+    ask(packer, bought(buyer), bought(other))
+    assert [slip.state for slip in slips()] == ["made", "made"]
+    assert {slip.shop_id for slip in slips()} == {buyer.shop.id, "second"}
+
+
+def test_a_call_has_as_many_parcels_as_the_carrier_takes(
+    buyer: Caller, packer: Client, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carriers.beta.client.Beta.max_slip_parcels", 2)
+    ask(packer, *(bought(buyer) for _ in range(3)))
+    assert sorted(len(slip.tracking_numbers) for slip in slips()) == [1, 2]
+
+
+def test_labels_that_no_slip_takes_are_named_and_left_out_when_confirmed(buyer: Caller, packer: Client) -> None:
+    express, post_label = bought(buyer, "alpha"), bought(buyer)
+    cancelled = LabelFactory(shop=buyer.shop, state="cancelled")
+    asked = ask(packer, express, post_label, cancelled)
+    assert "alpha makes no deposit slips" in asked.text
+    assert slips() == []
+    ask(packer, express, post_label, cancelled, is_confirmed="yes")
+    assert slips()[0].label_ids == [post_label.id]
+    assert "None of these labels can be on a slip" in ask(packer, express).text
+
+
+def test_a_refusal_is_kept_in_words_with_the_first_number(buyer: Caller, packer: Client) -> None:
+    strange = LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
+    page = ask(packer, bought(buyer), strange)
+    (slip,) = slips()
+    assert slip.state == "refused"
+    assert "does not know the parcel 6A00000000017" in slip.refusal
+    assert slip.refusal.replace("'", "&#x27;") in page.text
+    assert packer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 404
+
+
+def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
+    buyer: Caller, packer: Client, sandbox: Sandbox
+) -> None:
+    other = caller(ShopFactory(id="second"))
+    ContractFactory(shop=other.shop, carrier_code="beta")
+    labels = [bought(buyer), bought(other)]
+    sandbox.arm("html503", operation="generateBordereauByParcelsNumbers")
+    page = ask(packer, *labels)
+    assert [slip.state for slip in slips()] == ["refused"]
+    assert "1 labels were not asked for any more" in page.text
+
+
+def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(slip: DepositSlip) -> None:
+        raise SystemExit
+
+    label = bought(buyer)
+    monkeypatch.setattr(making, "ask", killed)
+    with pytest.raises(SystemExit):
+        making.make([label], asked_by="packer")
+    (slip,) = slips()
+    assert slip.state == "open"
+    assert "select the labels and ask again" in packer.get(f"{SLIPS}{slip.id}/change/").text
+
+
+def test_a_storage_that_is_down_loses_no_slip(buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    label = bought(buyer)
+
+    def down(*_: object) -> None:
+        raise StorageError("down")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage, "write", down)
+        ask(packer, label)
+        (slip,) = slips()
+        assert slip.pdf is not None
+        assert packer.get(f"{SLIPS}{slip.id}/pdf/").content == bytes(slip.pdf)
+    assert packer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 200
+    assert storage.read(slip.pdf_key) == bytes(slip.pdf)
+    assert slips()[0].pdf is None
+
+
+def test_with_its_labels_pdf_a_slips_goes_too(buyer: Caller, packer: Client) -> None:
+    labels = [bought(buyer), bought(buyer)]
+    ask(packer, *labels)
+    erasure.remove_pdf(labels[0])
+    (slip,) = slips()
+    assert (slip.has_pdf, storage.read(slip.pdf_key)) == (False, None)
+    assert "Removed, as labels" in packer.get(f"{SLIPS}{slip.id}/change/").text
+
+
+def test_a_contract_that_is_gone_or_unreadable_is_said(buyer: Caller, packer: Client) -> None:
+    label = bought(buyer)
+    buyer.shop.contracts.filter(carrier_code="beta").update(encrypted_credentials="x")
+    assert "can&#x27;t be read" in ask(packer, label).text
+    buyer.shop.contracts.filter(carrier_code="beta").delete()
+    assert "no beta contract any more" in ask(packer, label).text
+
+
+def test_the_permissions_are_those_to_add_to_see_and_of_personal_data(buyer: Caller, packer: Client) -> None:
+    label = bought(buyer)
+    viewer = logged_in(*VIEW, name="viewer")
+    ask(viewer, label)
+    assert slips() == []
+    ask(packer, label)
+    (slip,) = slips()
+    assert viewer.get(SLIPS).status_code == 200
+    assert viewer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 403
+    assert logged_in("view_personal_data", name="other").get(f"{SLIPS}{slip.id}/pdf/").status_code == 403
+
+
+def test_a_slip_is_found_by_its_number_and_by_a_label(buyer: Caller, packer: Client) -> None:
+    label = bought(buyer)
+    ask(packer, label)
+    (slip,) = slips()
+    for text in (slip.number, label.id, label.id.lower(), slip.id):
+        assert slip.number in packer.get(SLIPS, {"q": text}).text
+    assert slip.id not in packer.get(SLIPS, {"q": "nothing"}).text
+
+
+def test_the_list_costs_the_same_for_one_slip_and_for_many(packer: Client) -> None:
+    shop = ShopFactory()
+    facts = {"carrier_code": "beta", "label_ids": [], "tracking_numbers": ["6A1"], "asked_by": "ada"}
+    DepositSlip.objects.create(shop=shop, **facts)
+    packer.get(SLIPS)
+    cost = query_count(packer, SLIPS)
+    for _ in range(5):
+        DepositSlip.objects.create(shop=ShopFactory(), **facts)
+    assert query_count(packer, SLIPS) == cost
