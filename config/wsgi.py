@@ -13,6 +13,7 @@ django.setup(set_prefix=False)
 from config.api.bodies import Handler  # noqa: E402 - as above
 from config.apps import first_look_defaults  # noqa: E402 - after the set-up
 from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
+from shops.traffic import traffic  # noqa: E402 - as above
 
 application = Handler()
 DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout
@@ -35,4 +36,5 @@ def relieve_garbage_collector() -> None:
 
 
 warn_of_defaults()
+traffic.start()
 relieve_garbage_collector()

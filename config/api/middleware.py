@@ -28,6 +28,7 @@ from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
 from shops.paths import PREFIXES
+from shops.traffic import traffic
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("service.request")
@@ -88,12 +89,15 @@ def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> N
     metrics.observe_request(route or "none", method, status, duration_s)
     if status == HTTPStatus.OK and request.path_info in settings.HEALTH_PATHS:
         return  # successful probes would fill a quiet log
+    shop_id = getattr(request, "shop_id", None)
+    if shop_id:
+        traffic.note(shop_id, status)
     extra = {
         "method": method,
         "route": route,
         "status": status,
         "duration_ms": round(duration_s * 1000, 2),
-        "shop": getattr(request, "shop_id", None),
+        "shop": shop_id,
     }
     logger.info("request", extra=extra)
 

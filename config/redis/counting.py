@@ -1,6 +1,7 @@
 """The rate limit's counter: one round trip to Redis for each request."""
 
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import redis
@@ -18,7 +19,7 @@ return redis.call('INCR', KEYS[1])
 # Redis identifies a script that it has cached by this digest.
 COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
-Answer = TypeVar("Answer", int, bytes)
+Answer = TypeVar("Answer", int, bytes, list[bytes])
 
 
 class CountingRedisCache(RedisCache):
@@ -79,6 +80,20 @@ class CountingRedisCache(RedisCache):
         except NoScriptError:
             return self.ask(int, "EVAL", COUNT, 1, key, timeout_s)
 
+    def add_counts(self, key: str, counts: Mapping[str, int], timeout_s: int) -> None:
+        """Add to the fields of a hash; raise redis.RedisError or OSError, no later than the deadline."""
+        self.deadline.begin()
+        full_key = self.make_key(key)
+        for name, count in counts.items():
+            self.ask(int, "HINCRBY", full_key, name, count)
+        self.ask(int, "EXPIRE", full_key, timeout_s)
+
+    def read_counts(self, keys: Sequence[str]) -> list[dict[str, int]]:
+        """Return the fields of hashes; raise as `add_counts`."""
+        self.deadline.begin()
+        found = [self.ask(list, "HGETALL", self.make_key(key)) for key in keys]
+        return [{name.decode(): int(count) for name, count in pairs(fields)} for fields in found]
+
     def ping(self) -> None:
         """Raise redis.RedisError or OSError unless Redis answers."""
         self.deadline.begin()
@@ -104,3 +119,8 @@ class CountingRedisCache(RedisCache):
             self.connection.disconnect()
             raise redis.InvalidResponse(f"{command[0]} was not answered as Redis does")
         return answer
+
+
+def pairs(fields: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Return the names and values of a hash, which come in turn."""
+    return zip(fields[::2], fields[1::2], strict=True)

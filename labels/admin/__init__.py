@@ -1,6 +1,7 @@
 """The admin pages of labels."""
 
+from labels.admin import shops
 from labels.admin.labels import ShippingLabelAdmin
 from labels.admin.slips import DepositSlipAdmin
 
-__all__ = ["DepositSlipAdmin", "ShippingLabelAdmin"]
+__all__ = ["DepositSlipAdmin", "ShippingLabelAdmin", "shops"]

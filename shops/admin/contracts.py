@@ -1,40 +1,41 @@
-"""The admin's pages of carrier contracts."""
+"""The admin's pages of carrier contracts: added, changed, and tried against the carrier."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 from django.utils import formats, timezone
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
+from django.views.decorators.debug import sensitive_post_parameters
 
 from carriers.products import PRODUCTS
-from shops.admin.base import ModelAdmin, ReadOnly
+from carriers.shipment import Credentials
+from shops.admin.base import ModelAdmin
+from shops.admin.contract_form import ContractForm
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
+from shops.contracts import checking
+from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 
 if TYPE_CHECKING:
-    ContractModelForm = forms.ModelForm[CarrierContract]
-else:
-    ContractModelForm = forms.ModelForm
+    from django import forms
 
-
-class ContractForm(ContractModelForm):
-    """Labels for fields whose names do not read well."""
-
-    class Meta:
-        labels = {
-            "customs_value_eur": "Customs value (EUR)",
-            "customs_hs_code": "Customs HS code",
-            "customs_shipping_cost_eur": "Customs postage (EUR)",
-        }
+LOOPBACK = {"127.0.0.1", "::1"}
+CHECK = "_check"
+TERMS = (
+    *("commercial_name", "customs_description", "customs_value_eur", "customs_hs_code", "customs_shipping_cost_eur"),
+)
+SECRETS = ("password", "api_key")
 
 
 @admin.register(CarrierContract)
-class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
-    """Contracts, read-only. `configure_carrier` sets them, so that credentials never pass through a browser."""
+class CarrierContractAdmin(ModelAdmin[CarrierContract]):
+    """Contracts. Their secrets are written and never shown; a contract is replaced, never deleted."""
 
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
@@ -46,24 +47,54 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
     search_help_text = "Account number, shop or id"
     show_facets = admin.ShowFacets.NEVER
     actions = None
-    fields = readonly_fields = (
-        "id",
-        "shop",
-        "carrier_code",
-        "account_number",
-        "secret",
-        "activated",
-        "commercial_name",
-        "customs_description",
-        "customs_value_eur",
-        "customs_hs_code",
-        "customs_shipping_cost_eur",
-        "updated_at",
-        "tracking",
-    )
+    autocomplete_fields = ("shop",)
+    change_form_after_template = "shops/contract_check.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
         return super().get_queryset(request).defer("encrypted_credentials")
+
+    def get_fields(self, request: HttpRequest, obj: CarrierContract | None = None) -> tuple[Any, ...]:
+        secrets = SECRETS if may_send_secrets(request) else ("secret",)
+        if obj is None:
+            return ("shop", "carrier_code", "account_number", *secrets, "products", *TERMS)
+        known = ("id", "shop", "carrier_code", "account_number")
+        if not self.has_change_permission(request, obj):
+            return (*known, "activated", *TERMS, "updated_at", "tracking")
+        return (*known, *secrets, "products", *TERMS, "updated_at", "tracking")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: CarrierContract | None = None) -> tuple[Any, ...]:
+        """Keep shop and carrier: a contract never moves to others."""
+        own = () if may_send_secrets(request) else ("secret",)
+        return (*own, "id", "shop", "carrier_code", "activated", "updated_at", "tracking") if obj else own
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> "type[forms.ModelForm[CarrierContract]]":
+        form = super().get_form(request, *args, **kwargs)
+        form.takes_secrets, form.is_check = may_send_secrets(request), CHECK in request.POST  # type: ignore[attr-defined]  # a class made for this request
+        return form
+
+    def has_delete_permission(self, request: HttpRequest, obj: CarrierContract | None = None) -> bool:
+        return False
+
+    @method_decorator(sensitive_post_parameters(*SECRETS))
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Show, check or save a contract; the carrier is asked when the page's transaction has ended."""
+        answer = super().changeform_view(request, object_id, form_url, extra_context)
+        if CHECK in request.POST and isinstance(answer, TemplateResponse) and answer.context_data:
+            form = answer.context_data["adminform"].form
+            if not form.errors:
+                answer.context_data["check"] = check(form)
+        return answer
+
+    def save_model(self, request: HttpRequest, obj: CarrierContract, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        if form.new_secret:
+            obj.set_secret(**form.new_secret)
+        super().save_model(request, obj, form, change)
 
     @admin.display(description="activated products")
     def product_count(self, contract: CarrierContract) -> int:
@@ -76,8 +107,7 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
 
     @admin.display(description="password or API key")
     def secret(self, contract: CarrierContract) -> str:
-        command = f"manage.py configure_carrier {contract.shop_id} {contract.carrier_code} …"
-        return format_html("Kept encrypted and never shown. To replace it: <code>{}</code>", command)
+        return "Kept encrypted and never shown. To replace it, open the admin over https, or use configure_carrier."
 
     @admin.display(description="tracking")
     def tracking(self, contract: CarrierContract) -> str:
@@ -89,6 +119,30 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
 
     class Media:
         css = {"all": ["shops/admin.css"]}
+        js = ["shops/contract_check.js"]
+
+
+def may_send_secrets(request: HttpRequest) -> bool:
+    """Tell if a secret can be typed here: over https, in development, or on this machine itself."""
+    is_local = request.META.get("REMOTE_ADDR") in LOOPBACK and not request.META.get("HTTP_X_FORWARDED_FOR")
+    return request.is_secure() or settings.DEBUG or is_local
+
+
+def check(form: ContractForm) -> checking.Report:
+    """Ask the carrier about a contract as it was typed, with the stored secret where none was."""
+    contract, data = form.instance, form.cleaned_data
+    account_number = data["account_number"]
+    try:
+        secret = form.new_secret or {name: getattr(contract.credentials, name) for name in SECRETS}
+    except UnreadableSecretError:
+        return checking.Report(is_good=False, summary="The stored credentials can't be read: type them again.")
+    return checking.check(
+        shop=contract.shop,
+        carrier_code=contract.carrier_code,
+        credentials=Credentials(account_number=account_number, **secret),
+        products=data["products"],
+        commercial_name=data["commercial_name"],
+    )
 
 
 def product_line(contract: CarrierContract, code: str) -> str:

@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 
 from shops.admin.base import ModelAdmin
+from shops.admin.desk import PANELS
+from shops.admin.shop_form import FIELDS as SENDER_FIELDS
+from shops.admin.shop_form import ShopForm
 from shops.admin.tokens import TokenInline, admin_link
 from shops.admin.wording import NOTHING
 from shops.models import Shop
@@ -47,6 +50,8 @@ class Links:
 class ShopAdmin(ModelAdmin[Shop]):
     """Shops. A shop that leaves is made inactive, never deleted: its parcels stay."""
 
+    form = ShopForm
+    change_form_outer_after_template = "shops/desk.html"
     list_display = ("name", "id", "is_active", "tokens_in_use", "created_at")
     ordering = ("name", "id")  # the model's own is lost by annotating a count
     list_filter = ("is_active",)
@@ -60,11 +65,34 @@ class ShopAdmin(ModelAdmin[Shop]):
     def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
         return ("id", "created_at", "sends_from", Links(request.user)) if obj else ()
 
-    def get_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
-        return ("name", "is_active", *self.get_readonly_fields(request, obj))
+    def get_fieldsets(self, request: HttpRequest, obj: Shop | None = None) -> Any:
+        known = self.get_readonly_fields(request, obj)
+        if obj and not self.has_change_permission(request, obj):
+            return [(None, {"fields": ("name", "is_active", *known)})]
+        own = tuple(name for name in known if name != "sends_from")
+        text = "Labels are sent from here if their order names no other place. Empty: each order must bring its own."
+        return [
+            (None, {"fields": ("name", "is_active", *own)}),
+            ("Sender address", {"fields": SENDER_FIELDS, "description": text}),
+        ]
+
+    def save_model(self, request: HttpRequest, obj: Shop, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        super().save_model(request, obj, form, change)
+        for carrier, refusal in form.refusals.items():
+            told = f"Labels of {carrier} can't be sent from this address: {refusal}."
+            self.message_user(request, told, messages.WARNING)
 
     def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
         return (TokenInline,) if obj else ()
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Show, beside the shop's own fields, what support needs when the shop calls."""
+        shop = self.get_object(request, object_id) if request.method == "GET" else None
+        may_see = shop is not None and self.has_view_permission(request, shop)
+        panels = [panel(request, shop) for panel in PANELS] if shop and may_see else []
+        return super().change_view(request, object_id, form_url, (extra_context or {}) | {"panels": panels})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
         in_use = Count("tokens", filter=Q(tokens__revoked_at=None))
@@ -81,8 +109,7 @@ class ShopAdmin(ModelAdmin[Shop]):
     def sends_from(self, shop: Shop) -> str:
         if shop.sender_address:
             return render_to_string("shops/address.html", {"address": shop.sender_address})
-        command = f"manage.py set_sender_address {shop.id} FILE"
-        return format_html("None: each label order must bring its own. To set one: <code>{}</code>", command)
+        return "None: each label order must bring its own."
 
     class Media:
         css = {"all": ["shops/admin.css"]}

@@ -67,12 +67,10 @@ def test_a_shops_page_lists_its_tokens_at_one_cost(staff: Client, shop: Shop) ->
 
 def test_a_shops_page_shows_where_it_sends_from(staff: Client, shop: Shop) -> None:
     path = f"{SHOPS}{shop.id}/change/"
-    assert "manage.py set_sender_address lumiere FILE" in staff.get(path).text
     names = ("firstName", "lastName", "address1", "zip", "city", "countryCode", "phone")
     shop.sender_address = {name: f"the {name}" for name in names}
     shop.save()
     page = staff.get(path).text
-    assert "manage.py" not in page
     for name in names:
         assert f"the {name}" in page
     staff.post(path, {"name": "new", "sender_address": "{}", "tokens-TOTAL_FORMS": 0, "tokens-INITIAL_FORMS": 0})

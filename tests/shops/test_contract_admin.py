@@ -44,7 +44,6 @@ def test_a_contract_is_shown_with_its_products_and_without_its_secret(staff: Cli
         "Pickup point, France",
         "carrier&#x27;s code HD 1",
         "Lumière",
-        "configure_carrier lumiere beta",
     ):
         assert text in page
     for secret in (PASSWORD["beta"], contract.encrypted_credentials, contract.encrypted_credentials[:20]):

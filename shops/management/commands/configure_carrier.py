@@ -2,27 +2,29 @@
 
 import argparse
 import re
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from carriers import CARRIERS
-from carriers.errors import CarrierError
-from carriers.products import PRODUCTS
-from carriers.text import CarrierField, fitting, to_latin
+from shops.contracts import terms
 from shops.contracts.models import CarrierContract
 from shops.management import base
 
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3}))?)?")
-HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 MAX_SECRET_LENGTH = 200
-NO_CUSTOMS = {
-    "customs_description": "",
-    "customs_value_eur": None,
-    "customs_hs_code": "",
-    "customs_shipping_cost_eur": None,
+# By the contract's fields.
+OPTIONS = {
+    "account_number": "--account-number",
+    "api_key": "--api-key-stdin",
+    "password": "standard input",
+    "commercial_name": "--commercial-name",
+    "customs": "--customs-description, --customs-value and --customs-hs-code",
+    "customs_description": "--customs-description",
+    "customs_value_eur": "--customs-value",
+    "customs_hs_code": "--customs-hs-code",
+    "customs_shipping_cost_eur": "--customs-shipping-cost",
 }
 
 
@@ -53,84 +55,55 @@ class Command(base.Command):
         shop = base.find_shop(options["shop_id"])
         if options["carrier"] not in CARRIERS:
             raise CommandError(f"CARRIER: must be one of {', '.join(CARRIERS)}")
-        values = {
-            "account_number": options["account_number"],
-            "products": read_products(options),
-            "commercial_name": read_text(options, "commercial_name", 35),
-            **read_customs(options),
-        }
-        password, api_key = read_secret(options)
-        check_credentials(options["carrier"], options["account_number"], password, api_key)
+        products = read_products(options)
+        try:
+            values = read_terms(options)
+            password, api_key = read_secret(options)
+            terms.check_account(options["carrier"], options["account_number"])
+            terms.check_secret(options["carrier"], password, api_key)
+        except terms.TermsError as error:
+            raise CommandError(f"{OPTIONS[error.field]}: {error}") from None
         with transaction.atomic():
             contract, _ = CarrierContract.objects.select_for_update().get_or_create(
                 shop=shop, carrier_code=options["carrier"]
             )
-            for name, value in values.items():
+            for name, value in (values | {"products": products}).items():
                 setattr(contract, name, value)
             contract.set_secret(password=password, api_key=api_key)
             contract.save()
             self.print(contract.id)
 
 
-def read_products(options: dict[str, Any]) -> dict[str, dict[str, str] | None]:
+def read_products(options: dict[str, Any]) -> dict[str, terms.Override | None]:
     """Return the activated products, each with the codes that override the catalogue's; raise CommandError."""
-    carrier = CARRIERS[options["carrier"]]
-    own = [product.code for product in PRODUCTS.values() if product.carrier == carrier.name]
     if options["all_products"]:
-        return dict.fromkeys(own)
-    products: dict[str, dict[str, str] | None] = {}
+        return dict.fromkeys(terms.products_of(options["carrier"]))
+    products: dict[str, terms.Override | None] = {}
     for text in options["product"]:
         match = PRODUCT.fullmatch(text)
         if match is None:
             raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits")
-        if match["code"] not in own:
-            raise CommandError(f"--product {text!r}: {match['code']!r} is none of {', '.join(own)}")
-        if match["carrier_code"] and not carrier.product_code.fullmatch(match["carrier_code"]):
-            raise CommandError(f"--product {text!r}: {match['carrier_code']!r} is no product code of {carrier.name}")
-        if match["service"] and not carrier.has_services:
-            raise CommandError(f"--product {text!r}: {carrier.name} has no services, so leave out :{match['service']}")
-        replaced = {"carrier_code": match["carrier_code"], "service": match["service"] or ""}
-        products[match["code"]] = replaced if match["carrier_code"] else None
+        code, replacement, service = match["code"], match["carrier_code"] or "", match["service"] or ""
+        try:
+            products[code] = terms.checked_product(options["carrier"], code, replacement, service)
+        except terms.TermsError as error:
+            raise CommandError(f"--product {text!r}: {error}") from None
     return products
 
 
-def read_text(options: dict[str, Any], name: str, limit: int) -> str:
-    """Return a text that the carrier can print; raise CommandError."""
-    field = CarrierField(options["carrier"], f"--{name.replace('_', '-')}", limit)
-    try:
-        return fitting(to_latin(options[name], field), field)
-    except CarrierError as error:
-        raise CommandError(str(error)) from None
-
-
-def read_customs(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the article declared to customs, complete or empty; raise CommandError."""
-    description = read_text(options, "customs_description", CARRIERS[options["carrier"]].max_goods_length)
-    hs_code, shipping_cost = options["customs_hs_code"], options["customs_shipping_cost"]
-    required = (description, options["customs_value"], hs_code)
-    if not any((*required, shipping_cost)):
-        return dict(NO_CUSTOMS)
-    if not all(required):
-        raise CommandError("--customs-description, --customs-value and --customs-hs-code: need each other")
-    if not HS_CODE.fullmatch(hs_code):
-        raise CommandError("--customs-hs-code: needs 6, 8 or 10 digits")
-    return {
-        "customs_description": description,
-        "customs_value_eur": read_euros(options, "customs_value"),
-        "customs_hs_code": hs_code,
-        "customs_shipping_cost_eur": shipping_cost and read_euros(options, "customs_shipping_cost"),
+def read_terms(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the contract's fields but for its products and its secret; raise TermsError."""
+    customs = {
+        "customs_description": options["customs_description"],
+        "customs_value_eur": options["customs_value"],
+        "customs_hs_code": options["customs_hs_code"],
+        "customs_shipping_cost_eur": options["customs_shipping_cost"],
     }
-
-
-def read_euros(options: dict[str, Any], name: str) -> Decimal:
-    """Return an amount above 0; raise CommandError."""
-    try:
-        euros = Decimal(options[name])
-    except InvalidOperation:
-        euros = Decimal(0)
-    if not (euros.is_finite() and 0 < euros < 10**8 and euros == round(euros, 2)):
-        raise CommandError(f"--{name.replace('_', '-')}: needs euros above 0, with at most two decimals")
-    return euros
+    return {
+        "account_number": options["account_number"],
+        "commercial_name": terms.checked_name(options["carrier"], options["commercial_name"]),
+        **terms.checked_customs(options["carrier"], customs),
+    }
 
 
 def read_secret(options: dict[str, Any]) -> tuple[str, str]:
@@ -142,14 +115,3 @@ def read_secret(options: dict[str, Any]) -> tuple[str, str]:
     if not secret.strip() or len(secret) > MAX_SECRET_LENGTH or not secret.isprintable():
         raise CommandError("standard input: needs the secret, in one line")
     return (secret, "") if options["password_stdin"] else ("", secret)
-
-
-def check_credentials(carrier: str, account_number: str, password: str, api_key: str) -> None:
-    """Raise CommandError for credentials that the carrier can't accept; it never quotes the secret."""
-    shape = CARRIERS[carrier].credentials_shape
-    if not shape.account_number.fullmatch(account_number):
-        raise CommandError(f"--account-number: {carrier} needs {shape.meaning}")
-    if api_key and not shape.takes_api_key:
-        raise CommandError(f"--api-key-stdin: {carrier} needs {shape.meaning}")
-    if not shape.password.fullmatch(password or api_key):
-        raise CommandError(f"standard input: {carrier} needs {shape.meaning}")

@@ -6,12 +6,8 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandError, CommandParser
 
-from carriers import CARRIERS
-from carriers.errors import Rejected
-from carriers.validation import SENDER
-from shops.addresses import AddressSerializer, party
+from shops import senders
 from shops.management import base
-from shops.serializer_fields import describe_faults
 
 
 class Command(base.Command):
@@ -27,10 +23,10 @@ class Command(base.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         shop = base.find_shop(options["shop_id"])
-        address = read_address(options["file"])
-        refusals = refusals_of(address)
-        if len(refusals) == len(CARRIERS):
-            raise CommandError(f"FILE: {next(iter(refusals.values()))}")
+        try:
+            address, refusals = senders.checked(read_json(options["file"]))
+        except senders.SenderError as error:
+            raise CommandError(f"FILE: {error}") from None
         shop.sender_address = address
         shop.save(update_fields=["sender_address"])
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
@@ -38,26 +34,11 @@ class Command(base.Command):
             self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
 
 
-def read_address(name: str) -> dict[str, str]:
-    """Read and validate the address; raise CommandError."""
+def read_json(name: str) -> Any:
+    """Read the file; raise CommandError."""
     with base.open_file(name) as file, base.file_errors(name):
         content = file.read()
     try:
-        serializer = AddressSerializer(data=orjson.loads(content.removeprefix(BOM_UTF8)))
+        return orjson.loads(content.removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise CommandError(f"FILE: is not valid JSON: {error}") from None
-    if not serializer.is_valid():
-        raise CommandError(f"FILE: {describe_faults(serializer.errors)}")
-    address: dict[str, str] = serializer.validated_data
-    return address
-
-
-def refusals_of(address: dict[str, str]) -> dict[str, str]:
-    """Return, by carrier, the reason why it would refuse this sender in every order."""
-    refusals = {}
-    for code, carrier in CARRIERS.items():
-        try:
-            carrier.check_sender(party(address))
-        except Rejected as error:
-            refusals[code] = str(error).replace(f"{SENDER}.", "")
-    return refusals

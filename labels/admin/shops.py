@@ -1,0 +1,20 @@
+"""A shop's labels of the week, on the shop's page."""
+
+from django.http import HttpRequest
+
+from labels.ids import id_prefix
+from labels.models import ShippingLabel
+from shops.admin.desk import PANELS
+from shops.admin.weeks import week_ago, week_panel
+from shops.models import Shop
+
+
+def labels_panel(request: HttpRequest, shop: Shop) -> str:
+    if not request.user.has_perm("labels.view_shippinglabel"):
+        return ""
+    states = ShippingLabel.objects.for_shop(shop).filter(id__gte=id_prefix(week_ago())).values_list("state", flat=True)
+    view = "labels_shippinglabel_changelist"
+    return week_panel("Labels", states.order_by("-id"), view=view, parameter="state", shop_id=shop.id)
+
+
+PANELS.append(labels_panel)

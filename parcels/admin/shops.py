@@ -1,0 +1,20 @@
+"""A shop's parcels of the week, on the shop's page."""
+
+from django.http import HttpRequest
+
+from parcels.models import Parcel
+from shops.admin.desk import PANELS
+from shops.admin.weeks import week_ago, week_panel
+from shops.models import Shop
+
+
+def parcels_panel(request: HttpRequest, shop: Shop) -> str:
+    if not request.user.has_perm("parcels.view_parcel"):
+        return ""
+    since = int(week_ago().timestamp() * 1000)
+    newest = Parcel.objects.for_shop(shop).filter(created_at__gte=since).newest_first()
+    statuses = newest.values_list("last_status", flat=True)
+    return week_panel("Parcels", statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id)
+
+
+PANELS.append(parcels_panel)

@@ -1,0 +1,120 @@
+"""The form of a carrier contract: the command's checks, and a secret that is written and never shown."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from shops.admin.products import ProductsField
+from shops.contracts import terms
+
+if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
+    from shops.contracts.models import CarrierContract
+
+    ContractModelForm = forms.ModelForm[CarrierContract]
+    from django.forms import PasswordInput
+else:
+    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
+
+    ContractModelForm = forms.ModelForm
+
+KEEP = "Kept encrypted and never shown. Empty: the one that is stored stays."
+CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
+
+
+def secret_field(label: str, help_text: str) -> forms.CharField:
+    widget = PasswordInput(render_value=False, attrs={"autocomplete": "new-password", "spellcheck": "false"})
+    return forms.CharField(label=label, help_text=help_text, required=False, strip=False, widget=widget)
+
+
+class ContractForm(ContractModelForm):
+    """A contract as staff add and change it."""
+
+    takes_secrets = True  # false over plain http
+    is_check = False  # the carrier is asked, and nothing is saved
+    password = secret_field("Password", KEEP)
+    api_key = secret_field("API key", "Of beta, in place of the password. " + KEEP)
+    products = ProductsField(required=False)
+
+    class Meta:
+        labels = {
+            "customs_value_eur": "Customs value (EUR)",
+            "customs_hs_code": "Customs HS code",
+            "customs_shipping_cost_eur": "Customs postage (EUR)",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        carrier = self.instance.carrier_code
+        if carrier and "products" in self.fields:
+            self.fields["products"].widget.carriers = (carrier,)
+
+    def is_valid(self) -> bool:
+        """Tell if the contract may be saved."""
+        return super().is_valid() and not self.is_check
+
+    @property
+    def new_secret(self) -> dict[str, str]:
+        """The secret that was typed, if one was."""
+        names = ("password", "api_key")
+        typed = {name: self.cleaned_data.get(name, "") for name in names}
+        return typed if any(typed.values()) else {}
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        data, carrier = self.cleaned_data, self.instance.carrier_code or self.cleaned_data.get("carrier_code")
+        if not carrier:
+            return data
+        with self.telling():
+            terms.check_account(carrier, data.get("account_number", ""))
+        with self.telling():
+            self.check_secret(carrier)
+        with self.telling():
+            data["products"] = checked_products(carrier, data.get("products") or {})
+        with self.telling():
+            data["commercial_name"] = terms.checked_name(carrier, data.get("commercial_name", ""))
+        if not any(name in self.errors for name in CUSTOMS):
+            with self.telling():
+                data |= terms.checked_customs(carrier, {name: blank(data.get(name)) for name in CUSTOMS})
+        return data
+
+    def check_secret(self, carrier: str) -> None:
+        """Raise TermsError for a secret that is missing, one too many, or malformed."""
+        secret, is_new = self.new_secret, self.instance._state.adding
+        if secret and not self.takes_secrets:
+            raise terms.TermsError("", "Open the admin over https to send credentials.")
+        if not secret and is_new:
+            raise terms.TermsError("password", "a new contract needs its password or API key")
+        if all(secret.values()) and secret:
+            raise terms.TermsError("api_key", "give the password or the API key, not both")
+        if secret:
+            terms.check_secret(carrier, secret["password"], secret["api_key"])
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Tell of a wrong value at its field."""
+        try:
+            yield
+        except terms.TermsError as error:
+            is_of_customs = error.field == "customs"
+            text = "Description, value and HS code need each other." if is_of_customs else f"{error}"
+            name = error.field if error.field in self.fields else None
+            self.add_error(name, text[:1].upper() + text[1:])
+
+
+def blank(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def checked_products(carrier: str, typed: dict[str, tuple[str, str]]) -> dict[str, terms.Override | None]:
+    """Return the products as a contract stores them; raise TermsError."""
+    if not typed:
+        raise terms.TermsError("products", "choose at least one product")
+    products = {}
+    for code, (replacement, service) in typed.items():
+        try:
+            products[code] = terms.checked_product(carrier, code, replacement, service)
+        except terms.TermsError as error:
+            raise terms.TermsError("products", f"{code}: {error}") from None
+    return products

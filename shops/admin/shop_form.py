@@ -1,0 +1,76 @@
+"""The form of a shop, with its sender address as fields."""
+
+# ruff: noqa: N815 - the public names are camelCase
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+
+from shops import senders
+from shops.addresses import AddressSerializer
+
+if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
+    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
+
+    from shops.models import Shop
+
+    ShopModelForm = forms.ModelForm[Shop]
+else:
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+
+    ShopModelForm = forms.ModelForm
+
+PREFIX = "sender_"
+LABELS = {
+    "firstName": "First name",
+    "lastName": "Last name",
+    "address1": "Street and number",
+    "zip": "Postal code",
+    "city": "Town",
+    "countryCode": "Country (two letters)",
+    "phone": "Phone",
+}
+FIELDS = tuple(PREFIX + name for name in LABELS)
+
+
+def address_field(name: str) -> forms.CharField:
+    widget = TextInput(attrs={"autocomplete": "off"})
+    return forms.CharField(label=LABELS[name], required=False, max_length=1000, strip=False, widget=widget)
+
+
+class ShopForm(ShopModelForm):
+    """A shop; an address with nothing in it is none."""
+
+    refusals: dict[str, str]  # by carrier, why labels can't be sent from the address
+
+    (sender_firstName, sender_lastName, sender_address1, sender_zip, sender_city, sender_countryCode, sender_phone) = (
+        address_field(name) for name in LABELS
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.refusals = {}
+        for name, value in (self.instance.sender_address or {}).items():
+            self.initial[PREFIX + name] = value
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        typed = {name: self.cleaned_data.get(PREFIX + name, "") for name in LABELS}
+        if not any(name in self.data for name in FIELDS):  # the page has none for those who only look
+            return self.cleaned_data
+        if not any(text.strip() for text in typed.values()):
+            self.instance.sender_address = None
+            return self.cleaned_data
+        try:
+            self.instance.sender_address, self.refusals = senders.checked(typed)
+        except senders.SenderError as error:
+            self.tell(error)
+        return self.cleaned_data
+
+    def tell(self, error: senders.SenderError) -> None:
+        """Tell of each wrong value at its field."""
+        known = {name: faults for name, faults in error.faults.items() if name in AddressSerializer().fields}
+        for name, faults in known.items():
+            self.add_error(PREFIX + name, [str(fault).capitalize() for fault in faults])
+        if not known:
+            self.add_error(None, f"The sender address: {error}.")

@@ -1,0 +1,36 @@
+"""A shop's rows of the last 7 days, counted by a column, with links to the filtered lists."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+
+from shops.admin.wording import short_name
+
+COUNTED_AT_MOST = 5000
+NO_VALUE = "none yet"
+
+
+def week_ago() -> datetime:
+    return timezone.now() - timedelta(days=7)
+
+
+def week_panel(title: str, values: QuerySet[Any, Any], *, view: str, parameter: str, shop_id: str) -> str:
+    """Render the counts of the newest rows; `values` are those of one column, the newest first."""
+    newest = list(values[: COUNTED_AT_MOST + 1])
+    counts = Counter(newest[:COUNTED_AT_MOST])
+    query = {"shop__id__exact": shop_id, "created_from": week_ago().date().isoformat()}
+    rows = [
+        (
+            short_name(value) if value else NO_VALUE,
+            count,
+            reverse(f"admin:{view}", query=query | ({parameter: value} if value else {})),
+        )
+        for value, count in counts.most_common()
+    ]
+    context = {"title": title, "rows": rows, "is_capped": len(newest) > COUNTED_AT_MOST, "counted": COUNTED_AT_MOST}
+    return render_to_string("shops/desk_week.html", context)

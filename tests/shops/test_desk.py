@@ -1,0 +1,95 @@
+"""A shop's page for whoever answers the shop."""
+
+import pytest
+from django.test import Client
+
+from shops.admin import weeks
+from shops.models import Shop
+from shops.webhooks.models import WebhookEndpoint
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.support.api import Caller, caller, logged_in, query_count
+from tests.support.factories import ShopFactory, import_parcel
+
+VIEWS = ("view_shop", "view_accesstoken", "view_carriercontract", "view_webhookendpoint", "view_parcel")
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff() -> Client:
+    return logged_in(*VIEWS, "view_shippinglabel")
+
+
+@pytest.fixture
+def shop() -> Caller:
+    return caller(ShopFactory(id="lumiere", name="Maison Lumière"))
+
+
+def path(shop: Caller) -> str:
+    return f"/admin/shops/shop/{shop.shop.pk}/change/"
+
+
+def test_the_page_shows_what_support_needs(staff: Client, shop: Caller) -> None:
+    contract = ContractFactory(shop=shop.shop, carrier_code="beta")
+    contract.refuse_tracking()
+    WebhookEndpoint.objects.create(shop=shop.shop, url="https://shop.example/hook", failing_since=contract.updated_at)
+    LabelFactory(shop=shop.shop, state="failed")
+    LabelFactory(shop=shop.shop, state="failed", days_ago=8)
+    shop.look_up("absent")
+    page = staff.get(path(shop)).text
+    for text in (
+        "1 of 100",
+        "credentials refused",
+        "https://shop.example/hook",
+        "failing",
+        "Labels of the last 7 days",
+    ):
+        assert text in page
+    assert f"/admin/labels/shippinglabel/?shop__id__exact={shop.shop.pk}&amp;created_from=" in page
+    assert "state=failed" in page
+    assert staff.get(path(shop)).text.count("1 of 100") == 1  # looking counts nothing
+
+
+def test_the_links_lead_to_the_rows_that_were_counted(staff: Client, shop: Caller) -> None:
+    failed = LabelFactory(shop=shop.shop, state="failed", days_ago=1)
+    LabelFactory(shop=shop.shop)
+    query = {"shop__id__exact": shop.shop.pk, "created_from": weeks.week_ago().date().isoformat(), "state": "failed"}
+    listed = staff.get("/admin/labels/shippinglabel/", query).context["cl"].result_list
+    assert [label.pk for label in listed] == [failed.pk]
+
+
+def test_a_panel_is_only_for_those_who_may_see_its_rows(shop: Caller) -> None:
+    ContractFactory(shop=shop.shop, carrier_code="beta", account_number="804735")
+    page = logged_in("view_shop", name="viewer").get(path(shop)).text
+    for text in ("Contracts</h3>", "Webhook endpoints</h3>", "Labels of", "Parcels of", "804735"):
+        assert text not in page
+    assert "Requests</h3>" in page
+
+
+def test_the_counts_are_bounded_and_say_so(staff: Client, shop: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weeks, "COUNTED_AT_MOST", 2)
+    for _ in range(3):
+        LabelFactory(shop=shop.shop)
+    assert "Of the newest 2." in staff.get(path(shop)).text
+
+
+def test_the_page_costs_the_same_for_a_small_shop_and_a_large_one(staff: Client, shop: Caller) -> None:
+    ContractFactory(shop=shop.shop, carrier_code="beta")
+    staff.get(path(shop))
+    cost = query_count(staff, path(shop))
+    ContractFactory(shop=shop.shop, carrier_code="alpha")
+    for number in range(10):
+        LabelFactory(shop=shop.shop)
+        import_parcel(shop.shop)
+        WebhookEndpoint.objects.create(shop=shop.shop, url=f"https://shop.example/{number}")
+    assert query_count(staff, path(shop)) == cost
+    assert cost <= 14
+
+
+def test_another_shops_rows_are_not_counted(staff: Client, shop: Caller) -> None:
+    LabelFactory(shop=ShopFactory(), state="failed")
+    assert "state=failed" not in staff.get(path(shop)).text
+
+
+def test_a_shop_that_does_not_exist_leads_back(staff: Client) -> None:
+    assert staff.get("/admin/shops/shop/nobody/change/").status_code == 302
+    assert not Shop.objects.exists()
