@@ -3,7 +3,7 @@
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,10 @@ class LabelFolder(FileSystemStorage):
             path.unlink(missing_ok=True)
         with suppress(FileNotFoundError):  # nothing was stored in this month
             sync_folder(place.parent)
+
+    def reader(self) -> Callable[[str], bytes]:
+        """Return a function that reads a file, or raises FileNotFoundError."""
+        return lambda name: Path(self.path(name)).read_bytes()
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the names of all files below a folder."""

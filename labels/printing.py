@@ -26,9 +26,10 @@ class Reader:
     def __init__(self) -> None:
         self.lock = Lock()
         self.left = MAX_OUTPUT_BYTES
+        self.stored = storage.reader()
 
     def read(self, label: ShippingLabel) -> bytes:
-        content = bytes(label.pdf) if label.pdf is not None else storage.read(label.pdf_key)
+        content = bytes(label.pdf) if label.pdf is not None else self.stored(label.pdf_key)
         if content is None:
             raise PrintingError(f"The PDF of {label.id} is not in the storage. Print the others without it.")
         with self.lock:

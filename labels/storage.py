@@ -3,7 +3,7 @@
 import errno
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 from typing import Any
@@ -62,6 +62,22 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
         }
         url: str = super().url(name, served_as | (parameters or {}), **options)
         return url
+
+    def reader(self) -> Callable[[str], bytes]:
+        """Return a function that reads an object, with one request where its file would take three.
+
+        Threads share it: making a client for each costs more than reading with it.
+        """
+        client = self.connection.meta.client
+
+        def content(name: str) -> bytes:
+            try:
+                body: bytes = client.get_object(Bucket=self.bucket_name, Key=name)["Body"].read()
+            except client.exceptions.NoSuchKey:
+                raise FileNotFoundError(errno.ENOENT, "no such object") from None
+            return body
+
+        return content
 
     def names(self, folder: str) -> Iterator[str]:
         """Yield the names of all objects below a folder, with a request for every thousand."""
@@ -170,10 +186,23 @@ def name_in_link(signed_name: str) -> str:
 
 def read(name: str) -> bytes | None:
     """Read a file, None if there is none of that name; raise StorageError."""
-    with reached(), suppress(FileNotFoundError), pdfs().open(name) as file:
-        content: bytes = file.read()
-        return content
-    return None
+    with reached():
+        content = reader()
+    return content(name)
+
+
+def reader() -> Callable[[str], bytes | None]:
+    """Return a function that reads files as `read` does, in any thread."""
+    place: Any = pdfs()  # both kinds can
+    content = place.reader()
+
+    def read_one(name: str) -> bytes | None:
+        with reached(), suppress(FileNotFoundError):
+            found: bytes = content(name)
+            return found
+        return None
+
+    return read_one
 
 
 def disposition(name: str) -> str:

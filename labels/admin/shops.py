@@ -12,7 +12,9 @@ from shops.models import Shop
 def labels_panel(request: HttpRequest, shop: Shop) -> str:
     if not request.user.has_perm("labels.view_shippinglabel"):
         return ""
-    states = ShippingLabel.objects.for_shop(shop).filter(id__gte=id_prefix(week_ago())).values_list("state", flat=True)
+    states = (
+        ShippingLabel.objects.for_shop(shop.id).filter(id__gte=id_prefix(week_ago())).values_list("state", flat=True)
+    )
     view = "labels_shippinglabel_changelist"
     return week_panel("Labels", states.order_by("-id"), view=view, parameter="state", shop_id=shop.id)
 

@@ -12,7 +12,7 @@ def parcels_panel(request: HttpRequest, shop: Shop) -> str:
     if not request.user.has_perm("parcels.view_parcel"):
         return ""
     since = int(week_ago().timestamp() * 1000)
-    newest = Parcel.objects.for_shop(shop).filter(created_at__gte=since).newest_first()
+    newest = Parcel.objects.for_shop(shop.id).filter(created_at__gte=since).newest_first()
     statuses = newest.values_list("last_status", flat=True)
     return week_panel("Parcels", statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id)
 

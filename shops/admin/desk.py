@@ -21,14 +21,14 @@ Panel = Callable[[HttpRequest, Shop], str]
 def contracts_panel(request: HttpRequest, shop: Shop) -> str:
     if not may(request, "carriercontract"):
         return SafeString()
-    contracts = CarrierContract.objects.for_shop(shop).defer("encrypted_credentials")
+    contracts = CarrierContract.objects.for_shop(shop.id).defer("encrypted_credentials")
     return render_to_string("shops/desk_contracts.html", {"shop": shop, "contracts": contracts}, request)
 
 
 def webhooks_panel(request: HttpRequest, shop: Shop) -> str:
     if not may(request, "webhookendpoint"):
         return SafeString()
-    endpoints = WebhookEndpoint.objects.for_shop(shop).not_revoked().defer("encrypted_secrets")
+    endpoints = WebhookEndpoint.objects.for_shop(shop.id).not_revoked().defer("encrypted_secrets")
     return render_to_string(
         "shops/desk_webhooks.html", {"shop": shop, "endpoints": endpoints[:LISTED_AT_MOST]}, request
     )

@@ -58,8 +58,8 @@ def test_a_contract_is_added_with_products_and_overrides(staff: Client, shop: Sh
 def test_an_empty_secret_keeps_the_stored_one_and_another_replaces_it(staff: Client, shop: Shop) -> None:
     contract = ContractFactory(shop=shop, carrier_code="beta")
     change(staff, contract, commercial_name="Bougies")
-    contract = CarrierContract.objects.get()
-    assert (contract.commercial_name, contract.credentials.password) == ("Bougies", PASSWORD["beta"])
+    kept = CarrierContract.objects.get()
+    assert (kept.commercial_name, kept.credentials.password) == ("Bougies", PASSWORD["beta"])
     change(staff, contract, api_key=SECRET)
     credentials = CarrierContract.objects.get().credentials
     assert (credentials.password, credentials.api_key) == ("", SECRET)
