@@ -12,7 +12,7 @@ from django.utils import timezone
 from shops.admin.wording import short_name
 
 COUNTED_AT_MOST = 5000
-NO_VALUE = "none yet"
+NO_VALUE = "No status yet"
 
 
 def week_ago() -> datetime:
