@@ -188,5 +188,6 @@ def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> Non
 
 def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
     """Record the decision in the audit log, in its own transaction, and in the log."""
-    recording.record(Action.CHANGED, label, note=message)
+    with recording.acting(recording.current_actor.get()._replace(name=decided_by.get_username())):
+        recording.record(Action.CHANGED, label, note=message)
     logger.info("label decided", extra={"label": label.id, "was": label.state, "user": decided_by.pk})
