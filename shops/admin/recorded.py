@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -69,7 +70,7 @@ class Recorded:
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the changes of an object from the audit log, the newest first."""
-        row = self.get_object(request, object_id)
+        row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404("There is no such object.")
         if not self.has_view_or_change_permission(request, row):
