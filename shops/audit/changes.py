@@ -13,8 +13,9 @@ Changes = dict[str, list[Any]]
 def of_form(form: Any) -> Changes:
     """Return the changes that an admin's form makes, by field."""
     cleaned = getattr(form, "cleaned_data", {})
-    names = [name for name in form.changed_data if name in cleaned]
-    return between({name: form.get_initial_for_field(form.fields[name], name) for name in names}, cleaned)
+    secrets = {name: change(name, None, None) for name in form.changed_data if SECRET.search(name)}
+    old = {name: form[name].initial for name in form.changed_data if name in cleaned and name not in secrets}
+    return between(old, cleaned) | secrets
 
 
 def between(old: dict[str, Any], new: dict[str, Any]) -> Changes:
