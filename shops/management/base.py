@@ -38,6 +38,9 @@ class Command(base.BaseCommand):
 
     requires_system_checks = []  # `check`, `migrate` and the server run them; here they would print further lines
 
+    def get_version(self) -> str:
+        return settings.VERSION
+
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> base.CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.__class__ = OneLineParser
