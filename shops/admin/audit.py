@@ -49,7 +49,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     list_display = ("at", "actor", "channel", "action", "object", "what")
     list_filter = (ActionFilter, ChannelFilter, EntryPeriodFilter)
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
-    search_help_text = "A person, the id of an object or a shop, or a customer's e-mail"
+    search_help_text = "A person, an object's id, or a customer's e-mail"
     fields = readonly_fields = (
         *("at", "actor", "channel", "address", "action", "object", "shop_id", "customer", "what"),
     )
