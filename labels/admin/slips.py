@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -99,7 +100,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
         return super().get_queryset(request).defer("pdf")
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         slips = DepositSlip.objects.order_by()
         by_number = slips.filter(number=text) if text else slips.none()
         return by_number.values("pk").union(
@@ -114,7 +115,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         """Answer with the PDF; one that the row still keeps is moved to the storage first."""
         if not (self.has_view_permission(request) and personal.may_see(request)):
             raise PermissionDenied
-        slip = DepositSlip.objects.with_pdf().filter(pk=object_id).first()
+        slip = DepositSlip.objects.with_pdf().filter(pk=unquote(object_id)).first()
         if slip is None:
             raise Http404("There is no deposit slip with this id, or it has no PDF.")
         content = self.content(slip)

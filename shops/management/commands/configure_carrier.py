@@ -8,6 +8,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from carriers import CARRIERS
+from shops.audit import changes
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.contracts import terms
 from shops.contracts.models import CarrierContract
 from shops.management import base
@@ -57,20 +60,23 @@ class Command(base.Command):
             raise CommandError(f"CARRIER: must be one of {', '.join(CARRIERS)}")
         products = read_products(options)
         try:
-            values = read_terms(options)
+            values = read_terms(options) | {"products": products}
             password, api_key = read_secret(options)
             terms.check_account(options["carrier"], options["account_number"])
             terms.check_secret(options["carrier"], password, api_key)
         except terms.TermsError as error:
             raise CommandError(f"{OPTIONS[error.field]}: {error}") from None
         with transaction.atomic():
-            contract, _ = CarrierContract.objects.select_for_update().get_or_create(
+            contract, is_new = CarrierContract.objects.select_for_update().get_or_create(
                 shop=shop, carrier_code=options["carrier"]
             )
-            for name, value in (values | {"products": products}).items():
+            changed = changes.between({name: getattr(contract, name) for name in values}, values)
+            for name, value in values.items():
                 setattr(contract, name, value)
             contract.set_secret(password=password, api_key=api_key)
             contract.save()
+            action = Action.ADDED if is_new else Action.CHANGED
+            record(action, contract, changes=changed | {"credentials": changes.change("credentials", None, None)})
             self.print(contract.id)
 
 

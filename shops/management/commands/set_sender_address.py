@@ -5,8 +5,11 @@ from typing import Any
 
 import orjson
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from shops import senders
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 
 
@@ -27,8 +30,11 @@ class Command(base.Command):
             address, refusals = senders.checked(read_json(options["file"]))
         except senders.SenderError as error:
             raise CommandError(f"FILE: {error}") from None
+        changes = {"sender_address": [shop.sender_address, address]}
         shop.sender_address = address
-        shop.save(update_fields=["sender_address"])
+        with transaction.atomic():
+            shop.save(update_fields=["sender_address"])
+            record(Action.CHANGED, shop, changes=changes)
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
         for carrier, refusal in refusals.items():
             self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")
