@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 
 from labels import ids
+from labels.figures.models import LabelFigure  # noqa: F401 - Django finds an app's models here
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
@@ -158,6 +159,10 @@ class ShippingLabel(models.Model):
                 condition=Q(state__in=["incomplete", "unknown", "cancelling"]),
             ),
             models.Index(fields=["-id"], name="label_notice", condition=~Q(staff_notice="")),
+            # For the figures: old labels that were cancelled lately.
+            models.Index(
+                fields=["cancel_requested_at"], name="label_cancelled", condition=Q(cancel_requested_at__isnull=False)
+            ),
             # One index for each retention rule; a row leaves the index with what is removed, so none is read twice.
             models.Index(
                 fields=["finished_at"],

@@ -16,6 +16,7 @@ from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
+from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
@@ -56,6 +57,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, PeriodFilter)
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
+    export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 
+from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import CarrierFilter, CreatedFilter, SilenceFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
@@ -39,6 +40,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_display_links = ("number",)
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, SilenceFilter, CreatedFilter)
     search_help_text = "Tracking number, order, e-mail or id"
+    export_columns = EXPORT_COLUMNS
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
     panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []

@@ -1,14 +1,21 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import path
+from django.views.decorators.http import require_GET
+
+from shops.admin.exports import Column, answer, columns_of, export_of
+from shops.admin.spreadsheets import FORMATS
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import ModelAdmin as UnfoldAdmin
@@ -38,10 +45,37 @@ class RestrictedChangeList(ChangeList):
 
 
 class ModelAdmin(UnfoldAdmin[Row]):
-    """The base of every page: unfold's, with a restricted list."""
+    """The base of every page: unfold's, with a restricted list that can be exported."""
+
+    change_list_template = "shops/change_list.html"
+    export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
+
+    def get_urls(self) -> list[Any]:
+        """Add a file of each kind to the list's address; it takes the list's own filters."""
+        start = f"{self.opts.app_label}_{self.opts.model_name}"
+        files = [
+            path(
+                f"export.{kind}",
+                require_GET(self.admin_site.admin_view(partial(self.export_view, kind=kind), cacheable=True)),
+                name=f"{start}_{kind}",
+            )
+            for kind in FORMATS
+        ]
+        return [*files, *super().get_urls()]
+
+    def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
+        """Send the rows of the list as it is filtered, all of them."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        try:
+            rows = self.get_changelist_instance(request).queryset
+        except IncorrectLookupParameters as error:
+            raise BadRequest("This list has no such filter.") from error
+        columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
+        return answer(export_of(request, self.opts.label_lower, rows, columns), kind)
 
 
 class CappedPaginator(RowPaginator):

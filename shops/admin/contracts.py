@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 
 from carriers.products import PRODUCTS
 from shops.admin.base import ModelAdmin, ReadOnly
+from shops.admin.exports import Column, joined
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts.models import CarrierContract
@@ -46,6 +47,16 @@ class CarrierContractAdmin(ReadOnly, ModelAdmin[CarrierContract]):
     search_help_text = "Account number, shop or id"
     show_facets = admin.ShowFacets.NEVER
     actions = None
+    export_columns = (
+        Column("Contract", "id"),
+        Column("Shop id", "shop_id"),
+        Column("Shop", "shop__name"),
+        Column("Carrier", "carrier_code"),
+        Column("Account number", "account_number"),
+        Column("Products", "products", joined),
+        Column("Commercial name", "commercial_name"),
+        Column("Updated (UTC)", "updated_at"),
+    )
     fields = readonly_fields = (
         "id",
         "shop",

@@ -14,6 +14,7 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
 from shops.admin.base import ModelAdmin
+from shops.admin.exports import Column, joined
 from shops.admin.filters import AutocompleteSelectFilter
 from shops.admin.wording import NOTHING
 from shops.models import Shop
@@ -79,6 +80,19 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     search_help_text = "Id, URL or shop"
     show_facets = admin.ShowFacets.NEVER
     autocomplete_fields = ("shop",)
+    export_columns = (
+        Column("Endpoint", "id"),
+        Column("Shop id", "shop_id"),
+        Column("Shop", "shop__name"),
+        Column("URL", "url"),
+        Column("Events", "event_types", joined),
+        Column("Paused", "is_paused"),
+        Column("Failing since (UTC)", "failing_since"),
+        Column("Disabled (UTC)", "disabled_at"),
+        Column("Why disabled", "disabled_reason"),
+        Column("Created (UTC)", "created_at"),
+        Column("Revoked (UTC)", "revoked_at"),
+    )
     actions = ("send_test", "rotate", "enable", "replay", "revoke")
     change_form_outer_after_template = "shops/webhook_buttons.html"
 
