@@ -37,6 +37,12 @@ NAVIGATION = [
                 "badge": "labels.admin.labels.undecided_count",
                 "badge_variant": "warning",
             },
+            {
+                "title": "Figures for finance",
+                "icon": "bar_chart",
+                "link": reverse_lazy("admin:labels_labelfigure_changelist"),
+                "permission": "labels.admin.finance.are_figures_allowed",
+            },
             item("Unlisted codes", "help_center", "parcels", "unlistedeventcode"),
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Count, Max, QuerySet
-from django.db.models.functions import TruncDate
 
 from labels import ids
 from labels.figures.models import LabelFigure
@@ -18,8 +17,6 @@ from shops.db import clock
 
 # Labels that were paid for, cancelled ones among them.
 BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
-# An id tells when its label was ordered, by a clock that may differ a little from the database's.
-CLOCK_MARGIN: Final = timedelta(hours=1)
 # A transaction that had begun when the last count was made may have been committed after it.
 COMMIT_MARGIN: Final = timedelta(minutes=10)
 # The first count of a day goes back this far, and finds whatever the others have missed.
@@ -57,9 +54,10 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
 
 def changed_days(last: datetime | None, now: datetime) -> list[date]:
     """Return the days of labels that were ordered, settled or cancelled since the last count; all if there is none."""
-    oldest = ShippingLabel.objects.order_by("id").values_list("created_at", flat=True).first()
-    if oldest is None:
+    first_id = ShippingLabel.objects.order_by("id").values_list("id", flat=True).first()
+    if first_id is None:
         return []
+    oldest = ids.id_time(first_id)
     if last is None:
         since = oldest
     elif last.date() < now.date():
@@ -77,10 +75,9 @@ def days_between(first: date, last: date) -> Iterator[date]:
 def days_of_late_changes(last: datetime) -> set[date]:
     """Return the days of labels that were open at the last count, and of those cancelled since."""
     were_open = LabelFigure.objects.exclude(state__in=OVER).values_list("day", flat=True).distinct()
-    labels = ShippingLabel.objects.order_by()
-    ordered_on = TruncDate("created_at", tzinfo=UTC)
-    cancelled = labels.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
-    return {*were_open.order_by(), *cancelled.values_list(ordered_on, flat=True).distinct()}
+    cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
+    ordered_on = (ids.id_time(label_id).date() for label_id in cancelled.values_list("id", flat=True))
+    return {*were_open.order_by(), *ordered_on}
 
 
 def replace(day: date) -> None:
@@ -111,8 +108,7 @@ def grouped(day: date) -> Iterable[tuple[Any, ...]]:
 
 
 def ordered_on(day: date) -> QuerySet[ShippingLabel]:
-    """Find a day's labels along the primary key, whose order is that of time."""
+    """Find a day's labels by their ids, which begin with the time: as the staff's list does."""
     start = datetime.combine(day, time(), tzinfo=UTC)
-    end = start + timedelta(days=1)
-    keys = {"id__gte": ids.id_prefix(start - CLOCK_MARGIN), "id__lt": ids.id_prefix(end + CLOCK_MARGIN)}
-    return ShippingLabel.objects.filter(**keys, created_at__gte=start, created_at__lt=end).order_by()
+    first, end = ids.id_prefix(start), ids.id_prefix(start + timedelta(days=1))
+    return ShippingLabel.objects.filter(id__gte=first, id__lt=end).order_by()

@@ -42,6 +42,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["day", "shop", "carrier_code", "product_code", "state", "error_code"],
+                "verbose_name_plural": "figures for finance",
                 "default_permissions": (),
                 "constraints": [
                     models.UniqueConstraint(

@@ -54,17 +54,17 @@ class ModelAdmin(UnfoldAdmin[Row]):
         return RestrictedChangeList
 
     def get_urls(self) -> list[Any]:
-        """Add a file of each kind to the list's address; it takes the list's own filters."""
-        start = f"{self.opts.app_label}_{self.opts.model_name}"
-        files = [
-            path(
-                f"export.{kind}",
-                require_GET(self.admin_site.admin_view(partial(self.export_view, kind=kind), cacheable=True)),
-                name=f"{start}_{kind}",
-            )
-            for kind in FORMATS
+        return [*self.export_urls(), *super().get_urls()]
+
+    def export_urls(self) -> list[Any]:
+        """Return the addresses of a file of each kind, beside the list's own; they take its filters."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        views = {kind: require_GET(partial(self.export_view, kind=kind)) for kind in FORMATS}
+        return [
+            # "Cacheable" leaves the headers to the view, which forbids caching.
+            path(f"export.{kind}", self.admin_site.admin_view(view, cacheable=True), name=f"{name}_{kind}")
+            for kind, view in views.items()
         ]
-        return [*files, *super().get_urls()]
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Send the rows of the list as it is filtered, all of them."""

@@ -15,7 +15,7 @@ from django.template.response import TemplateResponse
 
 from shops.admin.base import ModelAdmin
 from shops.admin.exports import Column, joined
-from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.admin.wording import NOTHING
 from shops.models import Shop
 from shops.webhooks import endpoints
@@ -34,6 +34,20 @@ else:
 
 URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
+
+
+class StateFilter(DropdownFilter):
+    """Endpoints that need staff."""
+
+    title = parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("failing", "Failing"), ("disabled", "Disabled")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> QuerySet[WebhookEndpoint]:
+        if self.value() == "failing":
+            return queryset.failing()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
+        return queryset.disabled() if self.value() == "disabled" else queryset  # type: ignore[attr-defined]  # as above
 
 
 class EndpointForm(EndpointModelForm):
@@ -73,7 +87,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     form = EndpointForm
     list_display = ("id", "shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
-    list_filter = (("shop", AutocompleteSelectFilter),)
+    list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "url", "shop__name")

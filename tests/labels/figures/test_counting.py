@@ -68,14 +68,6 @@ def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_utc(shop
     assert [(day.isoformat(), labels) for day, labels in days] == [("2026-02-28", 1), ("2026-03-01", 2)]
 
 
-def test_a_label_whose_id_and_time_come_from_different_clocks_is_counted_on_the_day_of_its_time(shop: Shop) -> None:
-    midnight = datetime(2026, 3, 1, tzinfo=UTC)
-    made = LabelFactory(shop=shop, created_at=midnight + timedelta(seconds=2))
-    ShippingLabel.objects.filter(id=made.id).update(created_at=midnight - timedelta(seconds=2))
-    recount()
-    assert [day.isoformat() for day in LabelFigure.objects.values_list("day", flat=True)] == ["2026-02-28"]
-
-
 def test_a_count_that_is_repeated_changes_nothing(shop: Shop) -> None:
     LabelFactory(shop=shop)
     recount()
