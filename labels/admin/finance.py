@@ -27,7 +27,7 @@ from shops.admin.panels import Figure, age_of, created, may_view
 from shops.admin.spreadsheets import Cell
 from shops.models import Shop
 
-ROWS_SHOWN: Final = 500
+ROWS_SHOWN: Final = 200
 SHOPS_OFFERED: Final = 1000
 GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
 SUMS: Final = ("labels", "parcels", "grams", "cancelled_labels", "cancelled_parcels", "cancelled_grams")
@@ -162,10 +162,12 @@ def row_of(row: Row) -> dict[str, Any]:
     }
 
 
-def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[Figure]:
+def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, Figure]]:
+    """Return the figures of a row, each with its title."""
     names = ("sum_labels", "sum_parcels", "sum_grams", "sum_cancelled_labels")
     texts = (f"{kilograms(row[name]):,.3f}" if name.endswith("grams") else f"{row[name]:,}" for name in names)
-    return [Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True)]
+    shown = (Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True))
+    return list(zip(TITLES[5:9], shown, strict=True))
 
 
 def cells(rows: Iterable[Row]) -> Iterator[Sequence[Cell]]:
