@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from shops.admin import exports, spreadsheets
+from shops.admin import exports, spreadsheets, workbooks
 from shops.audit.models import Action, AuditEntry, Channel
 from shops.audit.recording import Actor, acting
 from shops.models import Shop
@@ -33,7 +33,7 @@ def shop() -> Shop:
     return ShopFactory(id="lumiere", name="Maison Lumière")
 
 
-def sent(response: Response) -> bytes:
+def sent(response: Any) -> bytes:
     assert response.status_code == 200
     return b"".join(response.streaming_content)
 
@@ -183,18 +183,26 @@ def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) 
 
 
 def test_numbers_are_numbers_and_text_of_digits_is_text_in_a_workbook() -> None:
-    rows = [["0012", 12, 1.5, None, True]]
+    rows: list[list[Any]] = [["0012", 12, 1.5, None, True]]
     ((titles, cells),) = sheets(b"".join(spreadsheets.as_xlsx(["a", "b", "c", "d", "e"], rows)))
     assert [text for _, text in titles] == ["a", "b", "c", "d", "e"]
     assert cells == [("inlineStr", "0012"), ("n", "12"), ("n", "1.5"), ("inlineStr", "True")]
 
 
 def test_more_rows_than_a_sheet_holds_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreadsheets, "MAX_SHEET_ROWS", 3)
+    monkeypatch.setattr(workbooks, "MAX_SHEET_ROWS", 3)
     file = b"".join(spreadsheets.as_xlsx(["n"], ([number] for number in range(5))))
     found = [[text for ((_, text),) in sheet] for sheet in sheets(file)]
     assert found == [["n", "0", "1"], ["n", "2", "3"], ["n", "4"]]
     assert [len(sheet) for sheet in sheets(b"".join(spreadsheets.as_xlsx(["n"], [])))] == [1]
+
+
+def test_any_text_comes_back_as_it_was_but_for_what_xml_can_not_hold() -> None:
+    texts = ["<&>\"'", " a ", "\r\n\t", "_x0041_", "\x01b\x0b", "é😀", "x" * 40_000]
+    ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts])))
+    read = [text.replace("_x005F_", "_") for ((_, text),) in found]
+    assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767]
+    assert [workbooks.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
 def test_a_large_csv_is_sent_as_it_is_read() -> None:
