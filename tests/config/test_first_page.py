@@ -164,7 +164,8 @@ def test_a_figure_is_shown_to_those_who_may_see_its_list(permissions: list[str],
 def test_the_page_says_of_when_its_figures_are(staff: Client, shop: Shop) -> None:
     count()
     page = staff.get("/admin/").text
-    assert f"Counted as of {Recount.objects.earliest('counted_at').counted_at:%H:%M} UTC." in page
+    counted_at = Recount.objects.earliest("counted_at").counted_at
+    assert f"Counted as of {counted_at:%H:%M} UTC." in page
     assert 'role="alert"' not in page
 
 
