@@ -11,11 +11,14 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_GET
 
 from shops.admin.exports import Column, answer, columns_of, export_of
+from shops.admin.personal import Concealed, may_see
+from shops.admin.recorded import Recorded
 from shops.admin.spreadsheets import FORMATS
+from shops.audit.searches import record_search
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import ModelAdmin as UnfoldAdmin
@@ -44,8 +47,8 @@ class RestrictedChangeList(ChangeList):
         return filters
 
 
-class ModelAdmin(UnfoldAdmin[Row]):
-    """The base of every page: unfold's, with a restricted list that can be exported."""
+class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
+    """The base of every page: unfold's, with a restricted list and its exports; personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
     export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
@@ -71,11 +74,13 @@ class ModelAdmin(UnfoldAdmin[Row]):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
-            rows = self.get_changelist_instance(request).queryset
+            listed = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
             raise BadRequest("This list has no such filter.") from error
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
-        return answer(export_of(request, self.opts.label_lower, rows, columns), kind)
+        if listed.query:
+            record_search(listed.query, hits=listed.result_count, of=self.opts.label_lower)
+        return answer(export_of(request, self.opts.label_lower, listed.queryset, columns), kind)
 
 
 class CappedPaginator(RowPaginator):
@@ -141,15 +146,19 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     class Media:
         css = {"all": ["shops/lists.css"]}
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
-        """Return the keys of the rows that match what staff typed."""
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
+        """Return the keys of the rows that match what staff typed; in personal data only for those who may see it."""
         raise NotImplementedError
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Row], search_term: str
     ) -> tuple[QuerySet[Row], bool]:
+        """Search for a list; no field of a form offers these rows, so the choice of one finds none."""
+        if request.path_info == reverse("admin:autocomplete"):
+            return queryset.none(), False
         text = search_term.strip()
-        return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
+        found = self.found_by(text, may_see=may_see(request)) if text else None
+        return (queryset if found is None else queryset.filter(pk__in=found)), False
 
 
 def spellings(text: str) -> set[str]:

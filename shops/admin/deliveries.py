@@ -60,12 +60,13 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         Column("Reason", "last_reason"),
         Column("Created (UTC)", "created_at"),
     )
+    are_views_recorded = True
     fields = readonly_fields = (
         *("message_id", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),
         *("last_attempt_at", "answer", "last_duration_ms", "next_attempt_at", "leased_until"),
     )
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         return WebhookDelivery.objects.filter(Q(message_id=text) | Q(subject=text) | Q(endpoint=text)).values("pk")
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
