@@ -48,7 +48,7 @@ class RestrictedChangeList(ChangeList):
 
 
 class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
-    """The base of every page: unfold's, with a restricted list and its exports; personal data concealed, all on record."""
+    """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
     export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
