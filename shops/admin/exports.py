@@ -1,6 +1,6 @@
 """Exports of a list: what it shows and an accountant needs, as CSV or XLSX, each on record."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -42,12 +42,12 @@ class Column:
         return masked(str(value), is_shown=is_shown) if self.is_personal and value is not None else value
 
 
-def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
-    """Make columns of the key and the fields among what a list shows."""
+def columns_of(model: type[Model], shown: Iterable[Any], personal: Collection[str]) -> list[Column]:
+    """Make columns of the key and the fields among what a list shows, of which some are personal."""
     fields = {field.name: field for field in model._meta.concrete_fields}
     key = model._meta.pk.attname
     names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
-    return [Column(short_name(name), name) for name in names]
+    return [Column(short_name(name), name, is_personal=name in personal) for name in names]
 
 
 @dataclass(frozen=True)
