@@ -125,6 +125,7 @@ UNFOLD = {
     "SITE_SYMBOL": "package_2",
     "SITE_URL": None if ADMIN_HOSTS else "/",
     "SHOW_BACK_BUTTON": True,
+    "DASHBOARD_CALLBACK": "config.first_page.add_figures",
     "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
 }

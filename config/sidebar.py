@@ -38,6 +38,12 @@ NAVIGATION = [
                 "badge_variant": "warning",
             },
             item("Deposit slips", "receipt_long", "labels", "depositslip"),
+            {
+                "title": "Figures for finance",
+                "icon": "bar_chart",
+                "link": reverse_lazy("admin:labels_labelfigure_changelist"),
+                "permission": "labels.admin.finance.are_figures_allowed",
+            },
             item("Unlisted codes", "help_center", "parcels", "unlistedeventcode"),
             item("Shops", "storefront", "shops", "shop"),
             item("Access tokens", "key", "shops", "accesstoken"),

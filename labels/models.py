@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import Cast
 
 from labels import ids
+from labels.figures.models import LabelFigure
 from labels.slips.models import DepositSlip
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
@@ -21,7 +22,7 @@ from shops.db.fields import KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.models import Shop
 
-__all__ = ["DepositSlip", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
+__all__ = ["DepositSlip", "LabelFigure", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
 
 
 class LabelState(models.TextChoices):
@@ -161,6 +162,10 @@ class ShippingLabel(models.Model):
                 condition=Q(state__in=["incomplete", "unknown", "cancelling"]),
             ),
             models.Index(fields=["-id"], name="label_notice", condition=~Q(staff_notice="")),
+            # For the figures: old labels that were cancelled lately.
+            models.Index(
+                fields=["cancel_requested_at"], name="label_cancelled", condition=Q(cancel_requested_at__isnull=False)
+            ),
             # One index for each retention rule; a row leaves the index with what is removed, so none is read twice.
             models.Index(
                 fields=["finished_at"],

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from carriers.tracking import Status
+from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.models import Shop

@@ -13,12 +13,22 @@ from shops import tokens
 from shops.audit.models import AuditEntry
 from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
+from shops.figures import Recount
 from shops.ids import new_id
 from shops.pacing import Pace
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 # Django finds an app's models here.
-__all__ = ["AccessToken", "AuditEntry", "CarrierContract", "Pace", "Shop", "WebhookDelivery", "WebhookEndpoint"]
+__all__ = [
+    "AccessToken",
+    "AuditEntry",
+    "CarrierContract",
+    "Pace",
+    "Recount",
+    "Shop",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+]
 
 MAX_NAME_LENGTH = 200
 # The precision of `last_used_at`: at most one write per token in this time.

@@ -16,7 +16,9 @@ from carriers import TRACKERS
 from config.ops import metrics, work_report
 from config.ops.serving import check_port
 from config.retention import apply_retention
+from labels.figures import counting as label_counting
 from labels.reconciling import reconcile
+from parcels.figures import counting as parcel_counting
 from parcels.tracking.refreshing import refresh
 from shops import pacing
 from shops.webhooks.delivering import POLL_S, deliver_due
@@ -54,6 +56,12 @@ def remove_old_data(stop: Event) -> bool:
     return False
 
 
+def count_figures(stop: Event) -> bool:
+    for count in (label_counting.recount, parcel_counting.recount):
+        count(stop.is_set)
+    return False
+
+
 def deliver_webhooks(stop: Event) -> bool:
     deliver_due(is_stopping=stop.is_set)
     return False
@@ -63,6 +71,7 @@ TASKS: Final = (
     *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
     Task("webhooks", POLL_S, deliver_webhooks),
     Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
+    Task("figures", 5 * MINUTE_S, count_figures, is_shared=True),
     Task("retention", DAY_S, remove_old_data, is_shared=True),
     Task("report", MINUTE_S, work_report.Report().write),
 )

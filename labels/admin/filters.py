@@ -5,8 +5,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from carriers import CARRIERS
+from carriers.products import PRODUCTS
 from labels.models import LabelState, ShippingLabel
 from shops.admin.filters import DropdownFilter, MultiChoiceFilter
+from shops.errors.coded import CODES
 
 NEEDED, MADE, NOTICE = "needed", "made", "notice"
 
@@ -33,3 +36,27 @@ class StateFilter(MultiChoiceFilter):
 
     title = parameter_name = column = "state"
     values = LabelState
+
+
+class ReasonFilter(DropdownFilter):
+    """Labels with one error."""
+
+    title = parameter_name = "reason"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(code, code) for code in CODES if code.partition("_")[0].lower() in CARRIERS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+        return queryset.filter(error_code=self.value()) if self.value() else queryset
+
+
+class ProductFilter(DropdownFilter):
+    """Labels of one product."""
+
+    title = parameter_name = "product"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(code, f"{product.carrier}: {code}") for code, product in PRODUCTS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+        return queryset.filter(product_code=self.value()) if self.value() else queryset

@@ -16,8 +16,9 @@ from django.utils.safestring import mark_safe
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
+from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
-from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, StateFilter
+from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, ProductFilter, ReasonFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.parcels import parcel_of
@@ -60,10 +61,14 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTa
 
     list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
     list_display_links = ("id",)
-    list_filter = (("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter, StateFilter, PeriodFilter)
+    list_filter = (
+        *(("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter),
+        *(ProductFilter, StateFilter, ReasonFilter, PeriodFilter),
+    )
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
+    export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
     personal = LABEL
     are_views_recorded = True

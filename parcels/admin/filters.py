@@ -7,11 +7,15 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from parcels.figures.counting import SILENT_DAYS
+from parcels.figures.models import Timing
+from parcels.figures.timing import TIMING
 from parcels.models import Parcel, TrackingStatus
 from shops.admin import filters
+from shops.admin.wording import short_name
 
 CARRIERS_OF_THE_NEWEST = 1000
-SILENT_DAYS = (3, 7, 14)
+NO_STATUS = "none"
 
 
 class CarrierFilter(filters.CarrierFilter):
@@ -23,11 +27,33 @@ class CarrierFilter(filters.CarrierFilter):
 
 
 class StatusFilter(filters.MultiChoiceFilter):
-    """Parcels with any of the ticked statuses."""
+    """Parcels with any of the ticked statuses, those without one among them."""
 
     title = parameter_name = "status"
     column = "last_status"
     values = TrackingStatus
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [*super().lookups(request, model_admin), (NO_STATUS, "None yet")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        ticked = request.GET.getlist("status")
+        if NO_STATUS not in ticked:
+            return super().queryset(request, queryset)
+        return queryset.filter(Q(last_status=None) | Q(last_status__in=ticked))
+
+
+class DeliveryFilter(filters.DropdownFilter):
+    """Parcels that were delivered within the delivery window that was reported, or after it."""
+
+    title = parameter_name = "delivery"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(timing), short_name(timing)) for timing in Timing]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        return queryset.alias(timing=TIMING).filter(timing=value) if value in Timing.values else queryset
 
 
 class SilenceFilter(filters.DropdownFilter):

@@ -12,7 +12,8 @@ from django.urls import path, reverse
 from django.utils import timezone
 
 from parcels.admin import personal
-from parcels.admin.filters import CarrierFilter, CreatedFilter, SilenceFilter, StatusFilter
+from parcels.admin.columns import EXPORT_COLUMNS
+from parcels.admin.filters import CarrierFilter, CreatedFilter, DeliveryFilter, SilenceFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin, spellings
@@ -39,8 +40,12 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, SilenceFilter, CreatedFilter)
+    list_filter = (
+        *(("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter),
+        *(SilenceFilter, DeliveryFilter, CreatedFilter),
+    )
     search_help_text = "Tracking number, order, e-mail or id"
+    export_columns = EXPORT_COLUMNS
     personal = personal.PARCEL
     are_views_recorded = True
 

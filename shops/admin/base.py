@@ -1,18 +1,24 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import path, reverse
+from django.views.decorators.http import require_GET
 
+from shops.admin.exports import Column, answer, columns_of, export_of
 from shops.admin.personal import Concealed, may_see
 from shops.admin.recorded import Recorded
+from shops.admin.spreadsheets import FORMATS
+from shops.audit.searches import record_search
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import ModelAdmin as UnfoldAdmin
@@ -42,10 +48,39 @@ class RestrictedChangeList(ChangeList):
 
 
 class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
-    """The base of every page: unfold's, with a restricted list, personal data concealed, and all on record."""
+    """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
+
+    change_list_template = "shops/change_list.html"
+    export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
+
+    def get_urls(self) -> list[Any]:
+        return [*self.export_urls(), *super().get_urls()]
+
+    def export_urls(self) -> list[Any]:
+        """Return the addresses of a file of each kind, beside the list's own; they take its filters."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        views = {kind: require_GET(partial(self.export_view, kind=kind)) for kind in FORMATS}
+        return [
+            # "Cacheable" leaves the headers to the view, which forbids caching.
+            path(f"export.{kind}", self.admin_site.admin_view(view, cacheable=True), name=f"{name}_{kind}")
+            for kind, view in views.items()
+        ]
+
+    def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
+        """Send the rows of the list as it is filtered, all of them."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        try:
+            listed = self.get_changelist_instance(request)
+        except IncorrectLookupParameters as error:
+            raise BadRequest("This list has no such filter.") from error
+        columns = self.export_columns or columns_of(self.model, self.get_list_display(request), self.personal)
+        if listed.query:
+            record_search(listed.query, hits=listed.result_count, of=self.opts.label_lower)
+        return answer(export_of(request, self.opts.label_lower, listed.queryset, columns), kind)
 
 
 class CappedPaginator(RowPaginator):

@@ -16,6 +16,7 @@ from carriers.products import PRODUCTS
 from carriers.shipment import Credentials
 from shops.admin.base import ModelAdmin
 from shops.admin.contract_form import ContractForm
+from shops.admin.exports import Column, joined
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.wording import NOTHING
 from shops.contracts import checking
@@ -49,6 +50,16 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     actions = None
     autocomplete_fields = ("shop",)
     change_form_after_template = "shops/contract_check.html"
+    export_columns = (
+        Column("Contract", "id"),
+        Column("Shop id", "shop_id"),
+        Column("Shop", "shop__name"),
+        Column("Carrier", "carrier_code"),
+        Column("Account number", "account_number"),
+        Column("Products", "products", joined),
+        Column("Commercial name", "commercial_name"),
+        Column("Updated (UTC)", "updated_at"),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
         return super().get_queryset(request).defer("encrypted_credentials")

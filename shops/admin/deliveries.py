@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from shops.admin.base import LargeTableAdmin
+from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
 from shops.admin.wording import NOTHING
 from shops.webhooks.event_types import EVENT_TYPES
@@ -46,6 +47,19 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
     actions = ("replay",)
+    export_columns = (
+        Column("Message", "message_id"),
+        Column("Endpoint", "endpoint_id"),
+        Column("Shop id", "shop_id"),
+        Column("Event", "type"),
+        Column("Subject", "subject"),
+        Column("State", "state"),
+        Column("Attempts", "attempts"),
+        Column("Last attempt (UTC)", "last_attempt_at"),
+        Column("Last answer", "last_status"),
+        Column("Reason", "last_reason"),
+        Column("Created (UTC)", "created_at"),
+    )
     are_views_recorded = True
     fields = readonly_fields = (
         *("message_id", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from shops.admin.base import ModelAdmin
+from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
@@ -123,6 +124,16 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     show_facets = admin.ShowFacets.NEVER
     actions = ("revoke",)
     autocomplete_fields = ("shop",)
+    export_columns = (
+        Column("Token", "id"),
+        Column("Name", "name"),
+        Column("Shop id", "shop_id"),
+        Column("Shop", "shop__name"),
+        Column("Created (UTC)", "created_at"),
+        Column("Expires (UTC)", "expires_at"),
+        Column("Revoked (UTC)", "revoked_at"),
+        Column("Last used (UTC)", "last_used_at"),
+    )
     change_form_outer_after_template = "shops/revoke_button.html"
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:

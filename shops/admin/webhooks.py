@@ -14,7 +14,8 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
 from shops.admin.base import ModelAdmin
-from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.exports import Column, joined
+from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.admin.wording import NOTHING
 from shops.models import Shop
 from shops.webhooks import endpoints
@@ -33,6 +34,20 @@ else:
 
 URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
+
+
+class StateFilter(DropdownFilter):
+    """Endpoints that need staff."""
+
+    title = parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("failing", "Failing"), ("disabled", "Disabled")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> QuerySet[WebhookEndpoint]:
+        if self.value() == "failing":
+            return queryset.failing()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
+        return queryset.disabled() if self.value() == "disabled" else queryset  # type: ignore[attr-defined]  # as above
 
 
 class EndpointForm(EndpointModelForm):
@@ -72,13 +87,26 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     form = EndpointForm
     list_display = ("id", "shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
-    list_filter = (("shop", AutocompleteSelectFilter),)
+    list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "url", "shop__name")
     search_help_text = "Id, URL or shop"
     show_facets = admin.ShowFacets.NEVER
     autocomplete_fields = ("shop",)
+    export_columns = (
+        Column("Endpoint", "id"),
+        Column("Shop id", "shop_id"),
+        Column("Shop", "shop__name"),
+        Column("URL", "url"),
+        Column("Events", "event_types", joined),
+        Column("Paused", "is_paused"),
+        Column("Failing since (UTC)", "failing_since"),
+        Column("Disabled (UTC)", "disabled_at"),
+        Column("Why disabled", "disabled_reason"),
+        Column("Created (UTC)", "created_at"),
+        Column("Revoked (UTC)", "revoked_at"),
+    )
     actions = ("send_test", "rotate", "enable", "replay", "revoke")
     change_form_outer_after_template = "shops/webhook_buttons.html"
 

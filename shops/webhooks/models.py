@@ -33,6 +33,14 @@ class WebhookEndpointQuerySet(ForShop):
         """Endpoints that deliveries are made to."""
         return self.not_revoked().filter(is_paused=False, disabled_at=None, shop__is_active=True)
 
+    def failing(self) -> Self:
+        """Endpoints whose last deliveries have failed, and that are tried further."""
+        return self.not_revoked().filter(is_paused=False, disabled_at=None, failing_since__isnull=False)
+
+    def disabled(self) -> Self:
+        """Endpoints that wait for staff."""
+        return self.not_revoked().filter(disabled_at__isnull=False)
+
 
 class WebhookEndpoint(models.Model):
     """A shop's URL that is told of events; its secrets are kept encrypted."""

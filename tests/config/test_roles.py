@@ -1,5 +1,7 @@
 """The roles of staff: what each may open, what of customers it shows them, and who gives roles."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
@@ -23,14 +25,18 @@ app_list                              404  200  200  200  200  200
 auth_group_add                        403  403  403  403  403  200
 auth_group_change                     403  403  403  403  200  200
 auth_group_changelist                 403  403  403  403  200  200
+auth_group_csv                        403  403  403  403  200  200
 auth_group_delete                     403  403  403  403  403  200
 auth_group_history                    403  403  403  403  200  200
+auth_group_xlsx                       403  403  403  403  200  200
 auth_user_add                         403  403  403  403  200  200
 auth_user_change                      403  403  403  403  200  200
 auth_user_changelist                  403  403  403  403  200  200
+auth_user_csv                         403  403  403  403  200  200
 auth_user_delete                      403  403  403  403  403  200
 auth_user_history                     403  403  403  403  200  200
 auth_user_password_change             403  403  403  403  200  200
+auth_user_xlsx                        403  403  403  403  200  200
 autocomplete                          403  200  200  200  403  200
 index                                 200  200  200  200  200  200
 jsi18n                                200  200  200  200  200  200
@@ -40,63 +46,84 @@ labels_depositslip_changelist         403  200  200  403  403  200
 labels_depositslip_delete             403  403  403  403  403  403
 labels_depositslip_history            403  200  200  403  403  200
 labels_depositslip_pdf                403  200  403  403  403  200
+labels_labelfigure_changelist         403  200  200  200  403  200
+labels_labelfigure_csv                403  200  200  200  403  200
+labels_labelfigure_xlsx               403  200  200  200  403  200
 labels_shippinglabel_add              403  403  403  403  403  403
 labels_shippinglabel_adopt            403  403  200  403  403  200
 labels_shippinglabel_cancel           403  403  200  403  403  200
 labels_shippinglabel_cancelled        403  403  302  403  403  302
 labels_shippinglabel_change           403  200  200  200  403  200
 labels_shippinglabel_changelist       403  200  200  200  403  200
+labels_shippinglabel_csv              403  200  200  200  403  200
 labels_shippinglabel_delete           403  403  403  403  403  403
 labels_shippinglabel_history          403  200  200  200  403  200
 labels_shippinglabel_not_made         403  403  200  403  403  200
 labels_shippinglabel_notice           403  403  302  403  403  302
 labels_shippinglabel_pdf              403  302  403  403  403  302
+labels_shippinglabel_xlsx             403  200  200  200  403  200
 login                                 302  302  302  302  302  302
 logout                                405  405  405  405  405  405
 parcels_parcel_add                    403  403  403  403  403  403
 parcels_parcel_ask                    403  302  302  403  403  302
 parcels_parcel_change                 403  200  200  200  403  200
 parcels_parcel_changelist             403  200  200  200  403  200
+parcels_parcel_csv                    403  200  200  200  403  200
 parcels_parcel_delete                 403  403  403  403  403  403
 parcels_parcel_history                403  200  200  200  403  200
+parcels_parcel_xlsx                   403  200  200  200  403  200
 parcels_unlistedeventcode_add         403  403  403  403  403  403
 parcels_unlistedeventcode_change      403  200  200  200  403  200
 parcels_unlistedeventcode_changelist  403  200  200  200  403  200
+parcels_unlistedeventcode_csv         403  200  200  200  403  200
 parcels_unlistedeventcode_delete      403  403  403  403  403  403
 parcels_unlistedeventcode_history     403  200  200  200  403  200
+parcels_unlistedeventcode_xlsx        403  200  200  200  403  200
 password_change                       200  200  200  200  200  200
 password_change_done                  200  200  200  200  200  200
 search                                200  200  200  200  200  200
 shops_accesstoken_add                 403  403  200  403  403  200
 shops_accesstoken_change              403  200  200  403  403  200
 shops_accesstoken_changelist          403  200  200  403  403  200
+shops_accesstoken_csv                 403  200  200  403  403  200
 shops_accesstoken_delete              403  403  403  403  403  403
 shops_accesstoken_history             403  200  200  403  403  200
+shops_accesstoken_xlsx                403  200  200  403  403  200
 shops_auditentry_add                  403  403  403  403  403  403
 shops_auditentry_change               403  403  403  403  200  200
 shops_auditentry_changelist           403  403  403  403  200  200
+shops_auditentry_csv                  403  403  403  403  200  200
 shops_auditentry_delete               403  403  403  403  403  403
 shops_auditentry_history              403  403  403  403  200  200
+shops_auditentry_xlsx                 403  403  403  403  200  200
 shops_carriercontract_add             403  403  200  403  403  200
 shops_carriercontract_change          403  200  200  403  403  200
 shops_carriercontract_changelist      403  200  200  403  403  200
+shops_carriercontract_csv             403  200  200  403  403  200
 shops_carriercontract_delete          403  403  403  403  403  403
 shops_carriercontract_history         403  200  200  403  403  200
+shops_carriercontract_xlsx            403  200  200  403  403  200
 shops_shop_add                        403  403  200  403  403  200
 shops_shop_change                     403  200  200  200  403  200
 shops_shop_changelist                 403  200  200  200  403  200
+shops_shop_csv                        403  200  200  200  403  200
 shops_shop_delete                     403  403  403  403  403  403
 shops_shop_history                    403  200  200  200  403  200
+shops_shop_xlsx                       403  200  200  200  403  200
 shops_webhookdelivery_add             403  403  403  403  403  403
 shops_webhookdelivery_change          403  200  200  403  403  200
 shops_webhookdelivery_changelist      403  200  200  403  403  200
+shops_webhookdelivery_csv             403  200  200  403  403  200
 shops_webhookdelivery_delete          403  403  403  403  403  403
 shops_webhookdelivery_history         403  200  200  403  403  200
+shops_webhookdelivery_xlsx            403  200  200  403  403  200
 shops_webhookendpoint_add             403  403  200  403  403  200
 shops_webhookendpoint_change          403  200  200  403  403  200
 shops_webhookendpoint_changelist      403  200  200  403  403  200
+shops_webhookendpoint_csv             403  200  200  403  403  200
 shops_webhookendpoint_delete          403  403  403  403  403  403
 shops_webhookendpoint_history         403  200  200  403  403  200
+shops_webhookendpoint_xlsx            403  200  200  403  403  200
 view_on_site                          404  404  404  404  404  404
 """
 SEE_PERSONAL_DATA = ("Support", "root")
@@ -117,7 +144,7 @@ def test_every_route_of_the_admin_has_its_status_for_every_role_and_shows_custom
         for name, address in routes(world):
             answer = browser.get(address)
             seen.setdefault(name, []).append(answer.status_code)
-            if found_in(answer.content + str(answer.headers).encode()):
+            if found_in(answer.getvalue() + str(answer.headers).encode()):
                 shown.setdefault(who, set()).add(name)
     assert seen == expected()
     assert set(shown) == set(SEE_PERSONAL_DATA)
@@ -125,6 +152,11 @@ def test_every_route_of_the_admin_has_its_status_for_every_role_and_shows_custom
 
 
 # --- Personal data ---
+
+
+def outside_links(answer: Response) -> str:
+    """The page without the addresses of its files, which repeat what was typed in another spelling."""
+    return re.sub(r'href="export[^"]*"', "", answer.text)
 
 
 def test_a_search_for_a_customer_confirms_nothing_to_those_who_may_not_see_one() -> None:
@@ -137,11 +169,11 @@ def test_a_search_for_a_customer_confirms_nothing_to_those_who_may_not_see_one()
     texts = [text for text in texts if found_in(str(text).encode())]
     reporting = member("Reporting")
     for path in ("/admin/parcels/parcel/", "/admin/labels/shippinglabel/"):
-        echoes = reporting.get(path, {"q": (nobody := canary())}).text.count(nobody)
+        echoes = outside_links(reporting.get(path, {"q": (nobody := canary())})).count(nobody)
         for text in texts:
             answer = reporting.get(path, {"q": text})
             assert answer.context["cl"].result_count == 0, text
-            assert answer.text.count(str(escape(text))) == echoes, text  # what was typed, and nothing else
+            assert outside_links(answer).count(str(escape(text))) == echoes, text  # what was typed, and nothing else
             assert set(found_in(answer.content)) <= set(found_in(text.encode()))
     found = member("Support").get("/admin/parcels/parcel/", {"q": texts[0]})
     assert found.context["cl"].result_count == 1

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from config.ops import worker
 from config.ops.worker import Task, run_if_due, work
+from labels.figures.models import LabelFigure
 from labels.models import LabelState
 from parcels.models import Parcel
 from shops.models import Shop
@@ -127,7 +128,8 @@ def test_the_table_of_tasks_reconciles_and_removes_what_is_old(transactional_db:
         run_if_due(task, Event())
     received.refresh_from_db()
     assert received.state == LabelState.GENERATED
-    assert set(Pace.objects.values_list("name", flat=True)) == {"reconciliation", "retention"}
+    assert LabelFigure.objects.get().labels == 1
+    assert set(Pace.objects.values_list("name", flat=True)) == {"reconciliation", "figures", "retention"}
 
 
 # --- The process ---

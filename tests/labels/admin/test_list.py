@@ -118,7 +118,7 @@ def test_the_list_is_filtered_by_shop_carrier_state_day_and_decision(staff: Clie
 
 
 def test_what_needs_a_decision_is_counted_on_every_page_and_one_click_away(staff: Client, shop: Shop) -> None:
-    assert "Labels to decide" not in staff.get("/admin/").text
+    assert "Labels to decide</span>" not in staff.get("/admin/").text
     assert "need a decision" not in staff.get(LABELS).text
     LabelFactory(shop=shop, state="unknown")
     LabelFactory(shop=shop, state="incomplete")

@@ -1,0 +1,110 @@
+"""The labels' part of the staff's first page."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from django.db.models import Max, Min, Q, Sum
+from django.http import HttpRequest
+
+from carriers import CARRIERS
+from carriers.circuit_breaker import CircuitState
+from labels.admin.labels import undecided_count
+from labels.figures.counting import BOUGHT
+from labels.figures.models import LabelFigure
+from labels.models import LabelState, ShippingLabel
+from shops.admin.base import LISTED_AT_MOST
+from shops.admin.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
+from shops.contracts.clients import client
+from shops.db import clock
+
+DAYS: Final = 30
+DAYS_OF_FAILURES: Final = 7
+CODES_SHOWN: Final = 10
+
+
+def panels(request: HttpRequest) -> Iterator[Panel]:
+    """Make the panels of those who may see labels."""
+    if may_view(request, "labels", "shippinglabel"):
+        today = datetime.now(UTC).date()
+        yield to_decide(request)
+        yield labels_a_day(today)
+        yield failures_by_code(today)
+        yield buying(today)
+
+
+def labels_url(**filters: Any) -> str:
+    return list_url("labels", "shippinglabel", **filters)
+
+
+def last_days(today: date, count: int) -> list[date]:
+    return [today - timedelta(days=ago) for ago in reversed(range(count))]
+
+
+def to_decide(request: HttpRequest) -> Tile:
+    """Count the labels that wait for a person, now."""
+    count = undecided_count(request)
+    waiting = ShippingLabel.objects.needing_decision().order_by()
+    oldest = waiting.aggregate(at=Min("created_at"))["at"] if count else None
+    text = f"{count:,}{'+' if count >= LISTED_AT_MOST else ''}"
+    note = f"The oldest was ordered {lasting(clock.now() - oldest)} ago." if oldest else "Nothing waits for a person."
+    return Tile("Labels to decide", Figure(text, labels_url(decision="needed"), is_bad=bool(count)), note)
+
+
+def labels_a_day(today: date) -> Chart:
+    days = last_days(today, DAYS)
+    figures = LabelFigure.objects.filter(day__gte=days[0], state__in=BOUGHT).order_by()
+    rows = figures.values_list("day", "carrier_code").annotate(count=Sum("labels"))
+    counts = {(day, carrier): count for day, carrier, count in rows}
+    series = [
+        Series(
+            carrier,
+            [counts.get((day, carrier), 0) for day in days],
+            [labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day)) for day in days],
+        )
+        for carrier in CARRIERS
+    ]
+    places = [f"{day:%-d %b}" for day in days]
+    note = "Bought, by the day of the order (UTC); labels cancelled since are among them."
+    return Chart("Labels a day", "Day", places, series, note, is_wide=True)
+
+
+def failures_by_code(today: date) -> Chart:
+    days = last_days(today, DAYS_OF_FAILURES)
+    failed = LabelFigure.objects.filter(day__gte=days[0], state=LabelState.FAILED).order_by()
+    counts = Counter(dict(failed.values_list("error_code").annotate(count=Sum("labels"))))
+    most = counts.most_common(CODES_SHOWN)
+    period = created(days[0], days[-1])
+    links = [labels_url(state=LabelState.FAILED, reason=code, **period) if code else "" for code, _ in most]
+    series = Series("failed", [count for _, count in most], links)
+    note = f"Orders of the last {DAYS_OF_FAILURES} days that bought nothing."
+    return Chart("Failures by code", "Code", [code or "none" for code, _ in most], [series], note, is_horizontal=True)
+
+
+def buying(today: date) -> Table:
+    """Tell if labels are bought: the circuit breaker of this process, and what is counted of all."""
+    figures = LabelFigure.objects.filter(day__gte=last_days(today, DAYS)[0]).order_by()
+    rows = figures.values_list("carrier_code").annotate(
+        last=Max("last_finished_at", filter=Q(state__in=BOUGHT)),
+        bought=Sum("labels", filter=Q(state__in=BOUGHT, day=today), default=0),
+        failed=Sum("labels", filter=Q(state=LabelState.FAILED, day=today), default=0),
+    )
+    counted = {carrier: facts for carrier, *facts in rows}
+    return Table(
+        "Buying labels",
+        ("Carrier", "Circuit breaker", "Last bought", "Bought today", "Failed today"),
+        [(carrier, buying_row(carrier, today, *counted.get(carrier, (None, 0, 0)))) for carrier in CARRIERS],
+        "The circuit breaker is that of the process that made this page.",
+    )
+
+
+def buying_row(carrier: str, today: date, last: datetime | None, bought: int, failed: int) -> list[Figure]:
+    state = client(carrier).circuit_breaker.state
+    on_day = {"carrier": carrier, **created(today, today)}
+    return [
+        Figure(state, is_bad=state != CircuitState.CLOSED),
+        Figure(moment(last)),
+        Figure(f"{bought:,}", labels_url(state=list(BOUGHT), **on_day)),
+        Figure(f"{failed:,}", labels_url(state=LabelState.FAILED, **on_day)),
+    ]

@@ -1,0 +1,181 @@
+"""The figures for finance: labels bought by month, shop, carrier and product, on a page and as files."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import Min, Q, QuerySet, Sum
+from django.db.models.functions import TruncMonth
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import path
+
+from carriers import CARRIERS
+from labels.admin.figures import labels_url
+from labels.figures.counting import BOUGHT
+from labels.figures.models import LabelFigure
+from labels.models import LabelState
+from shops import figures
+from shops.admin.base import ModelAdmin, ReadOnly
+from shops.admin.exports import Export, answer, told_filters
+from shops.admin.panels import Figure, age_of, created, may_view
+from shops.admin.spreadsheets import Cell
+from shops.models import Shop
+
+ROWS_SHOWN: Final = 200
+SHOPS_OFFERED: Final = 1000
+GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
+SUMS: Final = ("labels", "parcels", "grams", "cancelled_labels", "cancelled_parcels", "cancelled_grams")
+TITLES: Final = (
+    *("Month", "Shop id", "Shop", "Carrier", "Product", "Labels bought", "Parcels", "Kilograms"),
+    *("Cancelled labels", "Cancelled parcels", "Cancelled kilograms"),
+)
+Row = dict[str, Any]
+
+
+class FinanceForm(forms.Form):
+    """The months, the shop and the carrier of the figures."""
+
+    since = forms.ChoiceField(label="From")
+    until = forms.ChoiceField(label="To")
+    shop = forms.ChoiceField(label="Shop", required=False)
+    carrier = forms.ChoiceField(
+        label="Carrier", required=False, choices=[("", "All"), *((name, name) for name in CARRIERS)]
+    )
+
+    def __init__(self, chosen: dict[str, str]) -> None:
+        months = [(f"{month:%Y-%m}", f"{month:%b %Y}") for month in months_counted()]
+        super().__init__({"since": months[0][0], "until": months[0][0]} | chosen)
+        for name in ("since", "until"):
+            cast("forms.ChoiceField", self.fields[name]).choices = months
+        shops = Shop.objects.filter(pk=chosen["shop"]) if chosen.get("shop") else Shop.objects.none()
+        offered = [*shops.values_list("id", "name"), *Shop.objects.values_list("id", "name")[:SHOPS_OFFERED]]
+        cast("forms.ChoiceField", self.fields["shop"]).choices = [("", "All"), *dict(offered).items()]
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """Return the first and the last day of the months; the earlier month may stand second."""
+        first, last = sorted(date.fromisoformat(f"{self.cleaned_data[name]}-01") for name in ("since", "until"))
+        return first, end_of_month(last)
+
+    def figures(self) -> QuerySet[LabelFigure]:
+        rows = LabelFigure.objects.filter(day__range=self.days).order_by()
+        chosen = {"shop": self.cleaned_data["shop"], "carrier_code": self.cleaned_data["carrier"]}
+        return rows.filter(**{name: value for name, value in chosen.items() if value})
+
+
+def months_counted() -> list[date]:
+    """Return the first days of the months with figures and of this month, the newest first."""
+    month = datetime.now(UTC).date().replace(day=1)
+    first = LabelFigure.objects.aggregate(day=Min("day"))["day"] or month
+    months = [month]
+    while months[-1] > first:
+        months.append((months[-1] - timedelta(days=1)).replace(day=1))
+    return months
+
+
+def end_of_month(month: date) -> date:
+    return (month.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+
+
+def sums() -> dict[str, Sum]:
+    """Sum what was bought, and of it what was cancelled."""
+    bought, cancelled = Q(state__in=BOUGHT), Q(state=LabelState.CANCELLED)
+    columns = ("labels", "parcels", "grams")
+    return {f"sum_{name}": Sum(name, filter=bought, default=0) for name in columns} | {
+        f"sum_cancelled_{name}": Sum(name, filter=cancelled, default=0) for name in columns
+    }
+
+
+def grouped(figures_shown: QuerySet[LabelFigure]) -> QuerySet[Any, Row]:
+    by_month = figures_shown.annotate(month=TruncMonth("day")).values(*GROUPS).annotate(**sums())
+    rows: QuerySet[Any, Row] = by_month.filter(sum_labels__gt=0)
+    return rows.order_by("month", "shop__name", "shop", "carrier_code", "product_code")
+
+
+def are_figures_allowed(request: HttpRequest) -> bool:
+    return may_view(request, "labels", "shippinglabel")
+
+
+@admin.register(LabelFigure)
+class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
+    """One page, of the figures alone: they hold nobody's data."""
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.finance_view)
+        return [path("", view, name="labels_labelfigure_changelist"), *self.export_urls()]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return are_figures_allowed(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def finance_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the largest part of the rows that a page can hold, and the sums of all."""
+        form = self.chosen(request)
+        rows = grouped(form.figures())
+        context = {
+            "title": "Figures for finance",
+            "opts": self.opts,
+            "form": form,
+            "texts": TITLES[2:5],
+            "counts": TITLES[5:9],
+            "rows": [row_of(row) for row in rows[:ROWS_SHOWN]],
+            "row_count": rows.count(),
+            "rows_shown": ROWS_SHOWN,
+            "total": figures_of(form.figures().aggregate(**sums())),
+            "query": f"?{request.GET.urlencode()}" if request.GET else "",
+            **age_of(figures.LABELS),
+        }
+        return TemplateResponse(request, "labels/finance.html", self.admin_site.each_context(request) | context)
+
+    def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
+        rows = grouped(self.chosen(request).figures())
+        return answer(Export(self.opts.label_lower, TITLES, cells(rows), told_filters(request)), kind)
+
+    def chosen(self, request: HttpRequest) -> FinanceForm:
+        """Read what was chosen; raise PermissionDenied or BadRequest."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = FinanceForm({name: str(value) for name, value in request.GET.items() if value})
+        if set(request.GET) - set(form.fields) or not form.is_valid():
+            raise BadRequest("This page has no such filter.")
+        return form
+
+
+def row_of(row: Row) -> dict[str, Any]:
+    """Return a row as the page shows it, its figures with their lists."""
+    product = {"shop__id__exact": row["shop"], "carrier": row["carrier_code"], "product": row["product_code"]}
+    filters = product | created(row["month"], end_of_month(row["month"]))
+    lists = {"sum_labels": list(BOUGHT), "sum_cancelled_labels": [LabelState.CANCELLED]}
+    links = {name: labels_url(state=states, **filters) for name, states in lists.items() if row[name]}
+    return {
+        "month": row["month"],
+        "texts": [row["shop__name"], row["carrier_code"], row["product_code"]],
+        "figures": figures_of(row, links),
+    }
+
+
+def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, Figure]]:
+    """Return the figures of a row, each with its title."""
+    names = ("sum_labels", "sum_parcels", "sum_grams", "sum_cancelled_labels")
+    texts = (f"{kilograms(row[name]):,.3f}" if name.endswith("grams") else f"{row[name]:,}" for name in names)
+    shown = (Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True))
+    return list(zip(TITLES[5:9], shown, strict=True))
+
+
+def cells(rows: Iterable[Row]) -> Iterator[Sequence[Cell]]:
+    for row in rows:
+        weighed = {name: kilograms(row[f"sum_{name}"]) for name in SUMS if name.endswith("grams")}
+        counts = (weighed.get(name, row[f"sum_{name}"]) for name in SUMS)
+        yield [f"{row['month']:%Y-%m}", *(row[name] for name in GROUPS[1:]), *counts]
+
+
+def kilograms(grams: int) -> Decimal:
+    return Decimal(grams) / 1000

@@ -1,0 +1,114 @@
+"""Counts labels again, whole days at a time, so that a count repeats none before it and corrects all of them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet
+
+from labels import ids
+from labels.figures.models import LabelFigure
+from labels.models import OVER, LabelState, ShippingLabel
+from shops import figures
+from shops.db import clock
+
+# Labels that were paid for, cancelled ones among them.
+BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
+# A transaction that had begun when the last count was made may have been committed after it.
+COMMIT_MARGIN: Final = timedelta(minutes=10)
+# The first count of a day goes back this far, and finds whatever the others have missed.
+LOOK_BACK: Final = timedelta(days=31)
+GROUPS: Final = ("shop_id", "carrier_code", "product_code", "state", "error_code")
+
+
+@dataclass
+class Sum:
+    """The sum of some labels."""
+
+    labels: int = 0
+    parcels: int = 0
+    kilograms: Decimal = Decimal(0)
+    last_finished_at: datetime | None = None
+
+    def add(self, labels: int, weights_kg: list[str], finished_at: datetime | None) -> None:
+        self.labels += labels
+        self.parcels += labels * len(weights_kg)
+        self.kilograms += labels * sum(map(Decimal, weights_kg), Decimal(0))
+        self.last_finished_at = max(filter(None, (self.last_finished_at, finished_at)), default=None)
+
+
+def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
+    """Count the days again whose labels may have changed since the last time; return how many days."""
+    begun_at = clock.now()
+    days = changed_days(figures.counted_at(figures.LABELS), begun_at)
+    for day in days:
+        if is_stopping():
+            return 0  # the next process begins again
+        replace(day)
+    figures.note(figures.LABELS, begun_at)
+    return len(days)
+
+
+def changed_days(last: datetime | None, now: datetime) -> list[date]:
+    """Return the days of labels that were ordered, settled or cancelled since the last count; all if there is none."""
+    first_id = ShippingLabel.objects.order_by("id").values_list("id", flat=True).first()
+    if first_id is None:
+        return []
+    oldest = ids.id_time(first_id)
+    if last is None:
+        since = oldest
+    elif last.date() < now.date():
+        since = now - LOOK_BACK
+    else:
+        since = last - COMMIT_MARGIN
+    recent = {day for day in days_between(since.date(), now.date()) if day >= oldest.date()}
+    return sorted(recent | (days_of_late_changes(last) if last else set()))
+
+
+def days_between(first: date, last: date) -> Iterator[date]:
+    yield from (first + timedelta(days=number) for number in range((last - first).days + 1))
+
+
+def days_of_late_changes(last: datetime) -> set[date]:
+    """Return the days of labels that were open at the last count, and of those cancelled since."""
+    were_open = LabelFigure.objects.exclude(state__in=OVER).values_list("day", flat=True).distinct()
+    cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
+    ordered_on = (ids.id_time(label_id).date() for label_id in cancelled.values_list("id", flat=True))
+    return {*were_open.order_by(), *ordered_on}
+
+
+def replace(day: date) -> None:
+    """Put a day's new figures in place of the old ones; of two processes the later one's stay."""
+    counted = list(count(day))
+    with transaction.atomic():
+        list(LabelFigure.objects.filter(day=day).order_by("id").select_for_update())
+        LabelFigure.objects.filter(day=day).delete()
+        LabelFigure.objects.bulk_create(counted, batch_size=500)
+
+
+def count(day: date) -> Iterator[LabelFigure]:
+    sums: dict[tuple[Any, ...], Sum] = {}
+    for *group, weights_kg, labels, finished_at in grouped(day):
+        sums.setdefault(tuple(group), Sum()).add(labels, weights_kg, finished_at)
+    for names, made in sums.items():
+        grams = round(made.kilograms * 1000)
+        facts = {field.name: getattr(made, field.name) for field in fields(made) if field.name != "kilograms"}
+        yield LabelFigure(**dict(zip(GROUPS, names, strict=True)), day=day, grams=grams, **facts)
+
+
+def grouped(day: date) -> Iterable[tuple[Any, ...]]:
+    """Count a day's labels of equal weights together, in the database."""
+    rows: Iterable[tuple[Any, ...]]
+    counts = {"count": Count("id"), "last": Max("finished_at")}
+    rows = ordered_on(day).values_list(*GROUPS, "weights_kg").annotate(**counts).iterator(chunk_size=2000)
+    return rows
+
+
+def ordered_on(day: date) -> QuerySet[ShippingLabel]:
+    """Find a day's labels by their ids, which begin with the time: as the staff's list does."""
+    start = datetime.combine(day, time(), tzinfo=UTC)
+    first, end = ids.id_prefix(start), ids.id_prefix(start + timedelta(days=1))
+    return ShippingLabel.objects.filter(id__gte=first, id__lt=end).order_by()

@@ -1,0 +1,46 @@
+"""The columns of an export of parcels."""
+
+from datetime import datetime
+from typing import Any, Final
+
+from parcels.templatetags.parcel_page import moment
+from shops.admin.exports import Column, joined
+
+
+def postal_code(destination: dict[str, Any]) -> str:
+    return str(destination["zip"] or "")
+
+
+def city(destination: dict[str, Any]) -> str:
+    return str(destination["city"] or "")
+
+
+def country(destination: dict[str, Any]) -> str:
+    return str(destination["countryCode"] or "")
+
+
+def window_end(window: dict[str, Any]) -> datetime | None:
+    return moment(window.get("maximumDeliveryDate"))
+
+
+EXPORT_COLUMNS: Final = (
+    Column("Parcel", "id"),
+    Column("Shop id", "shop_id"),
+    Column("Shop", "shop__name"),
+    Column("Order", "order_id"),
+    Column("Order number", "order_number"),
+    Column("Tracking number", "tracking_id"),
+    Column("All numbers", "tracking_numbers", joined),
+    Column("Carrier", "carrier_code"),
+    Column("Product", "carrier_product"),
+    Column("Status", "last_status"),
+    Column("Status since (UTC)", "last_status_updated_at", moment),
+    Column("Expected by (UTC)", "estimated_delivery_date_window", window_end),
+    Column("Delivered (UTC)", "delivery_date", moment),
+    Column("Customer's e-mail", "customer_email", is_personal=True),
+    Column("Postal code", "destination", postal_code, is_personal=True),
+    Column("City", "destination", city),
+    Column("Country", "destination", country),
+    Column("Created (UTC)", "created_at", moment),
+    Column("Updated (UTC)", "updated_at", moment),
+)

@@ -1,0 +1,100 @@
+"""The parcels' part of the staff's first page."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from django.db.models import Sum
+from django.http import HttpRequest
+
+from parcels.admin.filters import NO_STATUS
+from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
+from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
+from parcels.models import TrackingStatus
+from shops import figures
+from shops.admin.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
+from shops.admin.wording import NOTHING, short_name
+
+LATE_TRACKING_S: Final = 900
+
+
+def panels(request: HttpRequest) -> Iterator[Panel]:
+    """Make the panels of those who may see parcels."""
+    if may_view(request, "parcels", "parcel"):
+        days = days_shown(datetime.now(UTC).date())
+        carriers = list(TrackingFigure.objects.all())
+        yield stuck_tile(carriers)
+        yield on_time(days)
+        yield by_status(days)
+        yield stuck(carriers)
+        yield tracking(carriers)
+
+
+def parcels_url(**filters: Any) -> str:
+    return list_url("parcels", "parcel", **filters)
+
+
+def by_status(days: list[date]) -> Chart:
+    rows = ParcelFigure.objects.filter(day__range=(days[0], days[-1])).order_by()
+    counts = dict(rows.values_list("status").annotate(count=Sum("parcels")))
+    shown = [status for status in ("", *TrackingStatus.values) if counts.get(status)]
+    links = [parcels_url(status=status or NO_STATUS, **created(days[0], days[-1])) for status in shown]
+    places = [short_name(status) if status else "None yet" for status in shown]
+    series = Series("parcels", [counts[status] for status in shown], links)
+    note = f"Parcels created in the last {DAYS_SHOWN} days."
+    return Chart("Parcels by status", "Status", places, [series], note, is_horizontal=True)
+
+
+def on_time(days: list[date]) -> Tile:
+    rows = ParcelFigure.objects.filter(day__range=(days[0], days[-1])).exclude(timing="").order_by()
+    counts = dict(rows.values_list("timing").annotate(count=Sum("parcels")))
+    known = sum(counts.values())
+    period = created(days[0], days[-1])
+    further = [
+        Figure(f"{counts.get(timing, 0):,} {timing.label}", parcels_url(delivery=timing.value, **period))
+        for timing in Timing
+    ]
+    share = f"{counts.get(Timing.ON_TIME, 0) / known:.1%}" if known else NOTHING
+    note = (
+        "Delivered at or before the end of the delivery window that was reported, of those that have one; parcels"
+        f" created in the last {DAYS_SHOWN} days."
+    )
+    return Tile("Deliveries on time", Figure(share), note, further)
+
+
+def stuck_tile(carriers: list[TrackingFigure]) -> Tile:
+    days = SILENT_DAYS[1]
+    count = sum(carrier.silent.get(str(days), 0) for carrier in carriers)
+    figure = Figure(f"{count:,}", parcels_url(silent=days), is_bad=bool(count))
+    return Tile("Stuck parcels", figure, f"Followed, without news for {days} days.")
+
+
+def stuck(carriers: list[TrackingFigure]) -> Table:
+    rows = [(carrier.carrier_code, [silent(carrier, days) for days in SILENT_DAYS]) for carrier in carriers]
+    columns = ("Carrier", *(f"{days} days" for days in SILENT_DAYS))
+    return Table("Parcels without news for", columns, rows, "Of the parcels that are followed.")
+
+
+def silent(carrier: TrackingFigure, days: int) -> Figure:
+    count = carrier.silent.get(str(days), 0)
+    return Figure(f"{count:,}", parcels_url(carrier=carrier.carrier_code, silent=days))
+
+
+def tracking(carriers: list[TrackingFigure]) -> Table:
+    """Tell how fresh the carriers' news are."""
+    now = figures.counted_at(figures.PARCELS)
+    return Table(
+        "Tracking",
+        ("Carrier", "Parcels followed", "Last answer", "Late by"),
+        [(carrier.carrier_code, tracking_row(carrier, now)) for carrier in carriers],
+        "Late by: the age of the oldest question that is due.",
+    )
+
+
+def tracking_row(carrier: TrackingFigure, now: datetime | None) -> list[Figure]:
+    late = now - carrier.due_since if now and carrier.due_since else None
+    return [
+        Figure(f"{carrier.followed:,}"),
+        Figure(moment(carrier.last_answer_at)),
+        Figure(lasting(late) if late else NOTHING, is_bad=late is not None and late.total_seconds() > LATE_TRACKING_S),
+    ]

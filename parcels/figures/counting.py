@@ -1,0 +1,82 @@
+"""Counts the parcels of recent days and those that are followed again, each time from the start."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Count, Max, Min, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+
+from parcels.figures.models import ParcelFigure, TrackingFigure
+from parcels.figures.timing import TIMING
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking.events import milliseconds
+from shops import figures
+from shops.db import clock
+
+DAYS_SHOWN: Final = 30
+SILENT_DAYS: Final = (3, 7, 14)
+
+
+def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
+    """Count the parcels of each day that is shown, and the followed ones; return the number of days."""
+    begun_at = clock.now()
+    days = days_shown(begun_at.date())
+    for day in days:
+        if is_stopping():
+            return 0
+        replace(ParcelFigure.objects.filter(day=day), list(count(day)))
+    ParcelFigure.objects.exclude(day__range=(days[0], days[-1])).delete()
+    replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
+    figures.note(figures.PARCELS, begun_at)
+    return len(days)
+
+
+def days_shown(today: date) -> list[date]:
+    """Return the last days, today among them, the oldest first."""
+    return [today - timedelta(days=ago) for ago in reversed(range(DAYS_SHOWN))]
+
+
+def replace(old: QuerySet[Any], new: list[Any]) -> None:
+    """Put new figures in place of the old ones; of two processes the later one's stay."""
+    with transaction.atomic():
+        list(old.order_by("pk").select_for_update())
+        old.delete()
+        old.model.objects.bulk_create(new, batch_size=500)
+
+
+def count(day: date) -> Iterator[ParcelFigure]:
+    """Count a day's parcels along the index of creation times."""
+    start = datetime.combine(day, time(), tzinfo=UTC)
+    created = Parcel.objects.filter(
+        created_at__gte=milliseconds(start), created_at__lt=milliseconds(start + timedelta(days=1))
+    )
+    status = Coalesce("last_status", Value(""))
+    rows = created.order_by().values_list("carrier_code", status, TIMING).annotate(parcels=Count("id"))
+    for carrier_code, last_status, timing, parcels in rows:
+        yield ParcelFigure(day=day, carrier_code=carrier_code, status=last_status, timing=timing, parcels=parcels)
+
+
+def count_followed(now: datetime) -> Iterator[TrackingFigure]:
+    """Count the followed parcels by their carrier, and those of them without news."""
+    followed = ParcelTracking.objects.filter(next_check_at__isnull=False).order_by()
+    due = Q(next_check_at__lte=now)
+    silent = [Count("pk", filter=is_silent(now - timedelta(days=days))) for days in SILENT_DAYS]
+    facts = [Count("pk"), Max("checked_at"), Min("next_check_at", filter=due), *silent]
+    named = {f"fact_{number}": fact for number, fact in enumerate(facts)}
+    rows: Iterable[tuple[Any, ...]] = followed.values_list("parcel__carrier_code").annotate(**named)
+    for carrier_code, count, last_answer_at, due_since, *counts in rows:
+        yield TrackingFigure(
+            carrier_code=carrier_code,
+            followed=count,
+            last_answer_at=last_answer_at,
+            due_since=due_since,
+            silent=dict(zip(map(str, SILENT_DAYS), counts, strict=True)),  # type: ignore[misc]  # a JSON value
+        )
+
+
+def is_silent(since: datetime) -> Q:
+    """Tell if a followed parcel was created before, and its carrier has told nothing of it since."""
+    told = milliseconds(since)
+    return Q(parcel__created_at__lt=told) & (Q(last_event_at=None) | Q(last_event_at__lt=told))

@@ -1,0 +1,49 @@
+"""Parcels counted by day, carrier and status, and the state of each carrier's tracking."""
+
+from django.db import models
+
+from shops.db.fields import JSONTextField, KeyField
+
+
+class Timing(models.TextChoices):
+    """The delivery of a parcel, beside the end of the delivery window that was reported."""
+
+    ON_TIME = "on_time", "on time"
+    LATE = "late", "late"
+
+
+class ParcelFigure(models.Model):
+    """The parcels created on one day (UTC) of one carrier, status and timing; of the days shown only."""
+
+    day = models.DateField()
+    carrier_code = KeyField(max_length=64)
+    status = KeyField(max_length=32, blank=True)
+    timing = KeyField(max_length=16, blank=True, help_text="Empty: not delivered, or no delivery window is known.")
+    parcels = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["day", "carrier_code", "status", "timing"]
+        default_permissions = ()  # whoever may see parcels may see their figures
+        constraints = [
+            models.UniqueConstraint(fields=["day", "carrier_code", "status", "timing"], name="parcelfigure_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.carrier_code} {self.status}: {self.parcels}"
+
+
+class TrackingFigure(models.Model):
+    """One carrier's parcels that are followed now."""
+
+    carrier_code = KeyField(primary_key=True, max_length=64)
+    followed = models.PositiveIntegerField()
+    silent = JSONTextField(default=dict, help_text="Those without news for a number of days, by that number.")
+    last_answer_at = models.DateTimeField(null=True)
+    due_since = models.DateTimeField(null=True, help_text="The earliest question that is due.")
+
+    class Meta:
+        ordering = ["carrier_code"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.carrier_code}: {self.followed}"

@@ -1,0 +1,31 @@
+"""Deliveries on time: at or before the end of the delivery window that was reported."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Case, F, Func, Q, Value, When
+
+from carriers.tracking import Status
+from parcels.figures.models import Timing
+
+
+class NumberIn(Func):
+    """A number in a JSON object that is stored as text; null where there is none."""
+
+    output_field = models.BigIntegerField()
+    template = "((%(expressions)s)::jsonb ->> '%(key)s')::bigint"
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
+        template = "CAST(json_extract(%(expressions)s, '$.%(key)s') AS INTEGER)"
+        return self.as_sql(compiler, connection, template=template, **extra_context)
+
+
+WINDOW_END = NumberIn(F("estimated_delivery_date_window"), key="maximumDeliveryDate")
+IS_DELIVERED = Q(last_status=Status.DELIVERED, delivery_date__isnull=False)
+# Empty for a parcel that is not delivered, or of which no window is known.
+TIMING = Case(
+    When(IS_DELIVERED & Q(delivery_date__lte=WINDOW_END), then=Value(Timing.ON_TIME.value)),
+    When(IS_DELIVERED & Q(delivery_date__gt=WINDOW_END), then=Value(Timing.LATE.value)),
+    default=Value(""),
+    output_field=models.CharField(),
+)

@@ -1,0 +1,149 @@
+"""Exports of a list: what it shows and an accountant needs, as CSV or XLSX, each on record."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
+
+from shops.admin.personal import masked, may_see
+from shops.admin.spreadsheets import FORMATS, Cell
+from shops.admin.wording import short_name
+from shops.audit.models import Action
+from shops.audit.recording import acting, current_actor, record
+
+# Each page of rows is a statement of its own: no transaction is open while a slow client reads.
+PAGE_SIZE: Final = 2000
+Row = dict[str, Any]
+
+
+def as_is(value: Any) -> Any:
+    return value
+
+
+def joined(values: Sequence[str]) -> str:
+    return " ".join(values)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an export: its title, the field that it is made from, and how."""
+
+    title: str
+    source: str
+    cell: Callable[[Any], Cell] = as_is
+    is_personal: bool = False
+
+    def text(self, row: Row, *, is_shown: bool) -> Cell:
+        """Return the cell of a row; a person's data is masked for those who may not see it."""
+        value = self.cell(row[self.source]) if row[self.source] is not None else None
+        return masked(str(value), is_shown=is_shown) if self.is_personal and value is not None else value
+
+
+def columns_of(model: type[Model], shown: Iterable[Any], personal: Collection[str]) -> list[Column]:
+    """Make columns of the key and the fields among what a list shows, of which some are personal."""
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    key = model._meta.pk.attname
+    names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
+    return [Column(short_name(name), name, is_personal=name in personal) for name in names]
+
+
+@dataclass(frozen=True)
+class Export:
+    """Rows for one member of staff: titles, cells, and what the audit log says of them."""
+
+    name: str
+    titles: Sequence[str]
+    rows: Iterable[Sequence[Cell]]
+    filters: dict[str, list[str]]
+
+
+def export_of(request: HttpRequest, name: str, queryset: QuerySet[Any], columns: Sequence[Column]) -> Export:
+    is_shown = may_see(request)
+    rows = ([column.text(row, is_shown=is_shown) for column in columns] for row in pages(queryset, columns))
+    return Export(name, [column.title for column in columns], rows, told_filters(request))
+
+
+def told_filters(request: HttpRequest) -> dict[str, list[str]]:
+    """Return the filters as the audit log keeps them: it holds no customer's data, so a search's words are left out."""
+    filters: dict[str, list[str]] = {str(name): [str(each) for each in found] for name, found in request.GET.lists()}
+    return filters | ({"q": ["(a search)"]} if filters.get("q", [""]) != [""] else {})
+
+
+def answer(export: Export, kind: str) -> HttpResponseBase:
+    """Answer with the file; its begin and its end are entries of the audit log, so a broken one is on record too."""
+    kept = FORMATS[kind]
+    begun = record(Action.EXPORTED, list=export.name, format=kind, filters=export.filters)
+    counted = Counted(export.rows)
+    actor = current_actor.get()  # the answer is sent when the request's own context is over
+
+    def content() -> Iterator[bytes]:
+        is_complete = False
+        try:
+            yield from kept.write(export.titles, counted)
+            is_complete = True
+        finally:
+            with acting(actor):
+                record(
+                    Action.EXPORTED,
+                    list=export.name,
+                    format=kind,
+                    rows=counted.count,
+                    is_complete=is_complete,
+                    begun=begun.id,
+                )
+
+    response = StreamingHttpResponse(content(), content_type=kept.content_type)
+    file = f"{export.name.rpartition('.')[2]}-{timezone.now():%Y-%m-%d}.{kind}"
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    response["Cache-Control"] = "no-store"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+class Counted:
+    """Rows that are counted as they are taken."""
+
+    def __init__(self, rows: Iterable[Sequence[Cell]]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Sequence[Cell]]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def pages(queryset: QuerySet[Any], columns: Sequence[Column]) -> Iterator[Row]:
+    """Yield all rows in the order of their model, a page at a time, each from where the last one ended."""
+    order = total_order(queryset)
+    names = dict.fromkeys([*(column.source for column in columns), *(name.removeprefix("-") for name in order)])
+    rows = queryset.defer(None).select_related(None).order_by(*order).values(*names)
+    page = list(rows[:PAGE_SIZE])
+    while page:
+        yield from page
+        if len(page) < PAGE_SIZE:
+            return
+        page = list(rows.filter(after(page[-1], order))[:PAGE_SIZE])
+
+
+def total_order(queryset: QuerySet[Any]) -> list[str]:
+    """Return the model's own order, made total by the primary key; an index gives it for large tables."""
+    key = queryset.model._meta.pk.name
+    order = [str(name) for name in queryset.model._meta.ordering or [key]]
+    return order if key in {name.removeprefix("-") for name in order} else [*order, key]
+
+
+def after(row: Row, order: Sequence[str]) -> Q:
+    """Make the condition of the rows that come after this one."""
+    later, equal = Q(pk__in=[]), Q()
+    for name in order:
+        field = name.removeprefix("-")
+        lookup = "lt" if name.startswith("-") else "gt"
+        later |= equal & Q(**{f"{field}__{lookup}": row[field]})
+        equal &= Q(**{field: row[field]})
+    first = order[0].removeprefix("-")
+    bound = "lte" if order[0].startswith("-") else "gte"
+    return Q(**{f"{first}__{bound}": row[first]}) & later  # the bound lets an index be entered at the right place

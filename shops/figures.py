@@ -1,0 +1,34 @@
+"""The times at which the staff's figures were last counted, and how old they may be."""
+
+from datetime import datetime, timedelta
+
+from django.db import models
+
+from shops.db.fields import KeyField
+
+LABELS, PARCELS = "labels", "parcels"
+# `work` counts every few minutes: older ones tell that it does not run.
+STALE_AFTER = timedelta(minutes=15)
+
+
+class Recount(models.Model):
+    """The last count of one kind of figures."""
+
+    name = KeyField(primary_key=True, max_length=32)
+    counted_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.counted_at}"
+
+
+def counted_at(name: str) -> datetime | None:
+    """Return the moment that these figures are of; none before the first count."""
+    moment: datetime | None = Recount.objects.filter(name=name).values_list("counted_at", flat=True).first()
+    return moment
+
+
+def note(name: str, moment: datetime) -> None:
+    Recount.objects.update_or_create(name=name, defaults={"counted_at": moment})

@@ -1,0 +1,139 @@
+"""The figures for finance: by month, shop, carrier and product, equal to the labels' lists and to the files."""
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from labels.admin import finance
+from labels.figures.counting import recount
+from shops.audit.models import AuditEntry
+from tests.labels.factories import LabelFactory
+from tests.support.api import logged_in, query_count
+from tests.support.factories import ShopFactory
+
+FINANCE = "/admin/labels/labelfigure/"
+
+
+@pytest.fixture
+def counted(db: None) -> None:
+    """Labels of two months and two shops, counted."""
+    lumiere, port = ShopFactory(id="lumiere", name="Maison Lumière"), ShopFactory(id="port", name="Port")
+    facts: list[tuple[Any, ...]] = [
+        (lumiere, "beta", "label_generated", "2026-03-01", ["1.25", "0.5"], 2),
+        (lumiere, "beta", "cancelled", "2026-03-31", ["2"], 1),
+        (lumiere, "beta", "failed", "2026-03-15", ["9"], 1),
+        (lumiere, "alpha", "label_generated", "2026-03-15", ["3"], 1),
+        (port, "beta", "received", "2026-03-15", ["4"], 1),
+        (port, "beta", "label_generated", "2026-02-28", ["5"], 3),
+    ]
+    for shop, carrier, state, day, weights, count in facts:
+        at = datetime.fromisoformat(f"{day}T23:59:00Z")
+        LabelFactory.create_batch(
+            count, shop=shop, carrier_code=carrier, state=state, created_at=at, weights_kg=weights
+        )
+    recount()
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    return logged_in("view_shippinglabel")
+
+
+def table(browser: Client, query: str = "") -> list[tuple[str, ...]]:
+    rows = browser.get(f"{FINANCE}{query}").context["rows"]
+    return [
+        (f"{row['month']:%Y-%m}", *row["texts"][:2], *(figure.text for _, figure in row["figures"])) for row in rows
+    ]
+
+
+MARCH = "?since=2026-03&until=2026-03"
+MARCH_ROWS = [
+    ("2026-03", "Maison Lumière", "alpha", "1", "1", "3.000", "0"),
+    ("2026-03", "Maison Lumière", "beta", "3", "5", "5.500", "1"),
+    ("2026-03", "Port", "beta", "1", "1", "4.000", "0"),
+]
+FEBRUARY_ROW = ("2026-02", "Port", "beta", "3", "3", "15.000", "0")
+
+
+def test_labels_bought_are_summed_by_month_shop_carrier_and_product(counted: None, staff: Client) -> None:
+    assert table(staff, MARCH) == MARCH_ROWS
+    total = staff.get(FINANCE + MARCH).context["total"]
+    assert [figure.text for _, figure in total] == ["5", "7", "12.500", "1"]
+
+
+def test_months_shop_and_carrier_narrow_the_figures(counted: None, staff: Client) -> None:
+    assert table(staff, "?since=2026-03&until=2026-02") == [FEBRUARY_ROW, *MARCH_ROWS]
+    assert table(staff, MARCH + "&shop=port") == MARCH_ROWS[2:]
+    assert table(staff, MARCH + "&carrier=alpha&shop=") == MARCH_ROWS[:1]
+
+
+def test_the_page_begins_with_this_month(staff: Client) -> None:
+    shop = ShopFactory(name="Lumière")
+    LabelFactory(shop=shop, days_ago=70)
+    LabelFactory(shop=shop)
+    recount()
+    assert [row[0] for row in table(staff)] == [f"{timezone.now():%Y-%m}"]
+
+
+def test_each_figure_equals_the_rows_of_the_list_that_it_leads_to(counted: None, staff: Client) -> None:
+    links = 0
+    for row in staff.get(f"{FINANCE}?since=2026-02&until=2026-03").context["rows"]:
+        for _, figure in row["figures"]:
+            if figure.link:
+                links += 1
+                assert staff.get(figure.link).context["cl"].result_count == int(figure.text), figure
+    assert links == 5
+
+
+@pytest.mark.parametrize("query", ["?since=2026-13", "?shop=unknown", "?carrier=gamma", "?day=1", "?since=x"])
+def test_what_the_page_does_not_offer_is_refused(counted: None, staff: Client, query: str) -> None:
+    assert staff.get(FINANCE + query).status_code == 400
+    assert staff.get(f"{FINANCE}export.csv{query}").status_code == 400
+
+
+def test_the_figures_are_for_those_who_may_see_labels(counted: None) -> None:
+    other = logged_in("view_parcel")
+    assert other.get(FINANCE).status_code == 403
+    assert other.get(f"{FINANCE}export.xlsx").status_code == 403
+    assert FINANCE not in other.get("/admin/parcels/parcel/").text
+    assert FINANCE in logged_in("view_shippinglabel", name="reporting").get("/admin/").text
+
+
+def test_the_file_has_all_rows_with_what_was_cancelled(
+    counted: None, staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finance, "ROWS_SHOWN", 1)
+    page = staff.get(FINANCE + MARCH)
+    assert len(page.context["rows"]) == 1
+    assert "The first 1 rows are shown" in page.text
+    content: Any = staff.get(f"{FINANCE}export.csv{MARCH}").streaming_content  # type: ignore[attr-defined]
+    rows = list(csv.DictReader(io.StringIO(b"".join(content).decode("utf-8-sig"))))
+    assert len(rows) == 3
+    assert rows[1] == {
+        "Month": "2026-03",
+        "Shop id": "lumiere",
+        "Shop": "Maison Lumière",
+        "Carrier": "beta",
+        "Product": rows[1]["Product"],
+        "Labels bought": "3",
+        "Parcels": "5",
+        "Kilograms": "5.5",
+        "Cancelled labels": "1",
+        "Cancelled parcels": "1",
+        "Cancelled kilograms": "2",
+    }
+    assert AuditEntry.objects.latest("id").details["rows"] == 3
+
+
+def test_the_page_costs_the_same_queries_however_many_labels_there_are(counted: None, staff: Client) -> None:
+    staff.get(FINANCE)
+    before = query_count(staff, FINANCE + MARCH)
+    for _ in range(5):
+        LabelFactory(shop=ShopFactory(), created_at=datetime(2026, 3, 2, tzinfo=UTC))
+    recount()
+    assert query_count(staff, FINANCE + MARCH) == before

@@ -1,0 +1,148 @@
+"""Figures of labels: equal to the labels after every change, whichever days are counted again."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from labels.figures.counting import changed_days, recount
+from labels.figures.models import LabelFigure
+from labels.models import LabelState, ShippingLabel
+from shops import figures
+from shops.figures import Recount
+from shops.models import Shop
+from tests.labels.factories import LabelFactory
+from tests.support.factories import ShopFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return ShopFactory(id="lumiere")
+
+
+def counted() -> list[tuple[Any, ...]]:
+    rows = LabelFigure.objects.values_list("shop", "carrier_code", "state", "error_code", "labels", "parcels", "grams")
+    return list(rows)
+
+
+def state_of(label: ShippingLabel) -> str:
+    """The state that the label's day has one label in."""
+    figure = LabelFigure.objects.get(day=label.created_at.date())
+    assert figure.labels == 1
+    return figure.state
+
+
+def counted_before(**ago: float) -> None:
+    """Let the last count be of an earlier moment."""
+    recount()
+    Recount.objects.update(counted_at=timezone.now() - timedelta(**ago))
+
+
+def test_labels_are_counted_by_shop_carrier_state_and_reason_with_their_parcels_and_weights(shop: Shop) -> None:
+    LabelFactory(shop=shop, weights_kg=["1.25", "0.105"])
+    LabelFactory(shop=shop, weights_kg=["1.25", "0.105"])
+    LabelFactory(shop=shop, weights_kg=["30"])
+    LabelFactory(shop=shop, carrier_code="alpha", state="cancelled", weights_kg=["0.3333", "0.3333"])
+    LabelFactory(shop=shop, state="failed", error_code="BETA_UNAVAILABLE", weights_kg=["2"])
+    LabelFactory(shop=ShopFactory(id="other"), weights_kg=["2"])
+    recount()
+    assert counted() == [
+        ("lumiere", "alpha", "cancelled", "", 1, 2, 667),
+        ("lumiere", "beta", "failed", "BETA_UNAVAILABLE", 1, 1, 2000),
+        ("lumiere", "beta", "label_generated", "", 3, 5, 32_710),
+        ("other", "beta", "label_generated", "", 1, 1, 2000),
+    ]
+
+
+def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_utc(shop: Shop) -> None:
+    midnight = datetime(2026, 3, 1, tzinfo=UTC)
+    for created_at in (midnight - timedelta(microseconds=1), midnight, midnight + timedelta(hours=23, minutes=59)):
+        LabelFactory(shop=shop, created_at=created_at)
+    recount()
+    days = LabelFigure.objects.values_list("day", "labels")
+    assert [(day.isoformat(), labels) for day, labels in days] == [("2026-02-28", 1), ("2026-03-01", 2)]
+
+
+def test_a_count_that_is_repeated_changes_nothing(shop: Shop) -> None:
+    LabelFactory(shop=shop)
+    recount()
+    before = counted()
+    assert before
+    recount()
+    assert counted() == before
+
+
+def test_a_wrong_figure_of_a_day_is_put_right_by_its_next_count(shop: Shop) -> None:
+    LabelFactory(shop=shop)
+    recount()
+    LabelFigure.objects.update(labels=99)
+    recount()
+    assert LabelFigure.objects.get().labels == 1
+
+
+@pytest.mark.parametrize("state", [LabelState.UNKNOWN, LabelState.INCOMPLETE, LabelState.CANCELLING])
+def test_an_old_label_that_was_open_is_counted_in_the_state_that_it_has_come_to(shop: Shop, state: str) -> None:
+    label = LabelFactory(shop=shop, state=state, days_ago=100)
+    counted_before(minutes=5)
+    ShippingLabel.objects.update(state=LabelState.FAILED)
+    recount()
+    assert state_of(label) == LabelState.FAILED
+
+
+def test_an_old_label_that_is_cancelled_is_counted_as_cancelled(shop: Shop) -> None:
+    label = LabelFactory(shop=shop, days_ago=100)
+    counted_before(minutes=5)
+    assert state_of(label) == LabelState.GENERATED
+    ShippingLabel.objects.update(state=LabelState.CANCELLED, cancel_requested_at=timezone.now())
+    recount()
+    assert state_of(label) == LabelState.CANCELLED
+
+
+def test_the_first_count_of_a_day_finds_what_no_other_looked_for(shop: Shop) -> None:
+    label = LabelFactory(shop=shop, days_ago=20)
+    counted_before(minutes=1)
+    ShippingLabel.objects.update(state=LabelState.FAILED)
+    if timezone.now().date() == (timezone.now() - timedelta(minutes=1)).date():
+        recount()
+        assert state_of(label) == LabelState.GENERATED
+    counted_before(days=1)
+    recount()
+    assert state_of(label) == LabelState.FAILED
+
+
+def test_an_ordinary_count_reads_the_labels_of_the_day_only(shop: Shop) -> None:
+    now = datetime(2026, 3, 10, 14, 0, tzinfo=UTC)
+    for days in (0, 1, 40):
+        LabelFactory(shop=shop, created_at=now - timedelta(days=days))
+    assert changed_days(now - timedelta(minutes=5), now) == [now.date()]
+    yesterday = now.date() - timedelta(days=1)
+    midnight = datetime(2026, 3, 10, 0, 5, tzinfo=UTC)
+    assert changed_days(midnight - timedelta(minutes=4), midnight) == [yesterday, now.date()]
+
+
+def test_an_interrupted_count_is_begun_again_by_the_next(shop: Shop) -> None:
+    LabelFactory(shop=shop, days_ago=3)
+    stops = iter([False, True])
+    recount(lambda: next(stops))
+    assert figures.counted_at(figures.LABELS) is None
+    recount()
+    assert len(counted()) == 1
+    assert figures.counted_at(figures.LABELS) is not None
+
+
+def test_a_day_costs_the_same_queries_however_many_labels_it_has(shop: Shop) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            recount()
+        return len(captured)
+
+    LabelFactory(shop=shop)
+    recount()
+    before = queries()
+    LabelFactory.create_batch(5, shop=shop)
+    assert queries() == before

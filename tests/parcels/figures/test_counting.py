@@ -1,0 +1,108 @@
+"""Figures of parcels: counts by status and timing, and of the parcels that are followed."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from parcels.figures.counting import recount
+from parcels.figures.models import ParcelFigure, TrackingFigure
+from parcels.models import Parcel, ParcelTracking
+from shops import figures
+from shops.models import Shop
+from tests.support.factories import ShopFactory, import_parcel
+
+pytestmark = pytest.mark.django_db
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return ShopFactory()
+
+
+def ago_ms(days: float) -> int:
+    return int((timezone.now() - timedelta(days=days)).timestamp() * 1000)
+
+
+def window(end_ms: int) -> dict[str, int]:
+    return {"exactDeliveryDay": end_ms, "minimumDeliveryDate": end_ms, "maximumDeliveryDate": end_ms}
+
+
+def delivered(shop: Shop, *, at: int, end: int | None) -> None:
+    import_parcel(
+        shop,
+        createdAt=ago_ms(5),
+        lastStatus="DELIVERED",
+        lastStatusUpdatedAt=at,
+        deliveryDate=at,
+        estimatedDeliveryDateWindow=None if end is None else window(end),
+    )
+
+
+def counted(field: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, parcels in ParcelFigure.objects.values_list(field, "parcels"):
+        found[name] = found.get(name, 0) + parcels
+    return found
+
+
+def test_parcels_of_the_last_thirty_days_are_counted_by_status(shop: Shop) -> None:
+    for days, status in ((0, "IN_TRANSIT"), (1, "IN_TRANSIT"), (29, None), (31, "IN_TRANSIT")):
+        import_parcel(shop, createdAt=ago_ms(days), lastStatus=status)
+    recount()
+    assert counted("status") == {"IN_TRANSIT": 2, "": 1}
+
+
+def test_a_delivery_at_the_end_of_its_window_is_on_time_and_one_after_it_is_late(shop: Shop) -> None:
+    now = ago_ms(0)
+    for at, end in ((now, now), (now - 1, now), (now + 1, now), (now, None)):
+        delivered(shop, at=at, end=end)
+    import_parcel(shop, createdAt=ago_ms(5), lastStatus="IN_TRANSIT", estimatedDeliveryDateWindow=window(now - DAY_MS))
+    recount()
+    assert counted("timing") == {"on_time": 2, "late": 1, "": 2}
+
+
+def test_a_change_of_status_is_in_the_next_count_and_old_days_leave(shop: Shop) -> None:
+    import_parcel(shop, createdAt=ago_ms(2), lastStatus="IN_TRANSIT")
+    recount()
+    Parcel.objects.update(last_status="EXCEPTION")
+    ParcelFigure.objects.create(
+        day=timezone.now() - timedelta(days=40), carrier_code="beta", status="DELIVERED", parcels=7
+    )
+    recount()
+    assert counted("status") == {"EXCEPTION": 1}
+    assert figures.counted_at(figures.PARCELS) is not None
+
+
+def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
+    made = import_parcel(shop, createdAt=ago_ms(created), lastStatus="IN_TRANSIT", carrierCode="beta")
+    now = timezone.now()
+    facts = {"next_check_at": now + timedelta(hours=1), "last_event_at": None if event is None else ago_ms(event)}
+    ParcelTracking.objects.filter(pk=made["id"]).update(**facts | fields)
+
+
+def test_followed_parcels_are_counted_by_the_days_since_their_last_news(shop: Shop) -> None:
+    answered_at = timezone.now() - timedelta(minutes=3)
+    followed(shop, created=1)
+    followed(shop, created=4)
+    followed(shop, created=10, event=8)
+    followed(shop, created=20, event=1, checked_at=answered_at)
+    followed(shop, created=20)
+    followed(shop, created=20, next_check_at=None)
+    recount()
+    figure = TrackingFigure.objects.get()
+    assert (figure.carrier_code, figure.followed) == ("beta", 5)
+    assert figure.silent == {"3": 3, "7": 2, "14": 1}
+    assert figure.last_answer_at == answered_at
+    assert figure.due_since is None
+
+
+def test_the_earliest_question_that_is_due_is_kept(shop: Shop) -> None:
+    due_since = timezone.now() - timedelta(minutes=20)
+    followed(shop, created=1, next_check_at=due_since)
+    followed(shop, created=1, next_check_at=timezone.now() - timedelta(minutes=10))
+    followed(shop, created=1)
+    recount()
+    assert TrackingFigure.objects.get().due_since == due_since

@@ -1,0 +1,240 @@
+"""Exports of lists: their rows and columns, formulas, masks, sizes, and the audit log."""
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+
+from shops.admin import exports, spreadsheets, workbooks
+from shops.audit.models import Action, AuditEntry, Channel
+from shops.audit.recording import Actor, acting
+from shops.models import Shop
+from tests.labels.factories import LabelFactory
+from tests.support.api import Response, logged_in
+from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+
+pytestmark = pytest.mark.django_db
+LABELS = "/admin/labels/shippinglabel/"
+SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+
+
+@pytest.fixture
+def staff() -> Client:
+    return logged_in("view_shippinglabel", "view_parcel", "view_accesstoken", "view_shop", "view_personal_data")
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return ShopFactory(id="lumiere", name="Maison Lumière")
+
+
+def sent(response: Any) -> bytes:
+    assert response.status_code == 200
+    return b"".join(response.streaming_content)
+
+
+def csv_rows(response: Response) -> list[dict[str, str]]:
+    text = sent(response).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def sheets(file: bytes) -> list[list[list[tuple[str, str]]]]:
+    """The cells of each sheet, as their kind and their text."""
+    with zipfile.ZipFile(io.BytesIO(file)) as book:
+        names = sorted(name for name in book.namelist() if name.startswith("xl/worksheets/sheet"))
+        return [list(sheet_rows(book.read(name))) for name in names]
+
+
+def sheet_rows(sheet: bytes) -> Iterator[list[tuple[str, str]]]:
+    for row in ET.fromstring(sheet).iter(f"{SHEET}row"):
+        assert not list(row.iter(f"{SHEET}f")), "a formula"
+        yield [(cell.get("t", "n"), "".join(cell.itertext())) for cell in row]
+
+
+def test_labels_are_exported_with_what_an_accountant_needs(staff: Client, shop: Shop) -> None:
+    label = LabelFactory(
+        shop=shop, order_id="5400000007", weights_kg=["1.25", "0.1"], tracking_numbers=["6A1", "6A2"], token_id="tok_1"
+    )
+    response = staff.get(f"{LABELS}export.csv")
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Cache-Control"] == "no-store"
+    assert response["Content-Disposition"].startswith('attachment; filename="shippinglabel-')
+    (row,) = csv_rows(response)
+    expected = {
+        "Label": label.id,
+        "Shop id": "lumiere",
+        "Shop": "Maison Lumière",
+        "Order": "5400000007",
+        "Carrier": "beta",
+        "Product": label.product_code,
+        "State": "label_generated",
+        "Tracking numbers": "6A1 6A2",
+        "Parcels": "2",
+        "Weight (kg)": "1.35",
+        "Ordered (UTC)": f"{label.created_at:%Y-%m-%dT%H:%M:%SZ}",
+        "Recipient": f"{label.recipient['firstName']} {label.recipient['lastName']}",
+    }
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_an_export_has_the_rows_of_the_list_as_it_is_filtered(staff: Client, shop: Shop) -> None:
+    LabelFactory(shop=shop, state="failed", error_code="BETA_UNAVAILABLE")
+    LabelFactory(shop=shop)
+    LabelFactory(shop=shop, carrier_code="alpha")
+    found = csv_rows(staff.get(f"{LABELS}export.csv?state=label_generated&carrier=beta"))
+    assert [(row["State"], row["Carrier"]) for row in found] == [("label_generated", "beta")]
+    assert len(csv_rows(staff.get(f"{LABELS}export.csv"))) == 3
+
+
+def test_a_filter_that_the_list_lacks_is_refused(staff: Client) -> None:
+    assert staff.get(f"{LABELS}export.csv?recipient__contains=a").status_code == 400
+    assert staff.post(f"{LABELS}export.csv").status_code == 405
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_an_export_needs_the_permission_to_view_the_list(kind: str, shop: Shop) -> None:
+    browser = logged_in("view_parcel")
+    assert browser.get(f"{LABELS}export.{kind}").status_code == 403
+    assert not AuditEntry.objects.filter(action=Action.EXPORTED).exists()
+    sent(browser.get(f"/admin/parcels/parcel/export.{kind}"))
+
+
+def test_a_list_larger_than_a_page_is_exported_whole_in_its_order_and_each_row_once(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "PAGE_SIZE", 3)
+    for number in range(8):
+        import_parcel(shop, id=f"P{number}", createdAt=1_790_000_000_000 + number // 4)  # four of equal times
+    found = [row["Parcel"] for row in csv_rows(staff.get("/admin/parcels/parcel/export.csv"))]
+    assert found == [f"P{number}" for number in reversed(range(8))]
+    AccessTokenFactory.create_batch(7, shop=shop)
+    assert len({row["Token"] for row in csv_rows(staff.get("/admin/shops/accesstoken/export.csv"))}) == 7
+
+
+def test_the_rows_of_an_export_are_counted_and_the_one_who_asked_is_named(staff: Client, shop: Shop) -> None:
+    LabelFactory.create_batch(2, shop=shop)
+    with acting(Actor("ada", Channel.ADMIN, "192.0.2.7")):
+        response = staff.get(f"{LABELS}export.xlsx?carrier=beta&q=")
+    begun = AuditEntry.objects.filter(action=Action.EXPORTED).latest("id")
+    filters = {"carrier": ["beta"], "q": [""]}
+    assert begun.details == {"list": "labels.shippinglabel", "format": "xlsx", "filters": filters}
+    sent(response)
+    ended = AuditEntry.objects.filter(action=Action.EXPORTED).latest("id")
+    facts = {"rows": 2, "is_complete": True, "begun": begun.id}
+    assert ended.details == {"list": "labels.shippinglabel", "format": "xlsx"} | facts
+    assert (ended.actor, ended.channel, ended.address) == (begun.actor, begun.channel, begun.address)
+
+
+def test_an_export_that_is_broken_off_is_on_record_as_such(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spreadsheets, "LINES_A_CHUNK", 1)
+    LabelFactory.create_batch(3, shop=shop)
+    response: Any = staff.get(f"{LABELS}export.csv")
+    chunks = iter(response.streaming_content)
+    next(chunks)
+    next(chunks)
+    response._iterator.close()  # as the server does
+    ended = AuditEntry.objects.latest("id").details
+    assert (ended["rows"], ended["is_complete"]) == (1, False)
+
+
+def test_the_words_of_a_search_are_not_on_record(staff: Client, shop: Shop) -> None:
+    sent(staff.get("/admin/parcels/parcel/export.csv?q=zoe@example.com"))
+    assert "zoe@example.com" not in str([entry.details for entry in AuditEntry.objects.all()])
+    assert AuditEntry.objects.filter(action=Action.EXPORTED).first().details  # type: ignore[union-attr]
+
+
+def test_without_the_permission_no_customers_data_leaves(shop: Shop) -> None:
+    recipient = {
+        **dict.fromkeys(("address1", "phone", "email"), "x-canary"),
+        "firstName": "x-canary",
+        "lastName": "x-canary",
+        "zip": "x-canary",
+        "city": "Lyon",
+        "countryCode": "FR",
+    }
+    LabelFactory(shop=shop, recipient=recipient)
+    import_parcel(shop, customerEmail="x-canary@example.com")
+    browser = logged_in("view_shippinglabel", "view_parcel")
+    (label,) = csv_rows(browser.get(f"{LABELS}export.csv"))
+    assert (label["Recipient"], label["Postal code"], label["City"]) == ("•••", "•••", "Lyon")
+    for path in (LABELS, "/admin/parcels/parcel/"):
+        assert b"x-canary" not in sent(browser.get(f"{path}export.csv"))
+        for sheet in sheets(sent(browser.get(f"{path}export.xlsx"))):
+            assert "x-canary" not in str(sheet)
+    seeing = logged_in("view_shippinglabel", "view_personal_data", name="seeing")
+    assert csv_rows(seeing.get(f"{LABELS}export.csv"))[0]["Recipient"] == "x-canary x-canary"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("https://x.example")'])
+def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) -> None:
+    LabelFactory(shop=shop, order_id=text, reference="https://x.example/")
+    (row,) = csv_rows(staff.get(f"{LABELS}export.csv"))
+    assert row["Order"] == f"'{text}"
+    ((titles, cells),) = sheets(sent(staff.get(f"{LABELS}export.xlsx")))
+    cell = dict(zip((title for _, title in titles), cells, strict=False))["Order"]
+    assert cell[0] in {"s", "inlineStr"}  # a string
+
+
+def test_numbers_are_numbers_and_text_of_digits_is_text_in_a_workbook() -> None:
+    rows: list[list[Any]] = [["0012", 12, 1.5, None, True]]
+    ((titles, cells),) = sheets(b"".join(spreadsheets.as_xlsx(["a", "b", "c", "d", "e"], rows)))
+    assert [text for _, text in titles] == ["a", "b", "c", "d", "e"]
+    assert cells == [("inlineStr", "0012"), ("n", "12"), ("n", "1.5"), ("inlineStr", "True")]
+
+
+def test_more_rows_than_a_sheet_holds_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbooks, "MAX_SHEET_ROWS", 3)
+    file = b"".join(spreadsheets.as_xlsx(["n"], ([number] for number in range(5))))
+    found = [[text for ((_, text),) in sheet] for sheet in sheets(file)]
+    assert found == [["n", "0", "1"], ["n", "2", "3"], ["n", "4"]]
+    assert [len(sheet) for sheet in sheets(b"".join(spreadsheets.as_xlsx(["n"], [])))] == [1]
+
+
+def test_any_text_comes_back_as_it_was_but_for_what_xml_can_not_hold() -> None:
+    texts = ["<&>\"'", " a ", "\r\n\t", "_x0041_", "\x01b\x0b", "é😀", "x" * 40_000]
+    ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts])))
+    read = [text.replace("_x005F_", "_") for ((_, text),) in found]
+    assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767]
+    assert [workbooks.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+
+
+def test_a_large_csv_is_sent_as_it_is_read() -> None:
+    taken = 0
+
+    def rows() -> Iterator[list[int]]:
+        nonlocal taken
+        for number in range(10_000):
+            taken += 1
+            yield [number]
+
+    chunks = spreadsheets.as_csv(["n"], rows())
+    assert next(chunks) == b"\xef\xbb\xbfn\r\n"
+    assert taken == 0
+    assert next(chunks).startswith(b"0\r\n1\r\n")
+    assert taken == spreadsheets.LINES_A_CHUNK
+
+
+def test_every_list_offers_its_files_as_it_is_filtered(shop: Shop) -> None:
+    root = logged_in(is_superuser=True)
+    for path in ("shops/shop", "shops/carriercontract", "shops/webhookendpoint", "shops/webhookdelivery", "auth/user"):
+        page = root.get(f"/admin/{path}/?q=x")
+        assert 'href="export.csv?q=x"' in page.text
+        assert sent(root.get(f"/admin/{path}/export.csv?q=x")).count(b"\r\n") >= 1
+    LabelFactory(shop=shop)
+    assert 'href="export.xlsx?carrier=beta"' in root.get(f"{LABELS}?carrier=beta").text
+
+
+def test_a_list_without_columns_of_its_own_exports_the_fields_that_it_shows() -> None:
+    root = logged_in(is_superuser=True)
+    (row,) = csv_rows(root.get("/admin/auth/user/export.csv"))
+    assert list(row) == ["Id", "Username", "Email", "First name", "Last name", "Is staff"]
+    assert (row["Username"], row["Is staff"]) == ("ada", "True")
+    (shop_row,) = csv_rows(root.get(f"/admin/shops/shop/export.csv?q={ShopFactory(id='x', name='Y').id}"))
+    assert (shop_row["Id"], shop_row["Name"]) == ("x", "Y")
