@@ -7,6 +7,7 @@ from typing import Any
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
+from django.templatetags.static import static
 from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -126,6 +127,7 @@ UNFOLD = {
     "SHOW_BACK_BUTTON": True,
     "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
+    "STYLES": [lambda _: static("staff/desk.css")],
 }
 
 # --- Staff's log-in (config.login) ---

@@ -116,9 +116,3 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     ) -> tuple[QuerySet[Row], bool]:
         text = search_term.strip()
         return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
-
-
-def spellings(text: str) -> set[str]:
-    """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
-    written = {text, "".join(text.split())}
-    return {case(form) for form in written for case in (str, str.lower, str.upper)}

@@ -19,7 +19,14 @@ if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with ano
 else:
     from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
 
-__all__ = ["AutocompleteSelectFilter", "CarrierFilter", "DropdownFilter", "MultiChoiceFilter", "PeriodFilter"]
+__all__ = [
+    "AutocompleteSelectFilter",
+    "CarrierFilter",
+    "DropdownFilter",
+    "MultiChoiceFilter",
+    "PeriodFilter",
+    "RecentFilter",
+]
 
 
 class CarrierFilter(DropdownFilter):
@@ -64,7 +71,17 @@ class PeriodForm(forms.Form):
     created_to = day_field("to")
 
 
-class PeriodFilter(admin.ListFilter):
+class Created:
+    """The column with the time of a row's creation, and a day's start as that column has it."""
+
+    column = "created_at"
+
+    @staticmethod
+    def midnight(day: date) -> Any:
+        return start_of(day)
+
+
+class PeriodFilter(Created, admin.ListFilter):
     """Rows created in a period of days in UTC."""
 
     title = "day of creation (UTC)"
@@ -89,12 +106,28 @@ class PeriodFilter(admin.ListFilter):
             return queryset.none()
         first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
         if first:
-            queryset = queryset.filter(created_at__gte=self.midnight(first))
+            queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last and last < date.max:
-            queryset = queryset.filter(created_at__lt=self.midnight(date.fromordinal(last.toordinal() + 1)))
+            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(date.fromordinal(last.toordinal() + 1))})
         return queryset
 
-    @staticmethod
-    def midnight(day: date) -> Any:
-        """Return the start of a day in UTC, in the form that `created_at` is stored in."""
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+def start_of(day: date) -> datetime:
+    """Return the start of a day in UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+class RecentFilter(Created, DropdownFilter):
+    """Rows created today or in this month, in UTC."""
+
+    title = "ordered"
+    parameter_name = "when"
+    periods = ("today", "this month")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(period.removeprefix("this "), period.capitalize()) for period in self.periods]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        today = datetime.now(UTC).date()
+        first = {"today": today, "month": today.replace(day=1)}.get(self.value() or "")
+        return queryset.filter(**{f"{self.column}__gte": self.midnight(first)}) if first else queryset

@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from labels.admin import states
 from labels.models import LabelState, ShippingLabel, lease
+from labels.templatetags import label_page as states
 from shops.admin import base
 from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, listed, page_of
