@@ -91,13 +91,13 @@ class Search:
         is_by_recipient = any(found.by_recipient for found in self.found)
         is_email = "@" in self.text
         is_kept = not is_by_recipient and not is_email and (is_by_number or IS_NO_PERSONS.fullmatch(self.text))
-        record(
-            Action.SEARCHED,
-            customer_email=self.text if is_email else "",
-            hits=len(self.hits),
-            kind=" and ".join(["number"] * is_by_number + ["recipient"] * is_by_recipient) or "none",
-            **({"text": self.text} if is_kept else {}),
-        )
+        details: dict[str, Any] = {
+            "hits": len(self.hits),
+            "by": ["number"] * is_by_number + ["recipient"] * is_by_recipient,
+        }
+        if is_kept:
+            details["text"] = self.text
+        record(Action.SEARCHED, customer_email=self.text if is_email else "", **details)
 
 
 def newest_parcels(keys: set[str]) -> list[Parcel]:

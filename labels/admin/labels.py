@@ -257,7 +257,7 @@ class ShippingLabelAdmin(ToDecideAdmin):
         """Name carrier and product, and the weight; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
         count = len(label.weights_kg)
-        weight = f"{label.weight_kg} kg" + (f" in {count} parcels" if count > 1 else "")
+        weight = f"{label.weight_kg} kg in {count} parcels" if count > 1 else f"{''.join(label.weights_kg)} kg"
         return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 
     @admin.display(description="order")

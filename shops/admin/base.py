@@ -97,7 +97,7 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     list_filter_submit = True
     list_select_related = ("shop",)
     list_per_page = 50
-    sortable_by = ()  # the newest first, along the index
+    sortable_by: tuple[str, ...] = ()  # the newest first, along the index
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER

@@ -112,6 +112,10 @@ class PeriodFilter(Created, admin.ListFilter):
         return queryset
 
 
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
 def start_of(day: date) -> datetime:
     """Return the start of a day in UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -128,6 +132,5 @@ class RecentFilter(Created, DropdownFilter):
         return [(period.removeprefix("this "), period.capitalize()) for period in self.periods]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        today = datetime.now(UTC).date()
-        first = {"today": today, "month": today.replace(day=1)}.get(self.value() or "")
+        first = {"today": today(), "month": today().replace(day=1)}.get(self.value() or "")
         return queryset.filter(**{f"{self.column}__gte": self.midnight(first)}) if first else queryset

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from shops.admin.base import LISTED_AT_MOST
 from shops.recipients import RecipientSearch
 
-LISTED = 50
+LISTED = 25
 MIN_BEGINNING = 3  # characters; a shorter text is looked for as a whole only
 
 

@@ -66,6 +66,7 @@ def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:
     return sample | {
         "search_words": " ".join([*words, f"'p33{600_000_000 + customer}'", f"'ecustomer+{customer}@example.com'"]),
         "id": f"B{index:09d}",
+        "order_id": f"{5_400_000_000 + index // 2}",
         "order_number": f"#{index // 2}",
         "tracking_id": own[0],
         "tracking_numbers": '["' + '","'.join(own) + '"]',
