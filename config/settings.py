@@ -12,13 +12,14 @@ from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import databases, sidebar, validators
+from config import __version__, databases, sidebar, validators
 from config.redis.sentinel import Pool
 
 django_stubs_ext.monkeypatch()  # makes ModelAdmin[Parcel] and the like work at run time
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"  # files of a first look
+VERSION = __version__
 env = Env()
 
 # --- Where and how it runs ---

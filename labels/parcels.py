@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from babel import Locale
 from django.db import transaction
 from django.db.models import QuerySet
-from phonenumbers.geodata.locale import LOCALE_DATA
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels import telling
@@ -154,10 +154,9 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
 
 
 def country_name(code: str) -> str:
-    """Return a country's name in French, the carriers' language; a name like another language's refers to that one."""
-    names = LOCALE_DATA.get(code, {})
-    name = names.get("fr", code)
-    return names[name[1:]] if name.startswith("*") else name
+    """Return a country's name in French, the carriers' language."""
+    name: str = Locale("fr").territories.get(code, code)
+    return name
 
 
 def parcels_of(label_ids: Sequence[str]) -> list[str]:

@@ -16,10 +16,14 @@ from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.reporting import settle
 from parcels.writing import replace_labels_meanwhile, write
+from shops.compiled import RefusedError, compile_field
 from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024
+
+SERIALIZER = ImportedParcelSerializer()
+read_parcel = compile_field(SERIALIZER)
 
 Line = tuple[int, bytes]
 NumberedParcel = tuple[int, Parcel]
@@ -54,7 +58,6 @@ class ParcelImport:
     imported: int = 0
     bad: int = 0
     started_at: datetime = field(default_factory=timezone.now)
-    serializer: ImportedParcelSerializer = field(default_factory=ImportedParcelSerializer)
 
     def run(self, lines: Iterable[Line]) -> int:
         """Insert or update the parcels of `lines` in one transaction; return how many parcels that were.
@@ -91,7 +94,7 @@ class ParcelImport:
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(f"is longer than {MAX_LINE_BYTES} bytes.")
         try:
-            values: dict[str, Any] = self.serializer.run_validation(orjson.loads(line))
+            values = valid(orjson.loads(line))
         except orjson.JSONDecodeError as error:
             raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
         except ValidationError as error:
@@ -122,6 +125,15 @@ class ParcelImport:
             if shop_id == self.shop_id and imported_at == self.started_at:
                 repeated.add(parcel_id)
         return owners, repeated
+
+
+def valid(data: Any) -> dict[str, Any]:
+    """Return a parcel's values; raise ValidationError with all faults."""
+    try:
+        values: dict[str, Any] = read_parcel(data)
+    except RefusedError:
+        values = SERIALIZER.run_validation(data)
+    return values
 
 
 def once_each(parcels: Iterable[Parcel]) -> dict[str, Parcel]:

@@ -12,6 +12,7 @@ from parcels.numbers import are_of_one_time, hold_numbers, numbers_of, own_numbe
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
+from shops.db import bulk
 from shops.db.batches import batches
 
 # An update never moves a parcel to another shop.
@@ -88,7 +89,7 @@ class Batch:
         new = [parcel for parcel in self.parcels.values() if parcel.id not in self.existing]
         if not new:
             return
-        Parcel.objects.bulk_create(new, ignore_conflicts=True)
+        bulk.insert(new, ignore_conflicts=True)
         others = Parcel.objects.filter(id__in=[parcel.id for parcel in new])
         for parcel_id, shop_id in others.exclude(shop=self.shop_id, imported_at=self.now).values_list("id", "shop"):
             if shop_id != self.shop_id:
@@ -198,14 +199,8 @@ class Batch:
         if self.replaced:
             Parcel.objects.filter(id__in=self.replaced).delete()
         if self.existing:
-            Parcel.objects.bulk_create(
-                [parcel for parcel in self.parcels.values() if parcel.id in self.existing],
-                update_conflicts=True,
-                unique_fields=["id"],
-                update_fields=UPDATED_FIELDS,
-            )
+            existing = [each for each in self.parcels.values() if each.id in self.existing]
+            bulk.insert(existing, update_fields=UPDATED_FIELDS)
             ParcelNumber.objects.filter(parcel__in=self.existing).delete()
-        ParcelNumber.objects.bulk_create(number for each in self.parcels.values() for number in numbers_of(each))
-        ParcelTracking.objects.bulk_create(
-            self.changed.values(), update_conflicts=True, unique_fields=["parcel"], update_fields=CHANGED_FIELDS
-        )
+        bulk.insert([number for each in self.parcels.values() for number in numbers_of(each)])
+        bulk.insert([*self.changed.values()], update_fields=CHANGED_FIELDS)

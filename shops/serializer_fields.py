@@ -24,8 +24,11 @@ class StrictField(serializers.Field[Any, Any, Any, Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if type(data) not in self.python_types:  # not isinstance: a bool is an int to Python
-            raise serializers.ValidationError(f"must be {self.json_type}, not {type_name(data)}.")
+            raise self.wrong_type(data)
         return data
+
+    def wrong_type(self, data: Any) -> serializers.ValidationError:
+        return serializers.ValidationError(f"must be {self.json_type}, not {type_name(data)}.")
 
     def to_representation(self, value: Any) -> Any:
         return value
@@ -43,14 +46,15 @@ class StringField(StrictField):
         self.min_length = min_length
 
     def to_internal_value(self, data: Any) -> str:
-        text: str = super().to_internal_value(data)
-        if len(text) < self.min_length:
+        if type(data) is not str:
+            raise self.wrong_type(data)
+        if len(data) < self.min_length:
             raise serializers.ValidationError("must not be empty.")
-        if len(text) > self.max_length:
+        if len(data) > self.max_length:
             raise serializers.ValidationError(f"must have at most {self.max_length} characters.")
-        if "\0" in text:
+        if "\0" in data:
             raise serializers.ValidationError("must not contain a NUL character.")
-        return text
+        return data
 
 
 class CodeField(StringField):

@@ -7,13 +7,14 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
+from config import __version__
 from config.openapi import fields
 from config.openapi.answers import complete
 from config.openapi.webhooks import webhooks
 
 __all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
 
-DESCRIPTION: Final = """\
+DESCRIPTION: Final = f"""\
 Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two
 carriers (`alpha`, `beta`) and fetch their PDFs.
 
@@ -29,6 +30,8 @@ server answers a request that it can't read with an empty body (400 for broken H
 64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
 
 **With https**, requests over plain http are redirected (301) to the same address with `https://`.
+
+**Versions.** This describes the interface `/public/v1`, served by version {__version__} of the service.
 """
 SETTINGS: Final[dict[str, Any]] = {
     "OAS_VERSION": "3.1.1",

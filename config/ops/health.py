@@ -1,6 +1,6 @@
 """Liveness and readiness pages for orchestrators.
 
-They are public, so they show the name and state of each part, and no address, version or error text.
+They are public, so they show the name and state of each part, and no address, error text or version of a part.
 """
 
 import logging
@@ -51,9 +51,13 @@ def readyz(request: HttpRequest) -> HttpResponse:
     states |= {carrier: carrier_state(carrier) for carrier in settings.CARRIER_ENDPOINTS}
     is_ready = any(states[name] == OK for name in databases().values())
     if not is_ready:
-        return answer(HTTPStatus.SERVICE_UNAVAILABLE, {"status": "not ready", "checks": states})
+        return answer(HTTPStatus.SERVICE_UNAVAILABLE, shown("not ready", states))
     is_degraded = states["clock"] == OFF or states["credentials"] == UNREADABLE
-    return answer(HTTPStatus.OK, {"status": "degraded" if is_degraded else OK, "checks": states})
+    return answer(HTTPStatus.OK, shown("degraded" if is_degraded else OK, states))
+
+
+def shown(status: str, states: dict[str, str]) -> dict[str, object]:
+    return {"status": status, "version": settings.VERSION, "checks": states}
 
 
 def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from prometheus_client import REGISTRY, CollectorRegistry, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
@@ -75,6 +76,15 @@ class FromDatabase(Collector):
             return self.check.start().result(timeout=DATABASE_DEADLINE_S)
         except Exception:  # noqa: BLE001 - the other metrics are served all the same
             return []
+
+
+class Version(Collector):
+    """Tells the version of the service, as a label of the value 1."""
+
+    def collect(self) -> Iterable[Metric]:
+        gauge = GaugeMetricFamily("service_info", "The version of the service.", labels=["version"])
+        gauge.add_metric([settings.VERSION], 1)
+        return [gauge]
 
 
 def due_checks() -> list[Metric]:
@@ -174,6 +184,7 @@ def expose_own(host: str, port: int) -> None:
 
 def begin(registry: CollectorRegistry, host: str, port: int) -> None:
     begin_series()
+    registry.register(Version())
     for read in (open_labels, due_checks, webhook_queue):
         registry.register(FromDatabase(read))
     server = Server((host, port), Handler.factory(registry))

@@ -51,12 +51,13 @@ def serve(plan: Plan) -> None:
     check_timeouts()
     check_count("workers", plan.workers)
     check_count("threads", plan.threads)
-    check_threads(plan.threads)
     check_folder()
     check_port(plan.host, plan.port)
     if settings.METRICS_PORT:
         check_metrics_port(plan.port)
         prepare_metrics()
+    logger.info("service begins", extra={"version": settings.VERSION})
+    check_threads(plan.threads)
     preload()
     bodies.body_reads.limit(threads=plan.threads)  # each worker has a copy of its own
     os.register_at_fork(after_in_child=reset_signals)

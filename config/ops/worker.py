@@ -76,7 +76,7 @@ def work(stop: Event, tasks: tuple[Task, ...] = TASKS) -> None:
     if settings.WORK_METRICS_PORT:
         check_port(settings.METRICS_HOST, settings.WORK_METRICS_PORT)  # which would be shared
         metrics.expose_own(settings.METRICS_HOST, settings.WORK_METRICS_PORT)
-    logger.info("work begins", extra={"tasks": len(tasks)})
+    logger.info("work begins", extra={"version": settings.VERSION, "tasks": len(tasks)})
     threads = [Thread(target=run_until, args=(task, stop), name=task.name) for task in tasks]
     for thread in threads:
         thread.start()

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from django.conf import settings
 from django.core.management import base
 from django.db import OperationalError, ProgrammingError
 
@@ -32,6 +33,9 @@ class Command(base.BaseCommand):
     """A command that reports every error in one line on standard error."""
 
     requires_system_checks = []  # `check`, `migrate` and the server run them; here they would print further lines
+
+    def get_version(self) -> str:
+        return settings.VERSION
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> base.CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)

@@ -17,6 +17,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.errors import CarrierUnavailable
+from config import __version__
 from config.ops import health
 from labels import storage
 from shops.contracts.clients import client as carrier_client
@@ -68,7 +69,10 @@ def test_liveness_depends_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_service_with_a_migrated_database_is_ready(transactional_db: None) -> None:
     response = ask()
-    assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": expected()})
+    assert (response.status_code, response.json()) == (
+        200,
+        {"status": "ok", "version": __version__, "checks": expected()},
+    )
 
 
 def test_a_database_check_closes_its_connection(transactional_db: None) -> None:
@@ -82,7 +86,7 @@ def test_without_a_database_it_is_not_ready_and_does_not_say_why(
     monkeypatch.setattr(health, "has_pending_migrations", broken)
     response = ask()
     assert response.status_code == 503
-    assert response.json() == {"status": "not ready", "checks": expected(database="failing")}
+    assert response.json() == {"status": "not ready", "version": __version__, "checks": expected(database="failing")}
     assert [vars(record)["reason"] for record in caplog.records if record.name == "service.health"] == ["DatabaseError"]
     assert "hunter2" not in caplog.text + response.content.decode()
 
@@ -128,7 +132,7 @@ def test_a_hanging_check_delays_no_probe_and_is_not_started_twice(
     monkeypatch.setattr(health, "DEADLINE_S", 0.1)
     answers = [ask().json() for _ in range(3)]
     assert not release.is_set()
-    assert answers == [{"status": "ok", "checks": expected(storage="no answer in time")}] * 3
+    assert answers == [{"status": "ok", "version": __version__, "checks": expected(storage="no answer in time")}] * 3
     assert begun == [1]
     release.set()
 
@@ -210,7 +214,10 @@ def test_a_host_whose_clock_is_off_is_degraded_and_says_so(
 ) -> None:
     monkeypatch.setattr("shops.db.clock.now", lambda: timezone.now() - timedelta(seconds=offset_s))
     response = ask()
-    assert (response.status_code, response.json()) == (200, {"status": "degraded", "checks": expected(clock="off")})
+    assert (response.status_code, response.json()) == (
+        200,
+        {"status": "degraded", "version": __version__, "checks": expected(clock="off")},
+    )
     (said,) = [record for record in caplog.records if record.name == "service.clock"]
     assert (said.levelname, round(vars(said)["offset_s"])) == ("ERROR", offset_s)
 
@@ -222,6 +229,6 @@ def test_credentials_that_no_key_opens_are_told(
     settings.CREDENTIALS_KEYS = [Fernet.generate_key().decode()]
     ContractFactory(carrier_code="beta")
     state = expected(credentials="no key opens some")
-    assert ask().json() == {"status": "degraded", "checks": state}
+    assert ask().json() == {"status": "degraded", "version": __version__, "checks": state}
     (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert (vars(said)["count"], vars(said)["shops"]) == (1, contract.shop_id)

@@ -1,0 +1,30 @@
+"""The version, said once and shown everywhere."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from config import __version__
+from config.openapi.document import generate
+from config.ops.metrics import Version
+from tests.support.processes import ROOT, environment
+
+pytestmark = pytest.mark.any_database
+
+
+def test_project_and_changelog_have_it() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
+    assert f"\n## {__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_a_command_tells_it() -> None:
+    command = [sys.executable, "manage.py", "serve", "--version"]
+    assert subprocess.check_output(command, cwd=ROOT, env=environment()).decode() == f"{__version__}\n"
+
+
+def test_the_description_and_the_metrics_tell_it() -> None:
+    assert f"version {__version__} of the service" in generate()["info"]["description"]
+    ((sample,),) = [metric.samples for metric in Version().collect()]
+    assert (sample.name, sample.labels) == ("service_info", {"version": __version__})
