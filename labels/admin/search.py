@@ -8,8 +8,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
 from labels.models import UNDECIDED, ShippingLabel, any_of
-from shops.admin.base import LISTED_AT_MOST
-from shops.admin.search import LISTED, MIN_BEGINNING, Found, begin_with, of_recipient, spellings
+from shops.admin.search import LISTED, MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
@@ -53,7 +52,7 @@ def numbers(text: str) -> list[str]:
 
 def find(text: str, *, is_personal: bool) -> Found:
     """Find labels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
-    by_number = set(whole(text).values_list("pk", flat=True)[:LISTED_AT_MOST])
+    by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
     if not by_number and len(text) >= MIN_BEGINNING:
-        by_number = beginning(text)
+        by_number = beginning(compact(text))
     return Found(by_number, of_recipient(ShippingLabel.objects.all(), text) if is_personal else set())

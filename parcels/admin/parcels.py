@@ -53,7 +53,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         RecentFilter,
         CreatedFilter,
     )
-    sortable_by: tuple[str, ...] = ("created",)  # along the index
+    sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     search_help_text = "Tracking number, order, e-mail or id"
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.

@@ -5,8 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from parcels.models import Parcel, ParcelNumber
-from shops.admin.base import LISTED_AT_MOST
-from shops.admin.search import MIN_BEGINNING, Found, begin_with, of_recipient, spellings
+from shops.admin.search import MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
 
 
 def whole(text: str) -> QuerySet[Any, Any]:
@@ -54,7 +53,7 @@ def beginning(text: str) -> set[str]:
 
 def find(text: str, *, is_personal: bool) -> Found:
     """Find parcels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
-    by_number = set(whole(text).values_list("pk", flat=True)[:LISTED_AT_MOST])
+    by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
     if not by_number and len(text) >= MIN_BEGINNING:
-        by_number = beginning(text)
+        by_number = beginning(compact(text))
     return Found(by_number, of_recipient(Parcel.objects.all(), text) if is_personal else set())

@@ -1,7 +1,7 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -97,7 +97,7 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     list_filter_submit = True
     list_select_related = ("shop",)
     list_per_page = 50
-    sortable_by: tuple[str, ...] = ()  # the newest first, along the index
+    sortable_by: ClassVar[tuple[str, ...]] = ()  # the newest first, along the index
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER

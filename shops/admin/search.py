@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from shops.admin.base import LISTED_AT_MOST
 from shops.recipients import RecipientSearch
 
 LISTED = 25
+READ_AT_MOST = 200  # rows that a common name has: the newest of these are listed
 MIN_BEGINNING = 3  # characters; a shorter text is looked for as a whole only
 
 
@@ -41,10 +41,14 @@ def of_recipient(rows: QuerySet[Any, Any], text: str) -> set[str]:
     condition = RecipientSearch(text).condition()
     if condition is None:
         return set()
-    return set(rows.filter(condition).order_by().values_list("pk", flat=True)[:LISTED_AT_MOST])
+    return set(rows.filter(condition).order_by().values_list("pk", flat=True)[:READ_AT_MOST])
+
+
+def compact(text: str) -> str:
+    return "".join(text.split())
 
 
 def spellings(text: str) -> set[str]:
     """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
-    written = {text, "".join(text.split())}
+    written = {text, compact(text)}
     return {case(form) for form in written for case in (str, str.lower, str.upper)}
