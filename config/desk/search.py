@@ -134,5 +134,7 @@ def search(request: HttpRequest) -> HttpResponse:
         asked.record()
         if asked.page:
             return HttpResponseRedirect(asked.page)
+        asked.parcels = [site_admin(Parcel).shown(request, parcel) for parcel in asked.parcels]
+        asked.labels = [site_admin(ShippingLabel).shown(request, label) for label in asked.labels]
     context = {**admin.site.each_context(request), "title": "Search", "search": asked}
     return TemplateResponse(request, "staff/search.html", context)

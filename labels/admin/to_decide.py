@@ -57,12 +57,13 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         cancelling = ShippingLabel.objects.filter(state=LabelState.CANCELLING).exclude(
             pk__in=ShippingLabel.objects.needing_decision().order_by().values("pk")
         )
+        noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
         context = {
             "title": "Labels to decide",
             "page": waiting,
-            "waiting": outlooks(waiting),
-            "noticed": listed(ShippingLabel.objects.with_notice())[:LISTED],
-            "cancelling": outlooks(listed(cancelling)[:LISTED]),
+            "waiting": outlooks(self.shown(request, label) for label in waiting),
+            "noticed": [self.shown(request, label) for label in noticed],
+            "cancelling": outlooks(self.shown(request, label) for label in listed(cancelling)[:LISTED]),
             "may_decide": self.may_decide(request),
             "is_personal": may_see(request),
             "media": self.media,

@@ -11,12 +11,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 
+from parcels.admin import personal
 from parcels.admin.filters import CarrierFilter, CreatedFilter, RecentFilter, SilenceFilter, StatusFilter
 from parcels.admin.search import whole, with_email
 from parcels.models import Parcel, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
@@ -55,6 +57,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     )
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     search_help_text = "Tracking number, order, e-mail or id"
+    personal = personal.PARCEL
+    are_views_recorded = True
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
     panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []
@@ -66,6 +70,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
         """Collect what the parcel's page shows beside its fields."""
         tracking = ParcelTracking.objects.filter(pk=parcel.pk).first()
+        if tracking and not may_see(request):
+            conceal(tracking, personal.TRACKING)
         return {
             "tracking": tracking,
             "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],
@@ -95,8 +101,11 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
-        return whole(text).union(with_email(text), all=True)
+    def customer_of(self, row: Parcel) -> str:
+        return row.customer_email or ""
+
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
+        return whole(text).union(with_email(text), all=True) if may_see else whole(text)
 
     @admin.display(description="number")
     def number(self, parcel: Parcel) -> str:
