@@ -7,6 +7,7 @@ from typing import Any
 import django_stubs_ext
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
+from django.templatetags.static import static
 from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -128,6 +129,7 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "config.first_page.add_figures",
     "ACCOUNT": {"navigation": sidebar.ACCOUNT},
     "SIDEBAR": {"navigation": sidebar.NAVIGATION},
+    "STYLES": [lambda _: static("staff/desk.css")],
 }
 
 # --- Staff's log-in (config.login) ---

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse_lazy
 
 
 def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
@@ -14,10 +14,6 @@ def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
 
     link = reverse_lazy(f"admin:{app}_{model}_changelist")
     return {"title": title, "icon": icon, "link": link, "permission": is_allowed}
-
-
-def undecided_labels(request: HttpRequest) -> str:
-    return reverse("admin:labels_shippinglabel_changelist", query={"decision": "needed"})
 
 
 ACCOUNT = [
@@ -32,9 +28,9 @@ NAVIGATION = [
             {
                 "title": "Labels to decide",
                 "icon": "gavel",
-                "link": undecided_labels,
-                "permission": "labels.admin.labels.is_decision_needed",
-                "badge": "labels.admin.labels.undecided_count",
+                "link": reverse_lazy("admin:labels_shippinglabel_to_decide"),
+                "permission": "labels.admin.to_decide.is_decision_needed",
+                "badge": "labels.admin.to_decide.undecided_count",
                 "badge_variant": "warning",
             },
             item("Deposit slips", "receipt_long", "labels", "depositslip"),

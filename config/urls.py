@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from config.api.errors import unknown_path
+from config.desk.search import search
 from config.docs import views as docs
 from config.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
@@ -31,6 +32,7 @@ urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("", include("config.login.urls")),
+    path("admin/search/", admin.site.admin_view(search), name="staff-search"),  # before unfold's own
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -82,7 +82,7 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     for label in rows.select_related("shop").only("recipient", "sender", "customs", "shop__sender_address"):
         alike[orjson.dumps(remainder(label))].append(label.id)
     now = clock.now()
-    notes = {"reference": "", "pickup_point_code": "", "error_message": ""}
+    notes = {"reference": "", "pickup_point_code": "", "error_message": "", "search_words": ""}
     for addresses, ids in alike.items():
         rows_alike = ShippingLabel.objects.filter(id__in=ids)
         rows_alike.update(**orjson.loads(addresses), **notes, addresses_removed_at=now)

@@ -1,6 +1,6 @@
 """The labels that shops bought or tried to buy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import reduce
@@ -20,7 +20,9 @@ from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
 from shops.db.querysets import ForShop
+from shops.db.words import WordsField
 from shops.models import Shop
+from shops.recipients import words_of
 
 __all__ = ["DepositSlip", "LabelFigure", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
 
@@ -103,13 +105,14 @@ class ShippingLabel(models.Model):
 
     # The order.
     token_id = models.CharField(max_length=64, blank=True, help_text="The access token that ordered it.")
-    order_id = models.CharField(max_length=255)
+    order_id = KeyField(max_length=255)
     carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
     product_code = models.CharField(max_length=64)
     reference = models.CharField(max_length=35, blank=True)
     pickup_point_code = models.CharField(max_length=16, blank=True)
     sender = models.JSONField()
     recipient = models.JSONField()
+    search_words = WordsField(help_text="What staff find the recipient by.")
     weights_kg = models.JSONField(help_text="Each parcel's weight, as decimal text.")
     sides_cm = models.JSONField(
         default=list, blank=True, help_text="Each parcel's length, width and height; empty if none is known."
@@ -166,6 +169,9 @@ class ShippingLabel(models.Model):
             models.Index(
                 fields=["cancel_requested_at"], name="label_cancelled", condition=Q(cancel_requested_at__isnull=False)
             ),
+            # Only labels with an error are in it, so that a purchase that succeeds does not pay for it.
+            models.Index(fields=["error_code", "-id"], name="label_error", condition=~Q(error_code="")),
+            GinIndex(fields=["search_words"], name="label_search_words"),  # on SQLite it is of no use
             # One index for each retention rule; a row leaves the index with what is removed, so none is read twice.
             models.Index(
                 fields=["finished_at"],
@@ -199,6 +205,17 @@ class ShippingLabel(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of the recipient, for `search_words`."""
+        to = self.recipient
+        return words_of(
+            names=[to["firstName"], to["lastName"]],
+            postal_code=to["zip"],
+            phone=to["phone"],
+            country_code=to["countryCode"],
+            emails=[to.get("email")],
+        )
 
     @property
     def weight_kg(self) -> Decimal:

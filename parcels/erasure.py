@@ -21,7 +21,7 @@ PLACE_KEPT = {"province", "provinceCode", "country", "countryCode", "isPickupPoi
 NULLABLE = {"address2", "latitude", "longitude"}
 CHANGED = [
     *("customer_email", "customer_locale", "previous_emails", "gift_config", "cross_sell_recommendations"),
-    *("destination", "line_items", "events", "carrier_last_status"),
+    *("destination", "line_items", "events", "carrier_last_status", "search_words"),
 ]
 
 

@@ -1,7 +1,9 @@
 """Parcels, and the numbers they are found by."""
 
+from collections.abc import Iterator
 from typing import Self
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -9,7 +11,9 @@ from carriers.tracking import Status
 from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.querysets import ForShop
+from shops.db.words import WordsField
 from shops.models import Shop
+from shops.recipients import words_of
 
 MAX_KEY_LENGTH = 255
 
@@ -45,7 +49,7 @@ class Parcel(models.Model):
 
     id = KeyField(primary_key=True, max_length=MAX_KEY_LENGTH)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="parcels", db_index=False)
-    order_id = models.CharField(max_length=MAX_KEY_LENGTH)
+    order_id = KeyField(max_length=MAX_KEY_LENGTH)
     order_number = KeyField(max_length=MAX_KEY_LENGTH)
     tracking_id = models.CharField(max_length=MAX_KEY_LENGTH)
     tracking_numbers = JSONTextField()
@@ -72,6 +76,7 @@ class Parcel(models.Model):
     cross_sell_recommendations = JSONTextField(default=list)
     web_template = models.CharField(max_length=MAX_KEY_LENGTH, null=True)
 
+    search_words = WordsField(help_text="What staff find the recipient by.")
     imported_at = models.DateTimeField(null=True, help_text="When the shop's systems last reported it, if they did.")
     is_withdrawn = models.BooleanField(
         default=False, help_text="Its label was cancelled before the carrier reported on it: hidden from the API."
@@ -88,6 +93,7 @@ class Parcel(models.Model):
             # For the parcel of a label, which takes the customer's fields from another one of its order.
             models.Index(fields=["order_id", "shop"], name="parcel_order"),
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
+            GinIndex(fields=["search_words"], name="parcel_search_words"),  # on SQLite it is of no use
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
             # For `parcels.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
@@ -102,6 +108,17 @@ class Parcel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tracking_id} ({self.order_number})"
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of the recipient, for `search_words`."""
+        to = self.destination
+        return words_of(
+            names=[to["firstName"], to["lastName"], to["name"], to["company"]],
+            postal_code=to["zip"],
+            phone=to["phone"],
+            country_code=to["countryCode"],
+            emails=[self.customer_email, *self.previous_emails],
+        )
 
 
 class ParcelNumber(models.Model):

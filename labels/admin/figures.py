@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from django.db.models import Max, Min, Q, Sum
 from django.http import HttpRequest
+from django.urls import reverse
 
 from carriers import CARRIERS
 from carriers.circuit_breaker import CircuitState
-from labels.admin.labels import undecided_count
+from labels.admin.to_decide import NAME, undecided_count
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
@@ -49,7 +50,7 @@ def to_decide(request: HttpRequest) -> Tile:
     oldest = waiting.aggregate(at=Min("created_at"))["at"] if count else None
     text = f"{count:,}{'+' if count >= LISTED_AT_MOST else ''}"
     note = f"The oldest was ordered {lasting(clock.now() - oldest)} ago." if oldest else "Nothing waits for a person."
-    return Tile("Labels to decide", Figure(text, labels_url(decision="needed"), is_bad=bool(count)), note)
+    return Tile("Labels to decide", Figure(text, reverse(f"admin:{NAME}"), is_bad=bool(count)), note)
 
 
 def labels_a_day(today: date) -> Chart:

@@ -1,5 +1,6 @@
 """Filters of the staff's list of labels."""
 
+from datetime import date
 from typing import Any
 
 from django.db.models import QuerySet
@@ -7,50 +8,35 @@ from django.http import HttpRequest
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
+from labels.ids import id_prefix
 from labels.models import LabelState, ShippingLabel
-from shops.admin.filters import DropdownFilter, MultiChoiceFilter
+from labels.templatetags.label_page import error_name
+from shops.admin import filters
 from shops.errors.coded import CODES
 
-NEEDED, MADE, NOTICE = "needed", "made", "notice"
 
-
-class DecisionFilter(DropdownFilter):
-    """Labels that wait for a person, those that a person decided, and those with a notice for staff."""
-
-    title = "decision"
-    parameter_name = "decision"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(NEEDED, "Needs a decision"), (MADE, "Decided by staff"), (NOTICE, "Needs attention")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        if self.value() == NEEDED:
-            return queryset.needing_decision()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
-        if self.value() == NOTICE:
-            return queryset.with_notice()  # type: ignore[attr-defined, no-any-return]  # as above
-        return queryset.filter(decided_at__isnull=False) if self.value() == MADE else queryset
-
-
-class StateFilter(MultiChoiceFilter):
+class StateFilter(filters.MultiChoiceFilter):
     """Labels in any of the states ticked."""
 
     title = parameter_name = column = "state"
     values = LabelState
 
 
-class ReasonFilter(DropdownFilter):
-    """Labels with one error."""
+class ReasonFilter(filters.DropdownFilter):
+    """Labels with one error, along the index of labels that have any."""
 
     title = parameter_name = "reason"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, code) for code in CODES if code.partition("_")[0].lower() in CARRIERS]
+        carriers = {carrier.upper(): carrier for carrier in CARRIERS}
+        found = ((code, carriers.get(code.partition("_")[0])) for code in CODES)
+        return [(code, f"{carrier}: {error_name(code)}") for code, carrier in found if carrier]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         return queryset.filter(error_code=self.value()) if self.value() else queryset
 
 
-class ProductFilter(DropdownFilter):
+class ProductFilter(filters.DropdownFilter):
     """Labels of one product."""
 
     title = parameter_name = "product"
@@ -60,3 +46,23 @@ class ProductFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         return queryset.filter(product_code=self.value()) if self.value() else queryset
+
+
+class OrderedById:
+    """The time of an order by the label's id, which begins with it: no other index is needed."""
+
+    column = "id"
+
+    @staticmethod
+    def midnight(day: date) -> str:
+        return id_prefix(filters.start_of(day))
+
+
+class RecentFilter(OrderedById, filters.RecentFilter):
+    """Labels ordered today or in this month, in UTC."""
+
+
+class OrderedFilter(OrderedById, filters.PeriodFilter):
+    """Labels ordered in a period of days in UTC."""
+
+    title = "day of the order (UTC)"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db import models
+from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -18,18 +19,19 @@ from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
-from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, ProductFilter, ReasonFilter, StateFilter
+from labels.admin.filters import OrderedFilter, ProductFilter, ReasonFilter, RecentFilter, StateFilter
 from labels.admin.forms import AdoptForm
-from labels.admin.lists import LabelList, found_by
+from labels.admin.lists import LabelList
 from labels.admin.parcels import parcel_of
 from labels.admin.personal import LABEL, columns_of
 from labels.admin.printing import PrintSelected
+from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
-from labels.admin.states import notice_label, state_label, state_meaning
+from labels.admin.to_decide import ToDecideAdmin
 from labels.models import OVER, LabelState, ShippingLabel
-from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter, PeriodFilter
-from shops.admin.personal import conceal, may_see
+from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.personal import conceal, masked, may_see
 from shops.admin.wording import NOTHING
 from shops.audit.models import Action
 from shops.audit.recording import record
@@ -41,31 +43,21 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
-def undecided_count(request: HttpRequest) -> int:
-    """Count the labels that wait for a decision, once a request and no further than is listed."""
-    if not hasattr(request, "undecided_labels"):
-        waiting = ShippingLabel.objects.needing_decision().order_by()
-        request.undecided_labels = waiting[:LISTED_AT_MOST].count()  # type: ignore[attr-defined]  # for this request
-    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]  # as above
-
-
-def is_decision_needed(request: HttpRequest) -> bool:
-    """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
-    may_see = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
-    return may_see and undecided_count(request) > 0
-
-
 @admin.register(ShippingLabel)
-class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTableAdmin[ShippingLabel]):
+class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecideAdmin):
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
-    list_display = ("id", "status", "order_id", "shop", "product", "number", "ordered")
+    list_display = ("id", "status", "why", "order", "to", "shop", "product", "ordered")
     list_display_links = ("id",)
     list_filter = (
-        *(("shop", AutocompleteSelectFilter), DecisionFilter, CarrierFilter),
-        *(ProductFilter, StateFilter, ReasonFilter, PeriodFilter),
+        ("shop", AutocompleteSelectFilter),
+        ReasonFilter,
+        CarrierFilter,
+        ProductFilter,
+        StateFilter,
+        RecentFilter,
+        OrderedFilter,
     )
-    list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = EXPORT_COLUMNS
@@ -78,7 +70,9 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTa
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ShippingLabel]:
         name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
-        return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
+        is_shown = Value(may_see(request), models.BooleanField())
+        labels = super().get_queryset(request).defer("pdf")
+        return labels.annotate(token_name=Subquery(name), is_personal=is_shown)
 
     def shown(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         label: ShippingLabel = row if may_see(request) else conceal(row, columns_of(row))
@@ -88,13 +82,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTa
         return str(row.recipient.get("email", ""))
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
-        return found_by(text)
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        noticed = ShippingLabel.objects.with_notice().order_by()[:LISTED_AT_MOST].count()
-        counts = {"undecided_count": undecided_count(request), "notice_count": noticed}
-        context = counts | {"needed": NEEDED, "notice": NOTICE, "decision": request.GET.get("decision")}
-        return super().changelist_view(request, context)
+        return whole(text)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
         label = self.get_object(request, object_id)
@@ -123,9 +111,6 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTa
             "may_decide": self.may_decide(request),
             "can_be_asked": client(label.carrier_code).can_be_asked,
         }
-
-    def may_decide(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("labels.change_shippinglabel")
 
     def get_urls(self) -> list[Any]:
         site, name = self.admin_site, "labels_shippinglabel"
@@ -277,18 +262,32 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, LargeTa
 
     @admin.display(description="state")
     def status(self, label: ShippingLabel) -> str:
-        return state_label(label) + notice_label(label)
+        return state_label(label)
+
+    @admin.display(description="reason")
+    def why(self, label: ShippingLabel) -> str:
+        return reason(label)
+
+    @admin.display(description="recipient")
+    def to(self, label: Any) -> str:
+        """Show the recipient's name, for those who may see it, and the town."""
+        name = masked(recipient_name(label), is_shown=label.is_personal)
+        return ", ".join(filter(None, [name, label.recipient["city"], label.recipient["countryCode"]])) or NOTHING
 
     @admin.display(description="product")
     def product(self, label: ShippingLabel) -> str:
-        """Name carrier and product; a long code may wrap after each of its words."""
+        """Name carrier and product, and the weight; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
-        return format_html("{} · {}", label.carrier_code, code)
+        count = len(label.weights_kg)
+        weight = f"{label.weight_kg} kg in {count} parcels" if count > 1 else f"{''.join(label.weights_kg)} kg"
+        return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 
-    @admin.display(description="tracking number")
-    def number(self, label: ShippingLabel) -> str:
+    @admin.display(description="order")
+    def order(self, label: ShippingLabel) -> str:
+        """Name the order, and the label's numbers."""
         others = len(label.tracking_numbers) - 1
-        return f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number or NOTHING
+        number = f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number
+        return format_html("{} <small>{}</small>", label.order_id, number)
 
     @admin.display(description="ordered")
     def ordered(self, label: ShippingLabel) -> str:

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from labels import printing, storage
 from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
-from labels.admin.states import state_name
 from labels.models import ShippingLabel
+from labels.templatetags.label_page import state_name
 from shops.admin import personal
 from shops.audit.models import Action
 from shops.audit.recording import record

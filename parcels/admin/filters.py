@@ -1,6 +1,6 @@
 """Filters of the list of parcels."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -74,10 +74,19 @@ class SilenceFilter(filters.DropdownFilter):
         return followed.filter(Q(tracking__last_event_at=None) | Q(tracking__last_event_at__lt=since))
 
 
-class CreatedFilter(filters.PeriodFilter):
-    """Parcels created in a period of days in UTC."""
+class CreatedMs:
+    """The start of a day in Unix milliseconds, as parcels have it."""
 
     @staticmethod
     def midnight(day: date) -> int:
-        """Return the start of a day in Unix milliseconds."""
-        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+        return int(filters.start_of(day).timestamp() * 1000)
+
+
+class RecentFilter(CreatedMs, filters.RecentFilter):
+    """Parcels created today or in this month, in UTC."""
+
+    title = "created"
+
+
+class CreatedFilter(CreatedMs, filters.PeriodFilter):
+    """Parcels created in a period of days in UTC."""

@@ -13,10 +13,18 @@ from django.utils import timezone
 
 from parcels.admin import personal
 from parcels.admin.columns import EXPORT_COLUMNS
-from parcels.admin.filters import CarrierFilter, CreatedFilter, DeliveryFilter, SilenceFilter, StatusFilter
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.admin.filters import (
+    CarrierFilter,
+    CreatedFilter,
+    DeliveryFilter,
+    RecentFilter,
+    SilenceFilter,
+    StatusFilter,
+)
+from parcels.admin.search import whole, with_email
+from parcels.models import Parcel, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
-from shops.admin.base import CappedList, LargeTableAdmin, spellings
+from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter
 from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
@@ -31,7 +39,14 @@ def may_ask(request: HttpRequest) -> bool:
 class ParcelList(CappedList):
     """The list, which does not read histories and items."""
 
-    not_listed = ("events", "line_items", "previous_emails", "gift_config", "cross_sell_recommendations")
+    not_listed = (
+        "events",
+        "line_items",
+        "previous_emails",
+        "gift_config",
+        "cross_sell_recommendations",
+        "search_words",
+    )
 
 
 @admin.register(Parcel)
@@ -41,9 +56,15 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
     list_display_links = ("number",)
     list_filter = (
-        *(("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter),
-        *(SilenceFilter, DeliveryFilter, CreatedFilter),
+        ("shop", AutocompleteSelectFilter),
+        CarrierFilter,
+        StatusFilter,
+        SilenceFilter,
+        DeliveryFilter,
+        RecentFilter,
+        CreatedFilter,
     )
+    sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     search_help_text = "Tracking number, order, e-mail or id"
     export_columns = EXPORT_COLUMNS
     personal = personal.PARCEL
@@ -94,25 +115,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         return row.customer_email or ""
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
-        """Return the ids of all shops' parcels with this tracking number, order number, e-mail or id.
-
-        Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
-        ignores, are covered by looking up several spellings.
-        """
-        typed = spellings(text)
-        orders = typed | {"#" + spelling for spelling in typed} | {text.removeprefix("#")}
-        parcels = Parcel.objects.order_by().values("pk")
-        return (
-            ParcelNumber.objects.order_by()
-            .filter(number__in=typed)
-            .values("parcel")
-            .union(
-                parcels.filter(order_number__in=orders),
-                parcels.filter(customer_email__in=typed if may_see else ()),
-                parcels.filter(pk__in=typed),
-                all=True,
-            )
-        )
+        return whole(text).union(with_email(text), all=True) if may_see else whole(text)
 
     @admin.display(description="number")
     def number(self, parcel: Parcel) -> str:
@@ -131,7 +134,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def updated(self, parcel: Parcel) -> str:
         return time(parcel.updated_at)
 
-    @admin.display(description="created")
+    @admin.display(description="created", ordering="created_at")
     def created(self, parcel: Parcel) -> str:
         return time(parcel.created_at)
 

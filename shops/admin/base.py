@@ -1,7 +1,7 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -136,7 +136,7 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     list_filter_submit = True
     list_select_related = ("shop",)
     list_per_page = 50
-    sortable_by = ()  # the newest first, along the index
+    sortable_by: ClassVar[tuple[str, ...]] = ()  # the newest first, along the index
     paginator = CappedPaginator
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
@@ -159,9 +159,3 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
         text = search_term.strip()
         found = self.found_by(text, may_see=may_see(request)) if text else None
         return (queryset if found is None else queryset.filter(pk__in=found)), False
-
-
-def spellings(text: str) -> set[str]:
-    """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
-    written = {text, "".join(text.split())}
-    return {case(form) for form in written for case in (str, str.lower, str.upper)}

@@ -19,7 +19,14 @@ if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with ano
 else:
     from unfold.contrib.filters.admin import AutocompleteSelectFilter, CheckboxFilter, DropdownFilter
 
-__all__ = ["AutocompleteSelectFilter", "CarrierFilter", "DropdownFilter", "MultiChoiceFilter", "PeriodFilter"]
+__all__ = [
+    "AutocompleteSelectFilter",
+    "CarrierFilter",
+    "DropdownFilter",
+    "MultiChoiceFilter",
+    "PeriodFilter",
+    "RecentFilter",
+]
 
 
 class CarrierFilter(DropdownFilter):
@@ -64,11 +71,20 @@ class PeriodForm(forms.Form):
     created_to = day_field("to")
 
 
-class PeriodFilter(admin.ListFilter):
+class Created:
+    """The column with the time of a row's creation, and a day's start as that column has it."""
+
+    column = "created_at"
+
+    @staticmethod
+    def midnight(day: date) -> Any:
+        return start_of(day)
+
+
+class PeriodFilter(Created, admin.ListFilter):
     """Rows created in a period of days in UTC."""
 
     title = "day of creation (UTC)"
-    column = "created_at"
     template = "unfold/filters/filters_date_range.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
@@ -92,11 +108,29 @@ class PeriodFilter(admin.ListFilter):
         if first:
             queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last and last < date.max:
-            end = self.midnight(date.fromordinal(last.toordinal() + 1))
-            queryset = queryset.filter(**{f"{self.column}__lt": end})
+            queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(date.fromordinal(last.toordinal() + 1))})
         return queryset
 
-    @staticmethod
-    def midnight(day: date) -> Any:
-        """Return the start of a day in UTC, in the form that the column is stored in."""
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+def start_of(day: date) -> datetime:
+    """Return the start of a day in UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+class RecentFilter(Created, DropdownFilter):
+    """Rows created today or in this month, in UTC."""
+
+    title = "ordered"
+    parameter_name = "when"
+    periods = ("today", "this month")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(period.removeprefix("this "), period.capitalize()) for period in self.periods]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        first = {"today": today(), "month": today().replace(day=1)}.get(self.value() or "")
+        return queryset.filter(**{f"{self.column}__gte": self.midnight(first)}) if first else queryset

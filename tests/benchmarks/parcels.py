@@ -39,7 +39,7 @@ def sample_rows(shop_id: str) -> Iterator[dict[str, Any]]:
     for sample in sample_parcels(DISTINCT_SAMPLES, now_ms=time.time_ns() // 10**6):
         parcel = Parcel(**serializer.run_validation(sample), shop_id=shop_id, imported_at=timezone.now())
         yield {
-            column: field.get_db_prep_save(getattr(parcel, field.attname), connection)
+            column: field.get_db_prep_save(field.pre_save(parcel, add=True), connection)
             for column, field in FIELDS.items()
         }
 
@@ -61,11 +61,15 @@ def any_search(rng: random.Random, parcels: int) -> str:
 
 def parcel_row(sample: dict[str, Any], index: int) -> dict[str, Any]:
     own = numbers(index)
+    customer = index // PARCELS_A_CUSTOMER
+    words = [word for word in sample["search_words"].split() if word[1] in "nz"]
     return sample | {
+        "search_words": " ".join([*words, f"'p33{600_000_000 + customer}'", f"'ecustomer+{customer}@example.com'"]),
         "id": f"B{index:09d}",
+        "order_id": f"{5_400_000_000 + index // 2}",
         "order_number": f"#{index // 2}",
         "tracking_id": own[0],
         "tracking_numbers": '["' + '","'.join(own) + '"]',
-        "customer_email": f"customer+{index // PARCELS_A_CUSTOMER}@example.com",
+        "customer_email": f"customer+{customer}@example.com",
         "created_at": sample["created_at"] + index % 1000,
     }

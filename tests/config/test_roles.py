@@ -51,6 +51,7 @@ labels_labelfigure_csv                403  200  200  200  403  200
 labels_labelfigure_xlsx               403  200  200  200  403  200
 labels_shippinglabel_add              403  403  403  403  403  403
 labels_shippinglabel_adopt            403  403  200  403  403  200
+labels_shippinglabel_ask              403  403  302  403  403  302
 labels_shippinglabel_cancel           403  403  200  403  403  200
 labels_shippinglabel_cancelled        403  403  302  403  403  302
 labels_shippinglabel_change           403  200  200  200  403  200
@@ -62,6 +63,7 @@ labels_shippinglabel_not_made         403  403  200  403  403  200
 labels_shippinglabel_notice           403  403  302  403  403  302
 labels_shippinglabel_pdf              403  302  403  403  403  302
 labels_shippinglabel_xlsx             403  200  200  200  403  200
+labels_shippinglabel_to_decide        403  200  200  200  403  200
 login                                 302  302  302  302  302  302
 logout                                405  405  405  405  405  405
 parcels_parcel_add                    403  403  403  403  403  403
@@ -81,7 +83,7 @@ parcels_unlistedeventcode_history     403  200  200  200  403  200
 parcels_unlistedeventcode_xlsx        403  200  200  200  403  200
 password_change                       200  200  200  200  200  200
 password_change_done                  200  200  200  200  200  200
-search                                200  200  200  200  200  200
+search                                403  200  200  200  403  200
 shops_accesstoken_add                 403  403  200  403  403  200
 shops_accesstoken_change              403  200  200  403  403  200
 shops_accesstoken_changelist          403  200  200  403  403  200

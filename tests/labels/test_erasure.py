@@ -82,6 +82,12 @@ def all_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if model._meta.managed]
 
 
+def found_words() -> dict[str, str]:
+    """The words that each parcel and label is found by."""
+    rows = [*Parcel.objects.values_list("id", "search_words"), *ShippingLabel.objects.values_list("id", "search_words")]
+    return dict(rows)
+
+
 def data() -> dict[str, list[dict[str, Any]]]:
     """All rows but those of the audit log, which grow with each command."""
     return {name: rows for name, rows in everything().items() if name != "shops.AuditEntry"}
@@ -105,8 +111,10 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
     assert everything() == before
     assert storage.is_stored(label.pdf_key)
 
+    assert all(found_words().values())
     assert run("own", EMAIL) == ["1 parcels", "2 labels", "1 PDFs"]
     assert traces() == []
+    assert {key for key, words in found_words().items() if words} == {bystander["id"], bystanders_label.id}
     assert not storage.is_stored(label.pdf_key)
     assert own.look_up(bystander["trackingId"]).json() == bystander
     assert storage.is_stored(bystanders_label.pdf_key)

@@ -19,7 +19,7 @@ from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import PDF, LabelFactory
-from tests.labels.orders import SENDER, order, post
+from tests.labels.orders import RECIPIENT, SENDER, order, post
 from tests.labels.urls import fetch
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
@@ -217,7 +217,8 @@ def test_old_addresses_are_removed_and_what_was_bought_stays(
     assert abs(removed_at - timezone.now()) < timedelta(minutes=1)
     unchanged = before[old.id].keys() - {"pdf_removed_at", "addresses_removed_at"}
     expected = before[old.id] | {"recipient": nobody | {"email": ""}, "sender": nobody}
-    expected |= {"reference": "", "pickup_point_code": "", "error_message": ""}
+    expected |= {"reference": "", "pickup_point_code": "", "error_message": "", "search_words": ""}
+    assert "z" + RECIPIENT["zip"] in before[old.id]["search_words"]
     assert {name: after[old.id][name] for name in unchanged} == {name: expected[name] for name in unchanged}
     assert run()[2] == "0 labels' addresses"
 

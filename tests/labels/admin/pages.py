@@ -17,6 +17,7 @@ from tests.labels.orders import LINKED, PRODUCT, order, post, weighing
 from tests.support.api import Caller, Response, client
 
 LABELS = "/admin/labels/shippinglabel/"
+TO_DECIDE = f"{LABELS}to-decide/"
 CONTRACTS = "/admin/shops/carriercontract/"
 NOON = datetime(2026, 9, 23, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from labels.models import LabelState, ShippingLabel, lease
 from shops.models import Shop
-from tests.labels.admin.pages import LABELS, decide, listed, page_of
+from tests.labels.admin.pages import LABELS, TO_DECIDE, decide, page_of
 from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
@@ -73,7 +73,9 @@ def test_without_the_permission_nothing_is_cancelled(own: Caller) -> None:
 def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: Client, shop: Shop) -> None:
     label = waiting(shop, order_id="late", cancelled_numbers=["XU1"])
     waiting(shop, order_id="young", cancel_requested_at=timezone.now())
-    assert listed(staff, decision="needed") == ["late"]
+    waits = staff.get(TO_DECIDE).context
+    assert [each.label.order_id for each in waits["waiting"]] == ["late"]
+    assert [each.label.order_id for each in waits["cancelling"]] == ["young"]
     page = page_of(staff, label)
     assert "could not cancel it within an hour" in page
     assert "<code>XU1</code> (cancelled), <code>XU2</code>." in page
@@ -119,11 +121,12 @@ def test_without_a_decision_nothing_changes(data: dict[str, str], staff: Client,
 def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop: Shop) -> None:
     label = LabelFactory(shop=shop, order_id="noted", staff_notice="The customs form did not come.")
     LabelFactory(shop=shop)
-    assert listed(staff, decision="notice") == ["noted"]
+    assert [each.order_id for each in staff.get(TO_DECIDE).context["noticed"]] == ["noted"]
+    assert "The customs form did not come." in staff.get(LABELS).text
     page = page_of(staff, label)
     assert "Needs attention" in page
     assert "The customs form did not come." in page
     decide(staff, label, "notice")
-    assert listed(staff, decision="notice") == []
+    assert not staff.get(TO_DECIDE).context["noticed"]
     assert "Needs attention" not in page_of(staff, label)
     assert note() == "Dealt with: The customs form did not come."

@@ -8,12 +8,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from labels.admin import states
 from labels.models import LabelState, ShippingLabel, lease
-from shops.admin import base
+from labels.templatetags import label_page as states
+from shops.admin import base, filters
+from shops.admin.personal import MASKED
 from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, listed, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.orders import RECIPIENT
+from tests.support.api import logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 
@@ -100,49 +103,55 @@ def test_a_search_compares_exactly(staff: Client, shop: Shop) -> None:
     assert not [sql for sql in searches if "UPPER(" in sql or "OUTER JOIN" in sql]
 
 
-def test_the_list_is_filtered_by_shop_carrier_state_day_and_decision(staff: Client, shop: Shop) -> None:
-    LabelFactory(shop=shop, order_id="1", carrier_code="alpha", created_at=NOON)
+def test_the_list_is_filtered_by_shop_carrier_product_state_and_day(staff: Client, shop: Shop) -> None:
+    LabelFactory(shop=shop, order_id="1", carrier_code="alpha", product_code="alpha-18", created_at=NOON)
     LabelFactory(shop=shop, state="unknown", order_id="2", created_at=NOON + timedelta(days=1))
     LabelFactory(shop=ShopFactory(), state="incomplete", order_id="3", created_at=NOON + timedelta(days=2))
     LabelFactory(shop=shop, state="failed", order_id="4", created_at=NOON + timedelta(days=3), decided_at=NOON)
     assert sorted(listed(staff, shop__id__exact=shop.id)) == ["1", "2", "4"]
-    assert listed(staff, carrier="alpha") == ["1"]
-    assert listed(staff, carrier="gamma") == []
+    assert listed(staff, carrier="alpha") == listed(staff, product="alpha-18") == ["1"]
+    assert listed(staff, carrier="gamma") == listed(staff, product="gamma") == []
     assert sorted(listed(staff, state=["failed", "unknown"])) == ["2", "4"]
-    assert sorted(listed(staff, decision="needed")) == ["2", "3"]
-    assert listed(staff, decision="made") == ["4"]
     assert sorted(listed(staff, created_from="2026-09-24", created_to="2026-09-25")) == ["2", "3"]
     assert listed(staff, created_to="2026-09-23") == ["1"]
     assert len(listed(staff, created_to="9999-12-31")) == 4
     assert listed(staff, created_from="yesterday") == []
 
 
-def test_what_needs_a_decision_is_counted_on_every_page_and_one_click_away(staff: Client, shop: Shop) -> None:
-    assert "Labels to decide</span>" not in staff.get("/admin/").text
-    assert "need a decision" not in staff.get(LABELS).text
-    LabelFactory(shop=shop, state="unknown")
-    LabelFactory(shop=shop, state="incomplete")
-    LabelFactory(shop=shop, state="failed")
-    for path in ("/admin/", LABELS, CONTRACTS):
-        page = staff.get(path).text
-        assert f'href="{LABELS}?decision=needed"' in page
-        assert re.search(r"Labels to decide</span>\s*<span[^>]*>\s*2\s*</span>", page)
-    assert "2 labels need a decision" in staff.get(LABELS).text
-    assert "labels need a decision" not in staff.get(LABELS, {"decision": "needed"}).text
+def test_labels_of_today_and_of_this_month_are_one_click_away(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = NOON.replace(day=2)
+    monkeypatch.setattr(filters, "today", now.date)
+    for days_ago in (0, 0.6, 1.6):
+        LabelFactory(shop=shop, order_id=str(days_ago), created_at=now - timedelta(days=days_ago))
+    assert listed(staff, when="today") == ["0"]
+    assert listed(staff, when="month") == ["0", "0.6"]
+    assert len(listed(staff, when="century")) == 3
 
 
-def test_a_label_with_a_notice_is_marked_counted_and_one_click_away(staff: Client, shop: Shop) -> None:
-    assert "needs attention" not in staff.get(LABELS).text
-    LabelFactory(shop=shop, order_id="1", staff_notice="The customs form did not come")
-    LabelFactory(shop=shop, order_id="2")
+def test_the_list_says_why_and_is_filtered_by_it(staff: Client, shop: Shop) -> None:
+    facts = {"error_code": "ALPHA_ADDRESS_REJECTED", "error_message": "No such postal code."}
+    LabelFactory(shop=shop, state="failed", order_id="1", **facts)
+    LabelFactory(shop=shop, state="failed", order_id="2", error_code="BETA_UNAVAILABLE")
+    LabelFactory(shop=shop, order_id="3", staff_notice="The customs form did not come.")
     page = staff.get(LABELS).text
-    assert "1 label needs attention" in page
-    assert 'href="?decision=notice"' in page
-    assert page.count('title="The customs form did not come"') == 1
-    assert "&lt;span" not in page
-    narrowed = staff.get(LABELS, {"decision": "notice"}).text
-    assert "label needs attention" not in narrowed
-    assert listed(staff, decision="notice") == ["1"]
+    for text in ("Address rejected", "No such postal code.", "Unavailable", "The customs form did not come."):
+        assert text in page
+    assert listed(staff, reason="ALPHA_ADDRESS_REJECTED") == ["1"]
+    assert listed(staff, reason="BETA_UNAVAILABLE") == ["2"]
+    assert listed(staff, reason="ALPHA_UNAVAILABLE") == []
+
+
+def test_the_list_shows_the_weight_the_age_and_the_recipient_to_those_who_may_see_them(shop: Shop) -> None:
+    LabelFactory(shop=shop, weights_kg=["1.25", "2"], days_ago=3)
+    page = logged_in("view_shippinglabel", "view_personal_data").get(LABELS).text
+    name = f"{RECIPIENT['firstName']} {RECIPIENT['lastName']}"
+    for text in ("3.25 kg in 2 parcels", "3\xa0days ago", name, RECIPIENT["city"]):
+        assert text in page
+    masked = logged_in("view_shippinglabel", name="bob").get(LABELS).text
+    assert MASKED in masked
+    assert RECIPIENT["lastName"] not in masked
 
 
 def test_the_list_and_the_page_cost_the_same_for_one_label_and_for_fifty(staff: Client, shop: Shop) -> None:
@@ -162,11 +171,11 @@ def test_the_list_and_the_page_cost_the_same_for_one_label_and_for_fifty(staff: 
     assert max(costs) <= 14  # PostgreSQL is asked for the time as well
 
 
-def test_the_list_reads_neither_pdfs_nor_addresses(staff: Client, shop: Shop) -> None:
+def test_the_list_reads_neither_pdfs_nor_declarations(staff: Client, shop: Shop) -> None:
     LabelFactory(shop=shop, state="received")
     with CaptureQueriesContext(connection) as captured:
         listed(staff)
-    for name in ("pdf", "sender", "recipient", "error_message"):
+    for name in ("pdf", "sender", "customs"):
         assert not [query for query in captured if f'"{name}"' in query["sql"]]
 
 

@@ -1,10 +1,11 @@
-"""A label's state for staff: its name, its colour and its meaning."""
+"""Formats a label for the staff's pages: its state, why it is not what was ordered, its recipient."""
 
+from django import template
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 
 from labels.models import LabelState, ShippingLabel
 from shops.admin.wording import short_name
+from shops.errors.coded import CODES
 
 # Orange: waits for a person.
 COLOURS = {
@@ -31,6 +32,8 @@ MEANINGS = {
 }
 INTERRUPTED = "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
 
+register = template.Library()
+
 
 def is_interrupted(label: ShippingLabel) -> bool:
     return label.state == LabelState.PURCHASING and not label.is_leased
@@ -44,15 +47,31 @@ def state_meaning(label: ShippingLabel) -> str:
     return INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)]
 
 
+@register.filter
 def state_label(label: ShippingLabel) -> str:
     """Show a label's state in its colour, with its meaning as the tooltip."""
     context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
     return render_to_string("unfold/helpers/label.html", context)
 
 
-def notice_label(label: ShippingLabel) -> str:
-    """Mark a label that has a notice for staff, with the notice as the tooltip."""
-    if not label.staff_notice:
-        return SafeString()
-    context = {"text": "Needs attention", "type": "warning", "label_title": label.staff_notice}
-    return render_to_string("unfold/helpers/label.html", context)
+@register.filter
+def reason(label: ShippingLabel) -> str:
+    """Say why a label is not what the shop ordered: the error in words, with the carrier's, or the notice for staff."""
+    said = label.error_message or error_meaning(label.error_code)
+    name = "To be cancelled" if label.state == LabelState.CANCELLING else error_name(label.error_code)
+    context = {"name": name, "said": label.staff_notice or said}
+    return render_to_string("labels/reason.html", context) if any(context.values()) else ""
+
+
+def error_name(code: str) -> str:
+    """Format an error's code without its carrier: ``ALPHA_ADDRESS_REJECTED`` becomes ``Address rejected``."""
+    return short_name(code.removeprefix(code.partition("_")[0] + "_")) if code else ""
+
+
+def error_meaning(code: str) -> str:
+    return CODES[code].cause if code in CODES else ""
+
+
+@register.filter
+def recipient_name(label: ShippingLabel) -> str:
+    return f"{label.recipient['firstName']} {label.recipient['lastName']}".strip()

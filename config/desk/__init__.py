@@ -1,0 +1,1 @@
+"""The staff's desk: pages that span parcels and labels."""

@@ -1,0 +1,140 @@
+"""The staff's one search box, over the parcels and labels of all shops."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+import labels.admin.search
+import parcels.admin.search
+from labels.models import ShippingLabel
+from parcels.models import Parcel
+from shops.admin.personal import may_see
+from shops.admin.search import LISTED, MIN_BEGINNING, Found
+from shops.audit.models import Action
+from shops.audit.recording import record
+from shops.recipients import RecipientSearch
+
+MAX_LENGTH = 200
+NUMBER_KINDS = ("tracking numbers", "order numbers and ids", "parcel ids", "label ids")
+# No name, e-mail or phone: letters and digits in one word.
+IS_NO_PERSONS = re.compile(r"(?=.*[A-Za-z#])(?=.*\d)[A-Za-z0-9#/-]+")
+NOTHING = Found(set(), set())
+
+
+@dataclass
+class Search:
+    """One search, and its hits: parcels, and the labels that are not one of these parcels, the newest first."""
+
+    text: str
+    sees_parcels: bool
+    sees_labels: bool
+    is_personal: bool
+    found: list[Found] = field(default_factory=list)
+    parcels: list[Parcel] = field(default_factory=list)
+    labels: list[ShippingLabel] = field(default_factory=list)
+
+    def run(self) -> None:
+        of_parcels = self.find(parcels.admin.search.find) if self.sees_parcels else NOTHING
+        of_labels = self.find(labels.admin.search.find) if self.sees_labels else NOTHING
+        self.found = [of_parcels, of_labels]
+        self.parcels = newest_parcels(of_parcels.keys)
+        own = {(parcel.shop_id, number) for parcel in self.parcels for number in {parcel.id, *parcel.tracking_numbers}}
+        self.labels = [
+            label
+            for label in newest_labels(of_labels.keys - of_parcels.keys)
+            if not own & {(label.shop_id, number) for number in {label.id, *label.tracking_numbers}}
+        ]
+
+    def find(self, find: Callable[..., Found]) -> Found:
+        return find(self.text, is_personal=self.is_personal)
+
+    @property
+    def hits(self) -> list[Model]:
+        return [*self.parcels, *self.labels]
+
+    @property
+    def is_capped(self) -> bool:
+        return max(len(self.parcels), len(self.labels)) >= LISTED
+
+    @property
+    def is_short(self) -> bool:
+        return len(self.text) < MIN_BEGINNING
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of text that were looked for."""
+        return [*NUMBER_KINDS, *(RecipientSearch(self.text).kinds if self.is_personal else ())]
+
+    @property
+    def page(self) -> str:
+        """The address of the one hit's page: a parcel's, which leads to its label, but a whole label id its label's."""
+        label_id = self.text.upper()
+        if self.found and label_id in self.found[-1].by_number:
+            return reverse("admin:labels_shippinglabel_change", args=[label_id])
+        if len(self.hits) != 1:
+            return ""
+        options = self.hits[0]._meta
+        return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[self.hits[0].pk])
+
+    def record(self) -> None:
+        """Record the search; its text only where that is nobody's name or address."""
+        is_by_number = any(found.by_number for found in self.found)
+        is_by_recipient = any(found.by_recipient for found in self.found)
+        is_email = "@" in self.text
+        is_kept = not is_by_recipient and not is_email and (is_by_number or IS_NO_PERSONS.fullmatch(self.text))
+        details: dict[str, Any] = {
+            "hits": len(self.hits),
+            "by": ["number"] * is_by_number + ["recipient"] * is_by_recipient,
+        }
+        if is_kept:
+            details["text"] = self.text
+        record(Action.SEARCHED, customer_email=self.text if is_email else "", **details)
+
+
+def newest_parcels(keys: set[str]) -> list[Parcel]:
+    rows = Parcel.objects.filter(pk__in=keys).newest_first().select_related("shop")
+    return list(rows.defer("events", "line_items", "gift_config", "cross_sell_recommendations")[:LISTED])
+
+
+def newest_labels(keys: set[str]) -> list[ShippingLabel]:
+    rows = ShippingLabel.objects.filter(pk__in=keys).order_by("-id").select_related("shop")
+    return list(rows.defer("pdf", "sender", "customs")[:LISTED])
+
+
+def may_search(request: HttpRequest) -> bool:
+    return any(site_admin(model).has_view_permission(request) for model in (Parcel, ShippingLabel))
+
+
+def site_admin(model: type[Model]) -> Any:
+    return admin.site.get_model_admin(model)
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """Open the page of the only hit, list several, or say what was looked for."""
+    if not may_search(request):
+        raise PermissionDenied
+    asked = Search(
+        text=request.GET.get("q", "").strip()[:MAX_LENGTH],
+        sees_parcels=site_admin(Parcel).has_view_permission(request),
+        sees_labels=site_admin(ShippingLabel).has_view_permission(request),
+        is_personal=may_see(request),
+    )
+    if asked.text:
+        asked.run()
+        asked.record()
+        if asked.page:
+            return HttpResponseRedirect(asked.page)
+        asked.parcels = [site_admin(Parcel).shown(request, parcel) for parcel in asked.parcels]
+        asked.labels = [site_admin(ShippingLabel).shown(request, label) for label in asked.labels]
+    context = {**admin.site.each_context(request), "title": "Search", "search": asked}
+    return TemplateResponse(request, "staff/search.html", context)

@@ -1,0 +1,97 @@
+"""The page of the labels to decide: why, since when, and what happens by itself."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from labels import asking, decisions
+from labels.admin.outlook import outlooks
+from labels.models import LabelState, ShippingLabel
+from labels.templatetags.label_page import state_name
+from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
+from shops.admin.personal import may_see
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+NAME = "labels_shippinglabel_to_decide"
+LISTED = 50
+
+
+def undecided_count(request: HttpRequest) -> int:
+    """Count the labels that wait for a person, once a request and no further than is listed."""
+    if not hasattr(request, "undecided_labels"):
+        waiting = (ShippingLabel.objects.needing_decision(), ShippingLabel.objects.with_notice())
+        request.undecided_labels = sum(rows.order_by()[:LISTED_AT_MOST].count() for rows in waiting)  # type: ignore[attr-defined]  # for this request
+    return request.undecided_labels  # type: ignore[attr-defined, no-any-return]  # as above
+
+
+def is_decision_needed(request: HttpRequest) -> bool:
+    """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
+    may_view = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
+    return may_view and undecided_count(request) > 0
+
+
+class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
+    """The part of the label's admin with the page of labels to decide."""
+
+    def get_urls(self) -> list[Any]:
+        site = self.admin_site
+        own = [
+            path("to-decide/", site.admin_view(self.to_decide_view), name=NAME),
+            path("<path:object_id>/ask/", site.admin_view(self.ask_view), name="labels_shippinglabel_ask"),
+        ]
+        return own + super().get_urls()
+
+    def to_decide_view(self, request: HttpRequest) -> HttpResponse:
+        """List the labels to decide, the oldest first; those with a notice; those that are being cancelled."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        waiting = Paginator(listed(ShippingLabel.objects.needing_decision()), LISTED).get_page(request.GET.get("p"))
+        cancelling = ShippingLabel.objects.filter(state=LabelState.CANCELLING).exclude(
+            pk__in=ShippingLabel.objects.needing_decision().order_by().values("pk")
+        )
+        noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
+        context = {
+            "title": "Labels to decide",
+            "page": waiting,
+            "waiting": outlooks(self.shown(request, label) for label in waiting),
+            "noticed": [self.shown(request, label) for label in noticed],
+            "cancelling": outlooks(self.shown(request, label) for label in listed(cancelling)[:LISTED]),
+            "may_decide": self.may_decide(request),
+            "is_personal": may_see(request),
+            "media": self.media,
+        }
+        return TemplateResponse(request, "labels/to_decide.html", self.admin_site.each_context(request) | context)
+
+    def ask_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Have the carrier asked about a label now, and stay on the page."""
+        if not self.may_decide(request):
+            raise PermissionDenied
+        label = self.get_object(request, object_id)
+        back = HttpResponseRedirect(reverse(f"admin:{NAME}"))
+        if label is None or request.method != "POST":
+            return back
+        try:
+            asked = asking.ask_now(label=label, asked_by=cast("User", request.user))
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+            return back
+        if asked.state == label.state:
+            messages.warning(request, f"{label.id}: {label.carrier_code} was asked, and it is as open as before.")
+        else:
+            messages.success(request, f"{label.id}: {label.carrier_code} was asked. It is now: {state_name(asked)}.")
+        return back
+
+    def may_decide(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("labels.change_shippinglabel")
+
+
+def listed(labels: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+    return labels.order_by("id").select_related("shop").defer("pdf", "sender", "customs")

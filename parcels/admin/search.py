@@ -1,0 +1,59 @@
+"""Finds parcels by what staff type."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from parcels.models import Parcel, ParcelNumber
+from shops.admin.search import MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
+
+
+def whole(text: str) -> QuerySet[Any, Any]:
+    """Find the ids of all shops' parcels with this tracking number, order number, order id or id.
+
+    Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
+    ignores, are covered by looking up several spellings.
+    """
+    typed = spellings(text)
+    parcels = Parcel.objects.order_by().values("pk")
+    return (
+        ParcelNumber.objects.order_by()
+        .filter(number__in=typed)
+        .values("parcel")
+        .union(
+            parcels.filter(order_number__in=order_numbers(text)),
+            parcels.filter(order_id__in=typed),
+            parcels.filter(pk__in=typed),
+            all=True,
+        )
+    )
+
+
+def with_email(text: str) -> QuerySet[Any, Any]:
+    """Find the ids of all shops' parcels of this customer."""
+    return Parcel.objects.order_by().values("pk").filter(customer_email__in=spellings(text))
+
+
+def order_numbers(text: str) -> set[str]:
+    typed = spellings(text)
+    return typed | {"#" + spelling for spelling in typed} | {text.removeprefix("#")}
+
+
+def beginning(text: str) -> set[str]:
+    """Find the ids of parcels with a number or an id that begins with the text."""
+    typed = spellings(text)
+    parcels = Parcel.objects.all()
+    return (
+        begin_with(ParcelNumber.objects.all(), "number", typed, "parcel")
+        | begin_with(parcels, "order_number", order_numbers(text))
+        | begin_with(parcels, "order_id", typed)
+        | begin_with(parcels, "id", typed)
+    )
+
+
+def find(text: str, *, is_personal: bool) -> Found:
+    """Find parcels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
+    by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
+    if not by_number and len(text) >= MIN_BEGINNING:
+        by_number = beginning(compact(text))
+    return Found(by_number, of_recipient(Parcel.objects.all(), text) if is_personal else set())

@@ -1,0 +1,54 @@
+"""What staff type into a search box, and the rows that it may mean: along indexes only, whatever the tables' size."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from shops.recipients import RecipientSearch
+
+LISTED = 25
+READ_AT_MOST = 200  # rows that a common name has: the newest of these are listed
+MIN_BEGINNING = 3  # characters; a shorter text is looked for as a whole only
+
+
+class Found(NamedTuple):
+    """The keys of rows that a text may mean, by a number or id of theirs and by their recipient."""
+
+    by_number: set[str]
+    by_recipient: set[str]
+
+    @property
+    def keys(self) -> set[str]:
+        return self.by_number | self.by_recipient
+
+
+def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key: str = "pk") -> set[str]:
+    """Return keys of rows whose column begins with one of the texts.
+
+    Each text is a query of its own, in the column's order: PostgreSQL then reads a part of its index and stops at the
+    limit, however many rows begin alike.
+    """
+    found: set[str] = set()
+    for text in texts:
+        alike = rows.filter(**{f"{column}__startswith": text}).order_by(column)
+        found.update(alike.values_list(key, flat=True)[: LISTED + 1])
+    return found
+
+
+def of_recipient(rows: QuerySet[Any, Any], text: str) -> set[str]:
+    """Return keys of rows whose recipient's name, postal code, phone or e-mail begins with the text."""
+    condition = RecipientSearch(text).condition()
+    if condition is None:
+        return set()
+    return set(rows.filter(condition).order_by().values_list("pk", flat=True)[:READ_AT_MOST])
+
+
+def compact(text: str) -> str:
+    return "".join(text.split())
+
+
+def spellings(text: str) -> set[str]:
+    """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
+    written = {text, compact(text)}
+    return {case(form) for form in written for case in (str, str.lower, str.upper)}

@@ -1,0 +1,150 @@
+"""The page of labels to decide: why, since when, what happens by itself, and asking the carrier now."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from labels.models import LabelState, ShippingLabel, lease
+from labels.reconciling import ASK_AGAIN_AFTER
+from shops.admin.personal import MASKED
+from shops.audit.models import Action, AuditEntry
+from shops.contracts.models import CarrierContract
+from shops.models import Shop
+from tests.labels.admin.pages import CONTRACTS, LABELS, TO_DECIDE, bought_unknown, decide
+from tests.labels.conftest import Sandbox
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.orders import RECIPIENT
+from tests.support.api import Caller, logged_in
+
+ASK = "Ask the carrier now"
+
+
+def future(staff: Client) -> str:
+    """What the page says that happens by itself, of its only label."""
+    (said,) = re.findall(r"By itself:</strong>(.*?)</p>", staff.get(TO_DECIDE).text, re.DOTALL)
+    return " ".join(re.sub("<[^>]+>", "", said).replace("&#x27;", "'").split())
+
+
+def unknown(shop: Shop, carrier_code: str = "alpha", **fields: Any) -> ShippingLabel:
+    made: ShippingLabel = LabelFactory(shop=shop, state="unknown", carrier_code=carrier_code, **fields)
+    return made
+
+
+def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(staff: Client, shop: Shop) -> None:
+    assert "Labels to decide" not in staff.get("/admin/").text
+    assert "No label waits for a decision." in staff.get(TO_DECIDE).text
+    for state in ("unknown", "incomplete", "failed"):
+        LabelFactory(shop=shop, state=state)
+    LabelFactory(shop=shop, staff_notice="The customs form did not come.")
+    for path in ("/admin/", LABELS, CONTRACTS, TO_DECIDE):
+        page = staff.get(path).text
+        assert f'href="{TO_DECIDE}"' in page
+        assert re.search(r"Labels to decide</span>\s*<span[^>]*>\s*3\s*</span>", page)
+
+
+def test_the_page_says_why_and_since_when_with_the_oldest_first(shop: Shop) -> None:
+    facts = {"error_code": "BETA_OUTCOME_UNKNOWN", "error_message": "No answer came."}
+    young = unknown(shop, "beta", days_ago=1, **facts)
+    old = unknown(shop, "beta", days_ago=3, tracking_numbers=["8R1"])
+    staff = logged_in("view_shippinglabel", "view_personal_data")
+    answer = staff.get(TO_DECIDE)
+    assert [each.label for each in answer.context["waiting"]] == [old, young]
+    page = answer.text
+    for text in ("Outcome unknown", "No answer came.", "3\xa0days ago", "made: 8R1", RECIPIENT["lastName"]):
+        assert text in page
+    assert ASK not in page
+    assert "Adopt" not in page
+    masked = logged_in("view_shippinglabel", name="bob").get(TO_DECIDE).text
+    assert f"{MASKED}, {MASKED} {RECIPIENT['city']}" in masked
+    assert RECIPIENT["lastName"] not in masked
+
+
+def test_the_time_at_which_the_carrier_is_asked_is_said(staff: Client, shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="alpha")
+    label = unknown(shop)
+    assert future(staff) == "alpha is asked with the next run of the reconciliation"
+    ShippingLabel.objects.update(leased_until=timezone.now() + timedelta(minutes=4))
+    label.refresh_from_db()
+    assert future(staff) == f"alpha is asked at {label.leased_until:%H:%M} UTC"
+    assert ASK in staff.get(TO_DECIDE).text
+    CarrierContract.objects.all().delete()
+    assert "no alpha contract any more" in future(staff)
+    assert ASK not in staff.get(TO_DECIDE).text
+
+
+def test_a_label_that_a_process_works_on_offers_nothing(staff: Client, shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="alpha")
+    label = unknown(shop, leased_until=lease())
+    assert future(staff) == f"A process works on it, until {label.leased_until:%H:%M} UTC at the latest."
+    page = staff.get(TO_DECIDE).text
+    assert ASK not in page
+    assert "Adopt" not in page
+    assert "Nothing was changed" in decide(staff, label, "ask").text
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "said"),
+    [
+        ("incomplete", {"carrier_code": "beta"}, "Nothing: beta made some of its parcels"),
+        ("unknown", {"carrier_code": "beta"}, "beta can't be asked. Its PDF is looked for in the storage"),
+    ],
+)
+def test_what_only_a_person_settles_is_not_asked_about(
+    state: str, fields: dict[str, Any], said: str, staff: Client, shop: Shop
+) -> None:
+    label = LabelFactory(shop=shop, state=state, **fields)
+    assert said in future(staff)
+    page = staff.get(TO_DECIDE).text
+    assert ASK not in page
+    assert f"{LABELS}{label.id}/adopt/" in page
+    assert f"{LABELS}{label.id}/not-made/" in page
+    assert "Nothing was changed" in decide(staff, label, "ask").text
+
+
+def test_a_cancellation_is_tried_by_itself_for_an_hour(staff: Client, shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="alpha")
+    asked_at = timezone.now() - timedelta(minutes=10)
+    LabelFactory(shop=shop, carrier_code="alpha", state="cancelling", cancel_requested_at=asked_at)
+    until = asked_at + timedelta(hours=1)
+    assert future(staff) == (
+        f"alpha is asked to cancel it with the next run of the reconciliation until {until:%H:%M} UTC"
+    )
+    ShippingLabel.objects.update(cancel_requested_at=until - timedelta(hours=3))
+    assert future(staff) == "Nothing more: alpha could not cancel it within an hour."
+
+
+def test_asking_now_settles_what_the_carrier_knows(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
+    ShippingLabel.objects.update(leased_until=timezone.now() + ASK_AGAIN_AFTER)
+    answer = decide(staff, label, "ask")
+    assert answer.redirect_chain[0][0] == TO_DECIDE
+    assert "It is now: Label generated." in answer.text
+    label.refresh_from_db()
+    assert (label.state, len(sandbox.made(label.id))) == (LabelState.GENERATED, 1)
+    entry = AuditEntry.objects.get(action=Action.CHANGED)
+    assert (entry.object_id, entry.changes) == (label.id, {"state": ["unknown", "label_generated"]})
+    assert entry.details == {"asked": "alpha"}
+    assert "Nothing was changed" in decide(staff, label, "ask").text
+
+
+def test_asking_now_leaves_open_what_the_carrier_does_not_know(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    label = bought_unknown(buyer, "alpha", "FAULT HTML502")
+    assert "it is as open as before" in decide(staff, label, "ask").text
+    label.refresh_from_db()
+    assert label.state == LabelState.UNKNOWN
+    assert label.leased_until > timezone.now() + ASK_AGAIN_AFTER / 2
+    assert sandbox.made(label.id) == []
+
+
+def test_only_those_who_decide_have_the_carrier_asked(shop: Shop) -> None:
+    label = unknown(shop)
+    viewer = logged_in("view_shippinglabel")
+    assert viewer.post(f"{LABELS}{label.id}/ask/").status_code == 403
+    assert logged_in("view_shop", name="eve").get(TO_DECIDE).status_code == 403
+    decider = logged_in("view_shippinglabel", "change_shippinglabel", name="bob")
+    assert decider.get(f"{LABELS}{label.id}/ask/")["Location"] == TO_DECIDE
+    assert not AuditEntry.objects.filter(action=Action.CHANGED).exists()
