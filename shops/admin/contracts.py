@@ -130,7 +130,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
 
     class Media:
         css = {"all": ["shops/admin.css"]}
-        js = ["shops/contract_check.js"]
+        js = ["shops/autocomplete_names.js", "shops/contract_check.js"]
 
 
 def may_send_secrets(request: HttpRequest) -> bool:

@@ -202,3 +202,4 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
 
     class Media:
         css = {"all": ["shops/admin.css"]}
+        js = ["shops/autocomplete_names.js"]

@@ -225,3 +225,4 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     class Media:
         css = {"all": ["shops/admin.css"]}
+        js = ["shops/autocomplete_names.js"]

@@ -43,9 +43,11 @@ jsi18n                                200  200  200  200  200  200
 labels_depositslip_add                403  403  403  403  403  403
 labels_depositslip_change             403  200  200  403  403  200
 labels_depositslip_changelist         403  200  200  403  403  200
+labels_depositslip_csv                403  200  200  403  403  200
 labels_depositslip_delete             403  403  403  403  403  403
 labels_depositslip_history            403  200  200  403  403  200
 labels_depositslip_pdf                403  200  403  403  403  200
+labels_depositslip_xlsx               403  200  200  403  403  200
 labels_labelfigure_changelist         403  200  200  200  403  200
 labels_labelfigure_csv                403  200  200  200  403  200
 labels_labelfigure_xlsx               403  200  200  200  403  200

@@ -27,7 +27,11 @@ RUNNER = Path(__file__).with_name("runner.html")
 AXE = ROOT / "tests" / "clients" / "typescript" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PARCELS = "/admin/parcels/parcel/"
-PAGES = [LABELS, PARCELS, TO_DECIDE, "/admin/search/?q=5400", "/admin/search/?q=nobody", "/admin/shops/shop/"]
+SEARCHES = ["/admin/search/?q=5400", "/admin/search/?q=nobody"]
+LISTS = ["shops/accesstoken/", "shops/carriercontract/", "shops/auditentry/", "labels/depositslip/", "auth/user/"]
+FORMS = ["shops/shop/add/", "shops/accesstoken/add/", "shops/carriercontract/add/", "shops/webhookendpoint/add/"]
+OTHERS = ["", "labels/labelfigure/", "shops/shop/", *LISTS, *FORMS]
+PAGES = [LABELS, PARCELS, TO_DECIDE, *SEARCHES, *(f"/admin/{path}" for path in OTHERS)]
 PHONE, DESK = 390, 1440
 SCREEN = 844
 ROWS = 50
@@ -82,18 +86,24 @@ def served(staff: Client, checks: list[Any]) -> Iterator[str]:
         server.server_close()
 
 
-@pytest.mark.skipif(not CHROMIUM or not AXE.exists(), reason="needs chromium, and axe-core from .venv-clients")
-def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path) -> None:
+def made() -> list[str]:
+    """Make rows of each kind; return the pages of a shop, a label and a parcel."""
     shop = ShopFactory(name="Maison Lumière")
     ContractFactory(shop=shop, carrier_code="alpha")
     refusal = {"error_code": "ALPHA_ADDRESS_REJECTED", "error_message": "No such postal code in this country."}
     failed = {"state": "failed", "carrier_code": "alpha"} | refusal
     for number in range(ROWS):
-        import_parcel(shop, orderId=f"5400{number:02}")
+        parcel = import_parcel(shop, orderId=f"5400{number:02}")
         LabelFactory(shop=shop, order_id=f"5400{number:02}", **({} if number % 5 else failed))
     LabelFactory(shop=shop, state="unknown", carrier_code="alpha", id="0" * 15)
     LabelFactory(shop=shop, state="incomplete", id="1" * 15, staff_notice="The customs form did not come.")
-    checks = [(path, *view) for path in PAGES for view in ((PHONE, "light"), (DESK, "dark"))]
+    rows = (f"/admin/shops/shop/{shop.pk}", f"{LABELS}{'0' * 15}", f"{PARCELS}{parcel['id']}")
+    return [f"{row}/change/" for row in rows]
+
+
+@pytest.mark.skipif(not CHROMIUM or not AXE.exists(), reason="needs chromium, and axe-core from .venv-clients")
+def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path) -> None:
+    checks = [(path, *view) for path in [*PAGES, *made()] for view in ((PHONE, "light"), (DESK, "dark"))]
     with served(logged_in(is_superuser=True), checks) as address:
         command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={tmp_path}", f"{address}/runner"]
         shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=240).stdout

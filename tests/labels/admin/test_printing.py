@@ -112,7 +112,8 @@ def test_a_process_makes_one_print_at_a_time(packer: Client, shop: Shop) -> None
     assert len(drawings(print_selected(packer, [label(shop, "2")]))) == 1
 
 
-def test_without_the_permission_for_personal_data_nothing_is_printed(staff: Client, shop: Shop) -> None:
+def test_without_the_permission_for_personal_data_nothing_is_printed(shop: Shop) -> None:
+    staff = logged_in("view_shippinglabel")
     page = print_selected(staff, [label(shop, "secret")])
     assert page["Content-Type"].startswith("text/html")
     assert "print_selected" not in staff.get(LABELS).text

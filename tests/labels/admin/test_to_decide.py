@@ -35,7 +35,7 @@ def unknown(shop: Shop, carrier_code: str = "alpha", **fields: Any) -> ShippingL
 
 
 def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(staff: Client, shop: Shop) -> None:
-    assert "Labels to decide" not in staff.get("/admin/").text
+    assert "Labels to decide" not in staff.get(CONTRACTS).text
     assert "No label waits for a decision." in staff.get(TO_DECIDE).text
     for state in ("unknown", "incomplete", "failed"):
         LabelFactory(shop=shop, state=state)
