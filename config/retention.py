@@ -8,8 +8,10 @@ from django.conf import settings
 
 from labels.retention import release_keys, remove_addresses, remove_pdfs
 from parcels.retention import remove_parcels
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.db import clock
-from shops.retention import remove_deliveries, remove_sessions, remove_tokens
+from shops.retention import remove_deliveries, remove_entries, remove_sessions, remove_tokens
 
 BATCH_SIZE = 500
 
@@ -34,6 +36,7 @@ def kinds() -> list[Kind]:
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
         Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
         Kind("sessions", 0, remove_sessions),
+        Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),
         Kind("labels' PDFs", pdf_days, remove_pdfs),
     ]
 
@@ -53,4 +56,6 @@ def apply_retention(
         if kind.days is not None:
             before = now - timedelta(days=kind.days)
             count = kind.remove(before=before, batch_size=batch_size, is_dry_run=is_dry_run)
+        if count and not is_dry_run:
+            record(Action.REMOVED, kind=kind.name, count=count, kept_days=kind.days)
         yield kind, count

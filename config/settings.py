@@ -132,6 +132,8 @@ UNFOLD = {
 # --- Staff's log-in (config.login) ---
 
 ADMIN_MFA_REQUIRED = env.bool("ADMIN_MFA_REQUIRED", not DEBUG)
+# The operator's name in the audit log, for a command; default: the operating system's user.
+OPERATOR = env.str("OPERATOR", "")
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
@@ -354,6 +356,7 @@ KEEP_LABEL_PDFS_DAYS = days_kept("KEEP_LABEL_PDFS_DAYS")
 KEEP_TOKENS_DAYS = days_kept("KEEP_TOKENS_DAYS")
 KEEP_IDEMPOTENCY_KEYS_DAYS = env.int("KEEP_IDEMPOTENCY_KEYS_DAYS", 30, validate=validators.whole_days)
 KEEP_WEBHOOK_DELIVERIES_DAYS = env.int("KEEP_WEBHOOK_DELIVERIES_DAYS", 30, validate=validators.whole_days)
+KEEP_AUDIT_DAYS = env.int("KEEP_AUDIT_DAYS", 400, validate=validators.audit_days)
 # What most would choose, of the settings that nobody has decided.
 KEEP_SUGGESTED_DAYS = {
     name: days

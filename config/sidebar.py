@@ -51,6 +51,7 @@ NAVIGATION = [
         "items": [
             item("Users", "person", "auth", "user"),
             item("Groups", "group", "auth", "group"),
+            item("Audit log", "history", "shops", "auditentry"),
         ],
     },
 ]

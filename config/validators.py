@@ -122,6 +122,7 @@ above_zero = validate.Range(
 )
 proxy_count = validate.Range(0, 100, error="needs 0 to 100")
 whole_days = validate.Range(1, 36_500, error="needs whole days, 1 to 36500")
+audit_days = validate.Range(90, 36_500, error="needs whole days, 90 to 36500")  # the database refuses less
 port = validate.Range(1, MAX_PORT, error=PORT)
 folder = validate.Length(min=1, error="needs a folder")
 region = validate.Regexp(r"[A-Za-z0-9-]+\Z", error="needs the name of a region")

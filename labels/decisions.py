@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -21,6 +20,8 @@ from labels import cancelling, outcomes, parcels, telling
 from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
+from shops.audit import recording
+from shops.audit.models import Action
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -186,6 +187,7 @@ def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> Non
 
 
 def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> None:
-    """Record the decision in the admin's history, in its own transaction, and in the log."""
-    LogEntry.objects.log_actions(decided_by.pk, [label], CHANGE, message, single_object=True)
+    """Record the decision in the audit log, in its own transaction, and in the log."""
+    with recording.acting(recording.current_actor.get()._replace(name=decided_by.get_username())):
+        recording.record(Action.CHANGED, label, note=message)
     logger.info("label decided", extra={"label": label.id, "was": label.state, "user": decided_by.pk})

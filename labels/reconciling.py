@@ -20,6 +20,8 @@ from labels import cancelling, outcomes, unrecorded
 from labels.errors import StorageUnavailableError
 from labels.models import LabelState, ShippingLabel, lease
 from labels.storage import StorageError
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -53,7 +55,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
             continue
         try:
             with calls_for(label.id):
-                settle(label)
+                settle_on_record(label)
         except StorageError as error:  # it may hold what was bought: nothing is known without it
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
             hold(label)
@@ -71,6 +73,14 @@ def take(label_id: str) -> ShippingLabel | None:
     due = ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
     taken = due.filter(id=label_id).update(leased_until=lease())
     return ShippingLabel.objects.get(id=label_id) if taken else None
+
+
+def settle_on_record(label: ShippingLabel) -> None:
+    """Settle a label, and record the state that it has come to."""
+    before = label.state
+    settle(label)
+    if label.state != before:
+        record(Action.CHANGED, label, changes={"state": [before, label.state]})
 
 
 def settle(label: ShippingLabel) -> None:

@@ -1,11 +1,12 @@
-"""Removes access tokens that have ended, the staff's expired sessions, and old webhook deliveries."""
+"""Removes access tokens that have ended, the staff's expired sessions, old webhook deliveries and audit entries."""
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib.sessions.models import Session
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from shops.models import AccessToken, WebhookDelivery
+from shops.models import AccessToken, AuditEntry, WebhookDelivery
 
 
 def remove_tokens(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
@@ -23,9 +24,17 @@ def remove_sessions(*, before: datetime, batch_size: int, is_dry_run: bool) -> i
 def remove_deliveries(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     """Remove the webhook deliveries of events before this time, in batches; return how many."""
     old = WebhookDelivery.objects.filter(created_at__lt=before, leased_until=None)
-    if is_dry_run:
-        return old.count()
+    return old.count() if is_dry_run else remove_in_batches(old.order_by("created_at"), batch_size)
+
+
+def remove_entries(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
+    """Remove the audit log's entries from before this time, in batches; return how many."""
+    old = AuditEntry.objects.filter(at__lt=before)
+    return old.count() if is_dry_run else remove_in_batches(old.order_by("at"), batch_size)
+
+
+def remove_in_batches(rows: QuerySet[Any], batch_size: int) -> int:
     removed = 0
-    while ids := list(old.order_by("created_at").values_list("id", flat=True)[:batch_size]):
-        removed += WebhookDelivery.objects.filter(id__in=ids).delete()[0]
+    while ids := list(rows.values_list("pk", flat=True)[:batch_size]):
+        removed += rows.model._default_manager.filter(pk__in=ids).delete()[0]
     return removed

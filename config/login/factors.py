@@ -15,6 +15,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from config.login.sessions import end_sessions
+from shops.audit.models import Action
+from shops.audit.recording import record
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 logger = logging.getLogger("service.login")
@@ -35,6 +37,7 @@ def reset(user: User) -> int:
     count = int(Authenticator.objects.filter(user=user, type__in=FACTORS).count())
     Authenticator.objects.filter(user=user).delete()
     end_sessions(user)
+    record(Action.CHANGED, user, note=f"Second factor reset ({count} removed), sessions ended.")
     logger.warning("second factors reset", extra={"user_id": user.pk, "count": count})
     return count
 

@@ -13,6 +13,9 @@ from config.api.hosts import is_admin
 from config.login import factors
 from config.login.refusals import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
+from shops import throttling
+from shops.audit.models import Channel
+from shops.audit.recording import Actor, acting, current_actor
 from shops.errors.exceptions import ApiError
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -42,19 +45,23 @@ class Account:
 
 
 class StaffSession:
-    """Ends sessions that are too old, and asks for the second factor where ADMIN_MFA_REQUIRED is on."""
+    """Names the one who acts to the audit log, ends sessions that are too old, and asks for the second factor."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        if not is_admin(request):
+            return self.get_response(request)
+        with acting(Actor("", Channel.ADMIN, throttling.client_address(request))):
+            return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         """Do so once the form is read and its CSRF token accepted, which need no query."""
         if not is_admin(request) or not request.user.is_authenticated:
             return None
         keep_or_end(request)
+        current_actor.set(current_actor.get()._replace(name=request.user.get_username()))  # until the request ends
         return ask_for_factor(request) if settings.ADMIN_MFA_REQUIRED else None
 
 

@@ -20,11 +20,15 @@ from labels.admin.filters import NEEDED, NOTICE, DecisionFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList, found_by
 from labels.admin.parcels import parcel_of
+from labels.admin.personal import LABEL, columns_of
 from labels.admin.states import notice_label, state_label, state_meaning
 from labels.models import OVER, LabelState, ShippingLabel
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter, PeriodFilter
+from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
@@ -57,6 +61,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     list_before_template = "labels/decisions_needed.html"
     search_help_text = "Label id, tracking number or order id"
     fields = ("id",)  # the page has its own template
+    personal = LABEL
+    are_views_recorded = True
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return LabelList
@@ -65,7 +71,14 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")
         return super().get_queryset(request).defer("pdf").annotate(token_name=Subquery(name))
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
+    def shown(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
+        label: ShippingLabel = row if may_see(request) else conceal(row, columns_of(row))
+        return label
+
+    def customer_of(self, row: ShippingLabel) -> str:
+        return str(row.recipient.get("email", ""))
+
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         return found_by(text)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -93,8 +106,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
             "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
-            "has_pdf": label.has_pdf,
-            "has_unmerged_pdfs": unmerged_pdfs.are_kept(label),
+            "has_pdf": label.has_pdf and may_see(request),
+            "has_unmerged_pdfs": unmerged_pdfs.are_kept(label) and may_see(request),
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {*OVER, LabelState.RECEIVED, LabelState.CANCELLING},
             "is_cancellation_open": label.state == LabelState.CANCELLING and decisions.cancellations(label).exists(),
@@ -120,6 +133,8 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
 
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
+        if not may_see(request):
+            raise PermissionDenied
         label = self.label_or_404(request, object_id)
         # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
@@ -133,6 +148,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
             response = self.signed_redirect(request, label)
         else:
             raise Http404("This label has no PDF.")
+        record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
         response["Cache-Control"] = storage.CACHE_CONTROL
         response["X-Content-Type-Options"] = "nosniff"
         response["Content-Security-Policy"] = storage.FILE_POLICY
@@ -232,7 +248,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
     def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        label = self.get_object(request, object_id)
+        label: ShippingLabel | None = self.get_object(request, object_id)
         if label is None:
             raise Http404("There is no label with this id.")
         return label
@@ -246,6 +262,7 @@ class ShippingLabelAdmin(LargeTableAdmin[ShippingLabel]):
         return HttpResponseRedirect(reverse("admin:labels_shippinglabel_change", args=[label.id]))
 
     def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
+        self.record_view(label)
         site = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
         return TemplateResponse(request, template, site | self.facts(request, label) | context)
 

@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 from labels.models import ShippingLabel
 from parcels.admin import ParcelAdmin
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from shops.admin.personal import may_see
 
 
 def label_panel(request: HttpRequest, parcel: Parcel) -> str:
@@ -17,7 +18,8 @@ def label_panel(request: HttpRequest, parcel: Parcel) -> str:
     numbers = ParcelTracking.objects.filter(pk=parcel.pk).values_list("label_numbers", flat=True).first()
     if label is None and numbers:
         label = own.with_tracking_number(*numbers).first()
-    return render_to_string("labels/of_parcel.html", {"label": label}) if label else ""
+    context = {"label": label, "has_pdf": label and label.has_pdf and may_see(request)}
+    return render_to_string("labels/of_parcel.html", context) if label else ""
 
 
 def parcel_of(label: ShippingLabel) -> Parcel | None:

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 
+from parcels.admin.personal import UNLISTED_CODE
 from parcels.models import UnlistedEventCode
 from shops.admin.base import ModelAdmin, ReadOnly
 from shops.admin.filters import CarrierFilter
@@ -15,3 +16,4 @@ class UnlistedEventCodeAdmin(ReadOnly, ModelAdmin[UnlistedEventCode]):
     list_filter = (CarrierFilter,)
     ordering = ("-count",)
     fields = list_display
+    personal = UNLISTED_CODE

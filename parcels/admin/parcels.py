@@ -11,11 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 
+from parcels.admin import personal
 from parcels.admin.filters import CarrierFilter, CreatedFilter, SilenceFilter, StatusFilter
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin, spellings
 from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
@@ -39,6 +41,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_display_links = ("number",)
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, StatusFilter, SilenceFilter, CreatedFilter)
     search_help_text = "Tracking number, order, e-mail or id"
+    personal = personal.PARCEL
+    are_views_recorded = True
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
     panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []
@@ -50,6 +54,8 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
         """Collect what the parcel's page shows beside its fields."""
         tracking = ParcelTracking.objects.filter(pk=parcel.pk).first()
+        if tracking and not may_see(request):
+            conceal(tracking, personal.TRACKING)
         return {
             "tracking": tracking,
             "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],
@@ -79,7 +85,10 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
+    def customer_of(self, row: Parcel) -> str:
+        return row.customer_email or ""
+
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         """Return the ids of all shops' parcels with this tracking number, order number, e-mail or id.
 
         Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
@@ -94,7 +103,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             .values("parcel")
             .union(
                 parcels.filter(order_number__in=orders),
-                parcels.filter(customer_email__in=typed),
+                parcels.filter(customer_email__in=typed if may_see else ()),
                 parcels.filter(pk__in=typed),
                 all=True,
             )

@@ -9,6 +9,10 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+
+from shops.admin.personal import Concealed, may_see
+from shops.admin.recorded import Recorded
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import ModelAdmin as UnfoldAdmin
@@ -37,8 +41,8 @@ class RestrictedChangeList(ChangeList):
         return filters
 
 
-class ModelAdmin(UnfoldAdmin[Row]):
-    """The base of every page: unfold's, with a restricted list."""
+class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
+    """The base of every page: unfold's, with a restricted list, personal data concealed, and all on record."""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
@@ -107,15 +111,19 @@ class LargeTableAdmin(ReadOnly, ModelAdmin[Row]):
     class Media:
         css = {"all": ["shops/lists.css"]}
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
-        """Return the keys of the rows that match what staff typed."""
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
+        """Return the keys of the rows that match what staff typed; in personal data only for those who may see it."""
         raise NotImplementedError
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Row], search_term: str
     ) -> tuple[QuerySet[Row], bool]:
+        """Search for a list; no field of a form offers these rows, so the choice of one finds none."""
+        if request.path_info == reverse("admin:autocomplete"):
+            return queryset.none(), False
         text = search_term.strip()
-        return (queryset.filter(pk__in=self.found_by(text)) if text else queryset), False
+        found = self.found_by(text, may_see=may_see(request)) if text else None
+        return (queryset if found is None else queryset.filter(pk__in=found)), False
 
 
 def spellings(text: str) -> set[str]:

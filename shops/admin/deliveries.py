@@ -46,12 +46,13 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
     actions = ("replay",)
+    are_views_recorded = True
     fields = readonly_fields = (
         *("message_id", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),
         *("last_attempt_at", "answer", "last_duration_ms", "next_attempt_at", "leased_until"),
     )
 
-    def found_by(self, text: str) -> QuerySet[Any, Any]:
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         return WebhookDelivery.objects.filter(Q(message_id=text) | Q(subject=text) | Q(endpoint=text)).values("pk")
 
     def has_replay_permission(self, request: HttpRequest) -> bool:

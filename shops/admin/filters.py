@@ -68,6 +68,7 @@ class PeriodFilter(admin.ListFilter):
     """Rows created in a period of days in UTC."""
 
     title = "day of creation (UTC)"
+    column = "created_at"
     template = "unfold/filters/filters_date_range.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
@@ -89,12 +90,13 @@ class PeriodFilter(admin.ListFilter):
             return queryset.none()
         first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
         if first:
-            queryset = queryset.filter(created_at__gte=self.midnight(first))
+            queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last and last < date.max:
-            queryset = queryset.filter(created_at__lt=self.midnight(date.fromordinal(last.toordinal() + 1)))
+            end = self.midnight(date.fromordinal(last.toordinal() + 1))
+            queryset = queryset.filter(**{f"{self.column}__lt": end})
         return queryset
 
     @staticmethod
     def midnight(day: date) -> Any:
-        """Return the start of a day in UTC, in the form that `created_at` is stored in."""
+        """Return the start of a day in UTC, in the form that the column is stored in."""
         return datetime(day.year, day.month, day.day, tzinfo=UTC)

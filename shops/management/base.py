@@ -1,5 +1,6 @@
 """The base of all commands, and the arguments that several take."""
 
+import getpass
 import os
 import re
 import sys
@@ -12,10 +13,13 @@ from django.conf import settings
 from django.core.management import base
 from django.db import OperationalError, ProgrammingError
 
+from shops.audit.models import AuditEntry, Channel
+from shops.audit.recording import Actor, acting
 from shops.models import Shop
 
 # A missing table or column, in PostgreSQL's codes and in SQLite's words.
 MISSING_STATES = {"42P01", "42703"}
+MAX_NAME = AuditEntry._meta.get_field("actor").max_length
 MISSING_WORDS = re.compile(r"no such (table|column)|.* has no column named")
 
 
@@ -44,7 +48,8 @@ class Command(base.BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            return super().execute(*args, **options)
+            with acting(Actor(operator()[:MAX_NAME], Channel.COMMAND)):
+                return super().execute(*args, **options)
         except (OperationalError, ProgrammingError) as error:
             raise base.CommandError(f"the database can't be used: {describe(error)}") from error
 
@@ -62,6 +67,14 @@ class Command(base.BaseCommand):
             raise base.CommandError(f"standard output: {error.strerror}") from None
         except AttributeError:  # Python has none if it was closed before the start
             raise base.CommandError("standard output: is closed") from None
+
+
+def operator() -> str:
+    """Return the name of the one who runs the command: OPERATOR's, else the operating system's."""
+    try:
+        return settings.OPERATOR or os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have no name
+        return f"uid {os.getuid()}"
 
 
 def describe(error: Exception) -> str:

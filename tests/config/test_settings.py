@@ -89,6 +89,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "SERVE_THREADS": ["", "0", "-1"],
     "SERVE_CONNECTIONS": ["", "0"],
     "KEEP_ALIVE": ["", "0"],
+    "KEEP_AUDIT_DAYS": ["", "89", "never", "36501"],
     "GRACEFUL_TIMEOUT": ["", "0", "60s"],
     "STOP_TIMEOUT": ["", "0"],
     "METRICS_PORT": ["-1", "65536", "tcp://10.0.0.1:9090"],

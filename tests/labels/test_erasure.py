@@ -82,6 +82,11 @@ def all_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if model._meta.managed]
 
 
+def data() -> dict[str, list[dict[str, Any]]]:
+    """All rows but those of the audit log, which grow with each command."""
+    return {name: rows for name, rows in everything().items() if name != "shops.AuditEntry"}
+
+
 def traces() -> list[str]:
     text = str(everything()).lower()
     return [trace for trace in TRACES if trace in text]
@@ -153,9 +158,9 @@ def test_an_address_with_other_letters_is_found_as_it_is(address: str, own: Call
 def test_a_similar_address_is_another_customers(another: str | None, own: Caller) -> None:
     import_parcel(own.shop, customerEmail=another, previousEmails=[another or ""])
     LabelFactory(shop=own.shop, order_id="another", recipient=RECIPIENT | {"email": another or ""})
-    before = everything()
+    before = data()
     assert run("own", EMAIL) == run("own", "canary.perso_@example.com") == run("own", "%") == NOTHING
-    assert everything() == before
+    assert data() == before
 
 
 @pytest.mark.parametrize(
@@ -171,9 +176,9 @@ def test_an_earlier_address_of_any_characters_is_found(earlier: str, own: Caller
 
 def test_another_shops_customer_of_the_same_address_stays(own: Caller, other: Caller) -> None:
     parcel, label = parcel_of_the_person(other.shop), label_of_the_person(other.shop)
-    before = everything()
+    before = data()
     assert run("own", EMAIL) == NOTHING
-    assert everything() == before
+    assert data() == before
     assert storage.is_stored(label.pdf_key)
     assert [found["id"] for found in other.search(email=EMAIL).json()] == [parcel["id"]]
 

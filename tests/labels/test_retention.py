@@ -30,7 +30,13 @@ GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
 NOT_OVER = [state for state in LabelState if state not in OVER]
 NOTHING = [
     *("0 parcels (kept for ever)", "0 idempotency keys", "0 labels' addresses (kept for ever)"),
-    *("0 access tokens (kept for ever)", "0 webhook deliveries", "0 sessions", "0 labels' PDFs (kept for ever)"),
+    *(
+        "0 access tokens (kept for ever)",
+        "0 webhook deliveries",
+        "0 sessions",
+        "0 audit entries",
+        "0 labels' PDFs (kept for ever)",
+    ),
 ]
 
 

@@ -4,15 +4,16 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
 
 from shops import tokens
+from shops.audit.models import AuditEntry
 from shops.models import AccessToken, Shop
 from tests.support.api import client, logged_in, query_count
+from tests.support.audit import changes, note
 
 pytestmark = pytest.mark.django_db
 TOKENS = "/admin/shops/accesstoken/"
@@ -90,7 +91,7 @@ def test_a_new_token_works_and_is_shown_in_the_answer_that_makes_it_and_nowhere_
     for path in (TOKENS, f"{TOKENS}{token.id}/change/", f"{TOKENS}{token.id}/history/", "/admin/"):
         assert secret not in staff.get(path).text
     assert secret not in str([session.get_decoded() for session in Session.objects.all()])
-    assert secret not in str(list(LogEntry.objects.values()))
+    assert secret not in str(list(AuditEntry.objects.values()))
 
 
 def test_the_digest_is_on_no_page_and_no_list_can_be_filtered_by_it(staff: Client, shop: Shop) -> None:
@@ -126,7 +127,7 @@ def test_tokens_are_revoked_after_a_question_and_the_log_says_by_whom(staff: Cli
     assert token.id in staff.post(TOKENS, chosen | {"is_confirmed": "yes"}, follow=True).text
     token.refresh_from_db()
     assert token.revoked_at is not None
-    assert (LogEntry.objects.get().object_id, LogEntry.objects.get().change_message) == (token.id, "Revoked.")
+    assert (changes()[0].object_id, note()) == (token.id, "Revoked.")
 
 
 def test_a_revocation_that_can_not_be_logged_fails(staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

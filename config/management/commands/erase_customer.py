@@ -9,6 +9,8 @@ from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
 from labels.storage import StorageError
 from parcels import erasure as parcel_erasure
+from shops.audit.models import Action
+from shops.audit.recording import record
 
 
 class Command(CustomerCommand):
@@ -36,6 +38,10 @@ class Command(CustomerCommand):
             if options["dry_run"]
             else erase(parcels, labels)
         )
+        if not options["dry_run"]:
+            removed: dict[str, Any] = dict(zip(("parcels", "labels", "pdfs"), counts, strict=True))
+            customer = {"shop_id": options["shop_id"], "customer_email": options["email"]}
+            record(Action.REMOVED, **customer, kind="customer", **removed)
         for count, what in zip(counts, ("parcels", "labels", "PDFs"), strict=True):
             self.print(f"{count} {what}")
 

@@ -9,6 +9,8 @@ from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
 from labels.models import ShippingLabel
 from parcels.models import Parcel
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.db.batches import batches
 
 
@@ -26,6 +28,14 @@ class Command(CustomerCommand):
             "labels": rows(ShippingLabel, labels),
             "pdfs": [label.pdf_key for label in label_erasure.with_pdf(labels)],
         }
+        record(
+            Action.EXPORTED,
+            shop_id=options["shop_id"],
+            customer_email=options["email"],
+            kind="customer",
+            parcels=len(parcels),
+            labels=len(labels),
+        )
         self.print(orjson.dumps(held, option=orjson.OPT_INDENT_2).decode())
 
 

@@ -7,6 +7,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from labels import cancelling
 from labels.models import LabelState, ShippingLabel
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 
 
@@ -30,7 +32,9 @@ class Command(base.Command):
             raise CommandError(f"LABEL_ID: {error}") from None
         finally:
             logging.disable(logging.NOTSET)
-        if cancelled.state == LabelState.CANCELLED:
+        is_done = cancelled.state == LabelState.CANCELLED
+        record(Action.CHANGED, label, note="Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
+        if is_done:
             self.stderr.write(f"Label {label.id} is cancelled.")
         else:
             self.stderr.write(f"Label {label.id}: {label.carrier_code} could not cancel it yet; it is tried again.")

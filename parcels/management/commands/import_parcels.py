@@ -11,6 +11,8 @@ from django.db import transaction
 from tqdm import tqdm
 
 from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 
 
@@ -34,6 +36,7 @@ class Command(base.Command):
         try:
             with base.open_file(options["file"]) as file, transaction.atomic():
                 count = run.run(with_progress(file, options["file"]))
+                record(Action.CHANGED, shop, note=f"{count} parcels imported.")
                 self.print(str(count))
         except NothingImportedError:
             raise CommandError(f"{run.bad} bad line{'s' * (run.bad != 1)}: nothing was imported") from None

@@ -12,6 +12,9 @@ from carriers import CARRIERS
 from carriers.errors import CarrierError
 from carriers.products import PRODUCTS
 from carriers.text import CarrierField, fitting, to_latin
+from shops.audit import changes
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.contracts.models import CarrierContract
 from shops.management import base
 
@@ -62,13 +65,16 @@ class Command(base.Command):
         password, api_key = read_secret(options)
         check_credentials(options["carrier"], options["account_number"], password, api_key)
         with transaction.atomic():
-            contract, _ = CarrierContract.objects.select_for_update().get_or_create(
+            contract, is_new = CarrierContract.objects.select_for_update().get_or_create(
                 shop=shop, carrier_code=options["carrier"]
             )
+            changed = changes.between({name: getattr(contract, name) for name in values}, values)
             for name, value in values.items():
                 setattr(contract, name, value)
             contract.set_secret(password=password, api_key=api_key)
             contract.save()
+            action = Action.ADDED if is_new else Action.CHANGED
+            record(action, contract, changes=changed | {"credentials": changes.change("credentials", None, None)})
             self.print(contract.id)
 
 

@@ -6,6 +6,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from shops.audit import changes
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 from shops.models import Shop, identifier
 
@@ -36,4 +39,5 @@ class Command(base.Command):
             raise CommandError(" ".join(faults)) from error
         with transaction.atomic():
             shop.save(force_insert=True)
+            record(Action.ADDED, shop, changes=changes.of_new(shop, "name"))
             self.print(shop.id)

@@ -7,6 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from shops.audit import changes
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 from shops.models import MAX_NAME_LENGTH, AccessToken
 
@@ -33,5 +36,6 @@ class Command(base.Command):
         expires_at = timezone.now() + timedelta(days=days) if days else None
         with transaction.atomic():
             token, secret = AccessToken.issue(shop=shop, name=options["name"], expires_at=expires_at)
+            record(Action.ADDED, token, changes=changes.of_new(token, "name", "expires_at"))
             self.print(secret)
         self.stderr.write(f"That is token {token.id} of shop {shop.id}. Keep it; it is not shown again.")

@@ -5,6 +5,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from shops.audit import changes
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 from shops.webhooks import endpoints
 from shops.webhooks.addresses import UrlError
@@ -33,5 +36,6 @@ class Command(base.Command):
                 raise CommandError(f"--event: {error}") from None
             except endpoints.LimitError as error:
                 raise CommandError(f"SHOP_ID: {error}") from None
+            record(Action.ADDED, endpoint, changes=changes.of_new(endpoint, "url", "event_types"))
             self.print(endpoint.id)
         self.stderr.write(f"Its secret is {secret} - keep it; it is not shown again.")

@@ -7,6 +7,8 @@ from cryptography.fernet import InvalidToken
 from django.core.management.base import CommandError
 from django.db import models, transaction
 
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt, keys
 from shops.contracts.models import CarrierContract
 from shops.management import base
@@ -26,7 +28,9 @@ class Command(base.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         with transaction.atomic():
             count = sum(encrypt_again(model, column) for model, column in ENCRYPTED)
-            self.print(str(count + encrypt_factors_again()))
+            count += encrypt_factors_again()
+            record(Action.CHANGED, note=f"{count} secrets encrypted with the newest key.")
+            self.print(str(count))
 
 
 def encrypt_again(model: type[models.Model], column: str) -> int:

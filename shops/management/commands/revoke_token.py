@@ -3,7 +3,10 @@
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.management import base
 from shops.models import AccessToken
@@ -22,5 +25,8 @@ class Command(base.Command):
             token = AccessToken.objects.find(options["token_or_id"])
         except AccessToken.DoesNotExist:
             raise CommandError("TOKEN_OR_ID: there is no such token") from None
-        revoked = AccessToken.objects.filter(id=token.id).revoke()
+        with transaction.atomic():
+            revoked = AccessToken.objects.filter(id=token.id).revoke()
+            if revoked:
+                record(Action.CHANGED, token, note="Revoked.")
         self.stderr.write(f"Token {token.id} {'is revoked' if revoked else 'was revoked before'}.")

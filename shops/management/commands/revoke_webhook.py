@@ -4,6 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 from shops.webhooks import endpoints
 from shops.webhooks.models import WebhookEndpoint
@@ -23,4 +25,6 @@ class Command(base.Command):
         except WebhookEndpoint.DoesNotExist:
             raise CommandError("ID: there is no such webhook endpoint") from None
         is_revoked = endpoints.revoke(endpoint)
+        if is_revoked:
+            record(Action.CHANGED, endpoint, note="Revoked.")
         self.stderr.write(f"Webhook endpoint {endpoint.id} {'is revoked' if is_revoked else 'was revoked before'}.")

@@ -5,11 +5,14 @@ from typing import Any
 
 import orjson
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from carriers import CARRIERS
 from carriers.errors import Rejected
 from carriers.validation import SENDER
 from shops.addresses import AddressSerializer, party
+from shops.audit.models import Action
+from shops.audit.recording import record
 from shops.management import base
 from shops.serializer_fields import describe_faults
 
@@ -31,8 +34,11 @@ class Command(base.Command):
         refusals = refusals_of(address)
         if len(refusals) == len(CARRIERS):
             raise CommandError(f"FILE: {next(iter(refusals.values()))}")
+        changes = {"sender_address": [shop.sender_address, address]}
         shop.sender_address = address
-        shop.save(update_fields=["sender_address"])
+        with transaction.atomic():
+            shop.save(update_fields=["sender_address"])
+            record(Action.CHANGED, shop, changes=changes)
         self.stderr.write(f"The sender address of shop {shop.id} is set.")
         for carrier, refusal in refusals.items():
             self.stderr.write(f"Labels of {carrier} can't be sent from it: {refusal}.")

@@ -130,10 +130,17 @@ def check_rights(database: Database) -> None:
             " FROM pg_roles WHERE rolname IN ('parcels', 'parcels_owner')"
         ).fetchone()
         assert powers == (False,)
+        groups = connection.execute("SELECT name FROM auth_group WHERE name <> 'staff' ORDER BY name").fetchall()
+        assert groups == [("Accounts",), ("Operations",), ("Reporting",), ("Support",)]
+        assert connection.execute("SELECT count(*) > 5 FROM shops_auditentry").fetchone() == (True,)
         for statement in (
             "DROP TABLE shops_shop",
             "ALTER TABLE shops_shop ADD COLUMN x int",
             "TRUNCATE shops_shop CASCADE",
+            "TRUNCATE shops_auditentry",
+            "UPDATE shops_auditentry SET actor = 'eve'",
+            "DELETE FROM shops_auditentry",
+            "ALTER TABLE shops_auditentry DISABLE TRIGGER ALL",
             "CREATE TABLE x (y int)",
             "CREATE TEMPORARY TABLE x (y int)",
             "CREATE FUNCTION x() RETURNS int LANGUAGE sql AS 'SELECT 1'",

@@ -10,7 +10,9 @@ from tests.support.factories import ShopFactory
 
 @pytest.fixture
 def staff(db: None) -> Client:
-    return logged_in("view_shippinglabel", "change_shippinglabel", "view_carriercontract", "view_shop")
+    return logged_in(
+        "view_shippinglabel", "change_shippinglabel", "view_carriercontract", "view_shop", "view_personal_data"
+    )
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from pypdf import PdfReader, PdfWriter
 
@@ -30,6 +29,7 @@ from tests.labels.admin.pages import (
 from tests.labels.conftest import Sandbox, nothing_finished
 from tests.labels.factories import LabelFactory
 from tests.support.api import Caller
+from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
 
 MIB = 1024 * 1024
@@ -48,9 +48,9 @@ def test_parcels_that_were_made_are_adopted_with_the_pdf_from_the_carrier(
     assert (label.state, label.tracking_numbers, label.pdf) == ("label_generated", numbers, None)
     assert (label.decided_by, label.error_code, label.error_message) == ("ada", "", "")
     assert label.decided_at
-    entry = LogEntry.objects.get()
-    assert (entry.object_id, entry.user.get_username()) == (label.id, "ada")
-    assert entry.change_message == f"Adopted {numbers[0]}, {numbers[1]}; it was unknown."
+    (entry,) = changes()
+    assert (entry.object_id, entry.actor) == (label.id, "ada")
+    assert entry.details["note"] == f"Adopted {numbers[0]}, {numbers[1]}; it was unknown."
     assert numbers[0] in staff.get(f"{LABELS}{label.id}/history/").text
     body = buyer.get(f"{SHIPMENTS}/{label.id}").json()
     assert body["trackingNumber"] == numbers[0]

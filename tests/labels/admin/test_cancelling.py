@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL
 from tests.labels.orders import order, post
 from tests.support.api import Caller, logged_in
+from tests.support.audit import changes, note
 from tests.support.paths import SHIPMENTS
 
 WAITED = timedelta(minutes=61)
@@ -35,8 +35,8 @@ def test_a_label_is_cancelled_after_a_question(sandbox: Sandbox, staff: Client, 
     assert "Cancelled. The shop cannot retrieve the label any more." in decide(staff, label, "cancel").text
     assert sandbox.is_cancelled(sandbox.made()[0])
     assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
-    entry = LogEntry.objects.get()
-    assert (entry.object_id, entry.user.get_username(), entry.change_message) == (label.id, "ada", "Cancelled.")
+    (entry,) = changes()
+    assert (entry.object_id, entry.actor, entry.details["note"]) == (label.id, "ada", "Cancelled.")
     page = page_of(staff, label)
     assert f"{LABELS}{label.id}/cancel/" not in page
     assert f"{LABELS}{label.id}/pdf/" in page
@@ -49,7 +49,7 @@ def test_what_the_carrier_cannot_cancel_yet_is_said(sandbox: Sandbox, staff: Cli
     label = row()
     sandbox.arm("unfound", operation=CANCEL, delay_s=7200)
     assert "alpha could not cancel it yet." in decide(staff, label, "cancel").text
-    assert LogEntry.objects.get().change_message == "Asked to cancel; the carrier could not yet."
+    assert note() == "Asked to cancel; the carrier could not yet."
     assert "reconcile_labels asks alpha again" in page_of(staff, label)
 
 
@@ -58,7 +58,7 @@ def test_what_the_carrier_refuses_to_cancel_stays(sandbox: Sandbox, staff: Clien
     label = row()
     sandbox.server.state.ledger.collect("alpha", label.tracking_number)
     assert "Nothing was changed:" in decide(staff, label, "cancel").text
-    assert (row().state, LogEntry.objects.count()) == (LabelState.GENERATED, 0)
+    assert (row().state, len(changes())) == (LabelState.GENERATED, 0)
 
 
 def test_without_the_permission_nothing_is_cancelled(own: Caller) -> None:
@@ -88,7 +88,7 @@ def test_a_person_decides_it(outcome: str, state: str, said: str, staff: Client,
     assert said in decide(staff, label, "cancelled", outcome=outcome).text
     label.refresh_from_db()
     assert (label.state, label.decided_by) == (state, "ada")
-    assert LogEntry.objects.get().object_id == label.id
+    assert changes()[0].object_id == label.id
     assert "Nothing was changed" in decide(staff, label, "cancelled", outcome=outcome).text
 
 
@@ -126,4 +126,4 @@ def test_a_notice_is_listed_and_shown_until_it_is_dealt_with(staff: Client, shop
     decide(staff, label, "notice")
     assert listed(staff, decision="notice") == []
     assert "Needs attention" not in page_of(staff, label)
-    assert LogEntry.objects.get().change_message == "Dealt with: The customs form did not come."
+    assert note() == "Dealt with: The customs form did not come."

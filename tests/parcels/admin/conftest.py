@@ -10,7 +10,7 @@ from tests.support.factories import ShopFactory
 
 @pytest.fixture
 def staff(db: None) -> Client:
-    return logged_in("view_parcel", "view_shop")
+    return logged_in("view_parcel", "view_shop", "view_personal_data")
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def test_the_page_shows_what_the_carrier_reported_and_when_it_is_asked(staff: Cl
 
 def test_staff_with_the_permission_have_the_carrier_asked_now(shop: Shop) -> None:
     followed(shop)
-    staff = logged_in("view_parcel", "change_parceltracking")
+    staff = logged_in("view_parcel", "change_parceltracking", "view_personal_data")
     assert "Ask the carrier now" in page_of(staff, "P1")
     answer = staff.post(ASK, follow=True)
     assert "The carrier is asked now" in answer.text
@@ -65,7 +65,7 @@ def test_the_list_is_narrowed_to_parcels_without_news(staff: Client, shop: Shop)
 
 def test_unlisted_codes_are_listed(shop: Shop) -> None:
     followed(shop, is_listed=False)
-    page = logged_in("view_unlistedeventcode").get("/admin/parcels/unlistedeventcode/")
+    page = logged_in("view_unlistedeventcode", "view_personal_data").get("/admin/parcels/unlistedeventcode/")
     assert page.status_code == 200
     for text in ("SC", "Sorted", "beta"):
         assert text in page.text

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
+from shops.audit.models import AuditEntry
 from shops.models import Shop
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
@@ -14,6 +14,7 @@ from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.shops.webhooks.receivers import Receiver, tell_label
 from tests.support.api import logged_in, query_count
+from tests.support.audit import note
 
 ENDPOINTS = "/admin/shops/webhookendpoint/"
 DELIVERIES = "/admin/shops/webhookdelivery/"
@@ -43,7 +44,7 @@ def test_a_new_endpoint_shows_its_secret_in_the_answer_that_makes_it_and_nowhere
         assert page.status_code == 200
         assert made.secret not in page.text
         assert made.encrypted_secrets not in page.text
-    assert made.secret not in str(list(LogEntry.objects.values()))
+    assert made.secret not in str(list(AuditEntry.objects.values()))
     assert staff.get(ENDPOINTS, {"encrypted_secrets__startswith": "g"}).status_code == 400
 
 
@@ -82,7 +83,7 @@ def test_a_rotation_shows_the_new_secret_once_and_logs_by_whom(staff: Client, en
     assert endpoint.secret != before
     assert endpoint.secret in page
     assert before not in page
-    assert LogEntry.objects.get().change_message == "Secret rotated."
+    assert note() == "Secret rotated."
 
 
 def test_a_long_url_is_shown_whole_on_its_own_page_only(staff: Client, shop: Shop, receiver: Receiver) -> None:

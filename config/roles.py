@@ -1,0 +1,66 @@
+"""The roles of staff: groups with their permissions, made by a migration."""
+
+from collections.abc import Mapping
+
+from django.apps import apps
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import Q, QuerySet
+
+SUPPORT, OPERATIONS, REPORTING, ACCOUNTS = "Support", "Operations", "Reporting", "Accounts"
+LISTS = ("shops.view_shop", "parcels.view_parcel", "labels.view_shippinglabel", "parcels.view_unlistedeventcode")
+SHOPS_SIDE = (
+    *("shops.view_accesstoken", "shops.view_carriercontract"),
+    *("shops.view_webhookendpoint", "shops.view_webhookdelivery"),
+)
+ROLES: Mapping[str, tuple[str, ...]] = {
+    # Answers shops and customers.
+    SUPPORT: (*LISTS, *SHOPS_SIDE, "shops.view_personal_data", "parcels.change_parceltracking"),
+    # Decides labels; keeps shops, tokens, contracts and webhooks.
+    OPERATIONS: (
+        *LISTS,
+        *SHOPS_SIDE,
+        *("labels.change_shippinglabel", "parcels.change_parceltracking"),
+        *("shops.add_shop", "shops.change_shop", "shops.add_accesstoken", "shops.change_accesstoken"),
+        *("shops.add_carriercontract", "shops.change_carriercontract"),
+        *("shops.add_webhookendpoint", "shops.change_webhookendpoint", "shops.change_webhookdelivery"),
+    ),
+    # Looks at figures and lists.
+    REPORTING: LISTS,
+    # Keeps staff's accounts, and reads the audit log.
+    ACCOUNTS: ("auth.view_user", "auth.add_user", "auth.change_user", "auth.view_group", "shops.view_auditentry"),
+}
+# The roles that Accounts gives and takes; superusers give all.
+GIVEN_BY_ACCOUNTS = (SUPPORT, OPERATIONS, REPORTING)
+# Superusers give it to single users.
+FURTHER = ("auth.delete_user",)
+APPS = ("auth", "shops", "parcels", "labels")
+
+
+def make_groups() -> None:
+    """Make the roles' groups, each with its permissions and no others; permissions that are missing are made too."""
+    for label in APPS:
+        create_permissions(apps.get_app_config(label), verbosity=0)
+    for name, permissions in ROLES.items():
+        group, _ = Group.objects.get_or_create(name=name)
+        group.permissions.set(named(*permissions))
+
+
+def named(*permissions: str) -> QuerySet[Permission]:
+    """Find permissions by names such as `shops.view_shop`."""
+    condition = Q(pk__in=[])
+    for permission in permissions:
+        app, _, codename = permission.partition(".")
+        condition |= Q(content_type__app_label=app, codename=codename)
+    return Permission.objects.filter(condition)
+
+
+def offered() -> QuerySet[Permission]:
+    """Return the permissions that lead somewhere: those that a role has, and few others."""
+    return named(*FURTHER, *(permission for permissions in ROLES.values() for permission in permissions))
+
+
+def may_be_kept_by_accounts(user: User) -> bool:
+    """Tell if a user may do nothing but what the roles allow that Accounts gives: others' accounts superusers keep."""
+    has_other_role = user.groups.exclude(name__in=GIVEN_BY_ACCOUNTS).exists()
+    return not (user.is_superuser or has_other_role or user.user_permissions.exists())

@@ -1,0 +1,81 @@
+"""The admin's pages of the audit log, read-only."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+
+from shops.admin.base import LargeTableAdmin
+from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.admin.wording import NOTHING
+from shops.audit.models import Action, AuditEntry, Channel
+from shops.audit.recording import customer_digests
+
+
+class ActionFilter(MultiChoiceFilter):
+    """Entries of any of the actions ticked."""
+
+    title = parameter_name = column = "action"
+    values = Action
+
+
+class ChannelFilter(DropdownFilter):
+    """Entries of one way to act."""
+
+    title = parameter_name = "channel"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(Channel.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(channel=self.value()) if self.value() else queryset
+
+
+class EntryPeriodFilter(PeriodFilter):
+    """Entries of a period of days in UTC."""
+
+    title = "day (UTC)"
+    column = "at"
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
+    """Who saw or changed what; the log is read by superusers and Accounts."""
+
+    list_display = ("at", "actor", "channel", "action", "object", "what")
+    list_filter = (ActionFilter, ChannelFilter, EntryPeriodFilter)
+    list_select_related = False  # type: ignore[assignment]  # it has no foreign key
+    search_help_text = "A person, an object's id, or a customer's e-mail"
+    fields = readonly_fields = (
+        *("at", "actor", "channel", "address", "action", "object", "shop_id", "customer", "what"),
+    )
+
+    def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
+        """Find by person, by object and, where there is an e-mail, by customer: who may read the log may ask that."""
+        condition = Q(actor=text) | Q(object_id=text)
+        if "@" in text:
+            condition |= Q(customer__in=customer_digests(text))
+        return AuditEntry.objects.filter(condition).order_by().values("pk")
+
+    @admin.display(description="object")
+    def object(self, entry: AuditEntry) -> str:
+        """Link to the object's page, which asks for a permission of its own."""
+        if not entry.object_id:
+            return NOTHING
+        name = entry.object_type.partition(".")[2]
+        try:
+            page = reverse(f"admin:{entry.object_type.replace('.', '_')}_change", args=[entry.object_id])
+        except NoReverseMatch:
+            return f"{name} {entry.object_id}"
+        return format_html('<a class="shop-link" href="{}">{} {}</a>', page, name, entry.object_id)
+
+    @admin.display(description="what")
+    def what(self, entry: AuditEntry) -> str:
+        return render_to_string("shops/what.html", {"entry": entry}) or NOTHING
+
+    class Media:
+        css = {"all": ["shops/admin.css"]}

@@ -1,0 +1,194 @@
+"""The audit log: what staff and operators do is on record, and read by few."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from labels.models import ShippingLabel
+from shops.audit.models import Action, AuditEntry
+from shops.audit.recording import customer_digests
+from shops.contracts.models import CarrierContract
+from shops.models import AccessToken, Shop
+from shops.webhooks.models import WebhookEndpoint
+from tests.config.login.staff import PASSWORD, Staff, give_password
+from tests.shops.commands import call
+from tests.support.api import Caller, client, logged_in
+from tests.support.desk import member, parcel_of_somebody, rows
+from tests.support.factories import ShopFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+AUDIT = "/admin/shops/auditentry/"
+PARCELS = "/admin/parcels/parcel/"
+
+
+def last() -> AuditEntry:
+    return AuditEntry.objects.all()[0]
+
+
+# --- Sign-ins ---
+
+
+def test_a_log_in_is_recorded_and_so_is_one_that_fails() -> None:
+    ada = Staff().with_app()
+    ada.give_password("wrong", REMOTE_ADDR="192.0.2.7")
+    assert (last().action, last().actor, last().address) == ("sign_in_failed", "ada", "192.0.2.7")
+    give_password(client(), "nobody", "wrong")
+    assert (last().action, last().actor) == ("sign_in_failed", "nobody")
+    ada.give_password()
+    ada.give_code("000000")
+    assert (last().action, last().actor, last().details) == ("sign_in_failed", "ada", {"reason": "totp"})
+    assert not AuditEntry.objects.filter(action=Action.SIGNED_IN).exists()
+    ada.give_code(ada.code())
+    assert (last().action, last().actor, last().channel) == ("signed_in", "ada", "admin")
+    assert PASSWORD not in str(list(AuditEntry.objects.values()))
+
+
+def test_a_new_password_is_recorded_as_changed() -> None:
+    ada = Staff().with_app().log_in()
+    new = "another horse 10"
+    ada.browser.post("/admin/password_change/", {"old_password": PASSWORD, "new_password1": new, "new_password2": new})
+    assert (last().action, last().actor, last().changes) == ("changed", "ada", {"password": [None, "changed"]})
+
+
+# --- Views, PDFs, searches ---
+
+
+def test_who_looks_at_a_customer_opens_a_pdf_or_searches_is_on_record() -> None:
+    world = rows()
+    parcel, label = world["parcels.parcel"], world["labels.shippinglabel"]
+    assert isinstance(label, ShippingLabel)
+    browser, email = member("Support"), label.recipient["email"]
+    browser.get(f"{PARCELS}P1/change/")
+    assert (last().action, last().actor, last().object_id) == ("viewed", "support", "P1")
+    assert last().customer in customer_digests(parcel.customer_email)  # type: ignore[attr-defined]  # a parcel
+    browser.get(f"/admin/labels/shippinglabel/{label.id}/pdf/")
+    assert (last().action, last().object_id) == ("pdf_opened", label.id)
+    assert last().customer in customer_digests(email)
+    browser.get(PARCELS, {"q": email})
+    assert (last().action, last().details["kind"], last().details["hits"]) == ("searched", "e-mail", 0)
+    assert last().customer in customer_digests(email)
+    assert email not in str(list(AuditEntry.objects.values()))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("6A18523767336", "identifier"),
+        ("#1450", "identifier"),
+        ("Zoé Œuvrard", "text"),
+        ("Œuvrard", "text"),
+        ("29200", "text"),
+        ("+33 6 19 72 43 89", "phone"),
+        ("0619724389", "phone"),
+        ("zoe@example.com", "e-mail"),
+    ],
+)
+def test_the_text_of_a_search_is_kept_only_where_it_is_an_identifier(text: str, kind: str) -> None:
+    logged_in("view_parcel").get(PARCELS, {"q": text})
+    entry = last()
+    assert (entry.details["kind"], entry.details.get("text")) == (kind, text if kind == "identifier" else None)
+    assert entry.details["of"] == "parcels.parcel"
+
+
+def test_the_api_records_nothing(own: Caller) -> None:
+    parcel_of_somebody(own.shop)
+    own.look_up("6A0")
+    own.search(email="zoe@example.com")
+    own.request("POST", "/public/v1/tracking/shipments", data=b"{}", content_type="application/json")
+    assert not AuditEntry.objects.exists()
+
+
+# --- Changes ---
+
+INLINE = {f"tokens-{name}_FORMS": "0" for name in ("TOTAL", "INITIAL", "MIN_NUM", "MAX_NUM")}
+AFTER = {"name": "After", "is_active": "on"} | INLINE
+
+
+def test_a_change_in_the_admin_is_recorded_with_old_and_new_values_and_is_the_objects_history() -> None:
+    shop, browser = ShopFactory(name="Before"), member("Operations")
+    browser.post(f"/admin/shops/shop/{shop.id}/change/", AFTER)
+    assert (last().action, last().object_id, last().changes) == ("changed", shop.id, {"name": ["Before", "After"]})
+    page = browser.get(f"/admin/shops/shop/{shop.id}/history/").text
+    assert "Before → After" in page
+    assert "operations" in page
+    count = AuditEntry.objects.count()
+    browser.post(f"/admin/shops/shop/{shop.id}/change/", AFTER)
+    assert AuditEntry.objects.count() == count
+
+
+def test_a_password_that_is_set_for_somebody_is_recorded_as_changed() -> None:
+    bob, browser = User.objects.create_user("bob", is_staff=True), member("Accounts")
+    new = {"password1": "another horse 10", "password2": "another horse 10", "usable_password": "true"}
+    browser.post(f"/admin/auth/user/{bob.pk}/password/", new)
+    assert (last().action, last().object_id) == ("changed", str(bob.pk))
+    assert last().changes["password"] == [None, "changed"]
+    assert "horse" not in str(list(AuditEntry.objects.values()))
+
+
+def configured(shop: Shop, number: str) -> None:
+    arguments = ("configure_carrier", shop.id, "alpha", "--account-number", number, "--password-stdin")
+    call(*arguments, "--product", "alpha-13", stdin="255562\n")
+
+
+def test_a_contracts_new_values_are_recorded_and_its_secret_as_changed() -> None:
+    shop = ShopFactory()
+    configured(shop, "19869502")
+    configured(shop, "19869503")
+    assert last().object_id == CarrierContract.objects.get().id
+    assert last().changes == {"account_number": ["19869502", "19869503"], "credentials": [None, "changed"]}
+    assert "255562" not in str(list(AuditEntry.objects.values()))
+
+
+COMMANDS: dict[str, Callable[[Shop], tuple[Any, ...]]] = {
+    "create_shop": lambda shop: ("create_shop", "Atelier"),
+    "create_token": lambda shop: ("create_token", shop.id),
+    "revoke_token": lambda shop: ("revoke_token", AccessToken.objects.get().id),
+    "revoke_webhook": lambda shop: ("revoke_webhook", WebhookEndpoint.objects.get().id),
+    "encrypt_credentials": lambda shop: ("encrypt_credentials",),
+    "export_customer": lambda shop: ("export_customer", shop.id, "zoe@example.com"),
+    "erase_customer": lambda shop: ("erase_customer", shop.id, "zoe@example.com"),
+    "reset_second_factor": lambda shop: ("reset_second_factor", "colleague"),
+    "import_parcels": lambda shop: ("import_parcels", shop.id, "-"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_recorded_with_the_operators_name(command: str, settings: Settings) -> None:
+    settings.OPERATOR = "grace"
+    shop = rows()["shops.shop"]
+    assert isinstance(shop, Shop)
+    before = AuditEntry.objects.count()
+    call(*COMMANDS[command](shop))
+    assert AuditEntry.objects.count() == before + 1
+    assert (last().actor, last().channel) == ("grace", "command")
+    assert "zoe" not in str(list(AuditEntry.objects.values()))
+
+
+def test_without_a_name_the_operator_is_the_systems_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "joan")
+    call("create_shop", "Atelier")
+    assert last().actor == "joan"
+
+
+# --- The page ---
+
+
+def found(browser: Client, **query: str) -> list[str]:
+    return [entry.action for entry in browser.get(AUDIT, query).context["cl"].result_list]
+
+
+def test_the_log_is_searched_by_person_customer_and_object_and_filtered() -> None:
+    parcel = rows()["parcels.parcel"]
+    member("Support").get(f"{PARCELS}P1/change/")
+    clerk = member("Accounts")
+    assert found(clerk, q="support") == ["viewed", "signed_in"]
+    assert found(clerk, q="P1") == ["viewed"]
+    assert found(clerk, q=parcel.customer_email.upper()) == ["viewed"]  # type: ignore[attr-defined]  # a parcel
+    assert found(clerk, action="viewed") == ["viewed"]
+    assert found(clerk, channel="command") == []
+    assert found(clerk, created_from="2200-01-01") == []
+    assert "P1" in clerk.get(f"{AUDIT}{AuditEntry.objects.filter(action='viewed').get().pk}/change/").text

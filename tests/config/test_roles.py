@@ -1,0 +1,232 @@
+"""The roles of staff: what each may open, what of customers it shows them, and who gives roles."""
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+from django.utils.html import escape
+
+from config.roles import ROLES, make_groups, offered
+from labels.models import ShippingLabel
+from parcels.models import Parcel
+from shops.audit.models import AuditEntry
+from tests.labels.factories import LabelFactory
+from tests.support.api import Response
+from tests.support.canaries import canary, found_in
+from tests.support.desk import member, person, routes, rows
+
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+
+# The status of a GET of each route for staff without a role, in each role, and for superusers.
+WHO = ("none", "Support", "Operations", "Reporting", "Accounts", "root")
+MATRIX = """
+app_list                              404  200  200  200  200  200
+auth_group_add                        403  403  403  403  403  200
+auth_group_change                     403  403  403  403  200  200
+auth_group_changelist                 403  403  403  403  200  200
+auth_group_delete                     403  403  403  403  403  200
+auth_group_history                    403  403  403  403  200  200
+auth_user_add                         403  403  403  403  200  200
+auth_user_change                      403  403  403  403  200  200
+auth_user_changelist                  403  403  403  403  200  200
+auth_user_delete                      403  403  403  403  403  200
+auth_user_history                     403  403  403  403  200  200
+auth_user_password_change             403  403  403  403  200  200
+autocomplete                          403  200  200  200  403  200
+index                                 200  200  200  200  200  200
+jsi18n                                200  200  200  200  200  200
+labels_shippinglabel_add              403  403  403  403  403  403
+labels_shippinglabel_adopt            403  403  200  403  403  200
+labels_shippinglabel_cancel           403  403  200  403  403  200
+labels_shippinglabel_cancelled        403  403  302  403  403  302
+labels_shippinglabel_change           403  200  200  200  403  200
+labels_shippinglabel_changelist       403  200  200  200  403  200
+labels_shippinglabel_delete           403  403  403  403  403  403
+labels_shippinglabel_history          403  200  200  200  403  200
+labels_shippinglabel_not_made         403  403  200  403  403  200
+labels_shippinglabel_notice           403  403  302  403  403  302
+labels_shippinglabel_pdf              403  302  403  403  403  302
+login                                 302  302  302  302  302  302
+logout                                405  405  405  405  405  405
+parcels_parcel_add                    403  403  403  403  403  403
+parcels_parcel_ask                    403  302  302  403  403  302
+parcels_parcel_change                 403  200  200  200  403  200
+parcels_parcel_changelist             403  200  200  200  403  200
+parcels_parcel_delete                 403  403  403  403  403  403
+parcels_parcel_history                403  200  200  200  403  200
+parcels_unlistedeventcode_add         403  403  403  403  403  403
+parcels_unlistedeventcode_change      403  200  200  200  403  200
+parcels_unlistedeventcode_changelist  403  200  200  200  403  200
+parcels_unlistedeventcode_delete      403  403  403  403  403  403
+parcels_unlistedeventcode_history     403  200  200  200  403  200
+password_change                       200  200  200  200  200  200
+password_change_done                  200  200  200  200  200  200
+search                                200  200  200  200  200  200
+shops_accesstoken_add                 403  403  200  403  403  200
+shops_accesstoken_change              403  200  200  403  403  200
+shops_accesstoken_changelist          403  200  200  403  403  200
+shops_accesstoken_delete              403  403  403  403  403  403
+shops_accesstoken_history             403  200  200  403  403  200
+shops_auditentry_add                  403  403  403  403  403  403
+shops_auditentry_change               403  403  403  403  200  200
+shops_auditentry_changelist           403  403  403  403  200  200
+shops_auditentry_delete               403  403  403  403  403  403
+shops_auditentry_history              403  403  403  403  200  200
+shops_carriercontract_add             403  403  403  403  403  403
+shops_carriercontract_change          403  200  200  403  403  200
+shops_carriercontract_changelist      403  200  200  403  403  200
+shops_carriercontract_delete          403  403  403  403  403  403
+shops_carriercontract_history         403  200  200  403  403  200
+shops_shop_add                        403  403  200  403  403  200
+shops_shop_change                     403  200  200  200  403  200
+shops_shop_changelist                 403  200  200  200  403  200
+shops_shop_delete                     403  403  403  403  403  403
+shops_shop_history                    403  200  200  200  403  200
+shops_webhookdelivery_add             403  403  403  403  403  403
+shops_webhookdelivery_change          403  200  200  403  403  200
+shops_webhookdelivery_changelist      403  200  200  403  403  200
+shops_webhookdelivery_delete          403  403  403  403  403  403
+shops_webhookdelivery_history         403  200  200  403  403  200
+shops_webhookendpoint_add             403  403  200  403  403  200
+shops_webhookendpoint_change          403  200  200  403  403  200
+shops_webhookendpoint_changelist      403  200  200  403  403  200
+shops_webhookendpoint_delete          403  403  403  403  403  403
+shops_webhookendpoint_history         403  200  200  403  403  200
+view_on_site                          404  404  404  404  404  404
+"""
+SEE_PERSONAL_DATA = ("Support", "root")
+USERS = "/admin/auth/user/"
+
+
+def expected() -> dict[str, list[int]]:
+    lines = [line.split() for line in MATRIX.strip().splitlines()]
+    return {name: [int(status) for status in statuses] for name, *statuses in lines}
+
+
+def test_every_route_of_the_admin_has_its_status_for_every_role_and_shows_customers_to_some() -> None:
+    world = rows()
+    seen: dict[str, list[int]] = {}
+    shown: dict[str, set[str]] = {}
+    for who in WHO:
+        browser = member(who)
+        for name, address in routes(world):
+            answer = browser.get(address)
+            seen.setdefault(name, []).append(answer.status_code)
+            if found_in(answer.content + str(answer.headers).encode()):
+                shown.setdefault(who, set()).add(name)
+    assert seen == expected()
+    assert set(shown) == set(SEE_PERSONAL_DATA)
+    assert shown["Support"] >= {"parcels_parcel_change", "labels_shippinglabel_change"}
+
+
+# --- Personal data ---
+
+
+def test_a_search_for_a_customer_confirms_nothing_to_those_who_may_not_see_one() -> None:
+    world = rows()
+    parcel, label = world["parcels.parcel"], world["labels.shippinglabel"]
+    assert isinstance(parcel, Parcel)
+    assert isinstance(label, ShippingLabel)
+    texts = [parcel.customer_email, *parcel.previous_emails, *label.recipient.values()]
+    texts += [parcel.destination[name] for name in ("lastName", "name", "address1", "zip", "phone")]
+    texts = [text for text in texts if found_in(str(text).encode())]
+    reporting = member("Reporting")
+    for path in ("/admin/parcels/parcel/", "/admin/labels/shippinglabel/"):
+        echoes = reporting.get(path, {"q": (nobody := canary())}).text.count(nobody)
+        for text in texts:
+            answer = reporting.get(path, {"q": text})
+            assert answer.context["cl"].result_count == 0, text
+            assert answer.text.count(str(escape(text))) == echoes, text  # what was typed, and nothing else
+            assert set(found_in(answer.content)) <= set(found_in(text.encode()))
+    found = member("Support").get("/admin/parcels/parcel/", {"q": texts[0]})
+    assert found.context["cl"].result_count == 1
+
+
+def test_no_choice_of_a_row_searches_for_a_customer() -> None:
+    world = rows()
+    parcel = world["parcels.parcel"]
+    asked = {"app_label": "parcels", "model_name": "parceltracking", "field_name": "parcel"}
+    for who in ("Support", "Reporting"):
+        answer = member(who).get("/admin/autocomplete/", asked | {"term": parcel.customer_email})  # type: ignore[attr-defined]  # a parcel
+        assert b"P1" not in answer.content
+
+
+def test_who_decides_without_seeing_customers_sees_none_and_changes_none() -> None:
+    world = rows()
+    label = LabelFactory(shop=world["shops.shop"], state="unknown", recipient=(to := person()), error_message=canary())
+    browser, place = member("Operations"), f"/admin/labels/shippinglabel/{label.id}/"
+    for path in ("adopt/", "not-made/", "cancel/"):
+        assert found_in(browser.get(place + path).content) == []
+    assert found_in(browser.post(f"{place}adopt/", {"number_1": "?"}).content) == []
+    assert found_in(browser.post(f"{place}not-made/", follow=True).content) == []
+    label.refresh_from_db()
+    assert (label.state, label.recipient) == ("failed", to)
+
+
+# --- Roles and permissions ---
+
+
+def test_the_roles_are_groups() -> None:
+    make_groups()
+    for role, names in ROLES.items():
+        held = Group.objects.get(name=role).permissions.select_related("content_type")
+        assert {f"{each.content_type.app_label}.{each.codename}" for each in held} == set(names)
+
+
+def choices(answer: Response, field: str) -> set[str]:
+    return {str(label) for _, label in answer.context["adminform"].form.fields[field].choices}
+
+
+def test_no_permission_that_leads_nowhere_is_offered() -> None:
+    root, colleague = member("root"), User.objects.create_user("bob", is_staff=True)
+    group = Group.objects.get(name="Support")
+    for path, field in (
+        (f"{USERS}{colleague.pk}/change/", "user_permissions"),
+        (f"/admin/auth/group/{group.pk}/change/", "permissions"),
+    ):
+        assert choices(root.get(path), field) == {str(each) for each in offered()}
+    assert offered().count() < Permission.objects.count() / 2
+    assert not offered().exclude(content_type__app_label__in=["auth", "shops", "parcels", "labels"]).exists()
+
+
+def give(browser: Client, user: User, *roles: str) -> Response:
+    """Tick these roles, and no others, on a user's page."""
+    groups = [Group.objects.get(name=role).pk for role in roles]
+    data = {
+        "username": user.username,
+        "is_staff": "on",
+        "is_active": "on",
+        "groups": groups,
+        "date_joined_0": "2026-01-01",
+    }
+    return browser.post(f"{USERS}{user.pk}/change/", data | {"date_joined_1": "10:00:00", "is_superuser": "on"})
+
+
+def roles_of(user: User) -> set[str]:
+    user.refresh_from_db()
+    assert not user.is_superuser
+    return set(user.groups.values_list("name", flat=True))
+
+
+def test_accounts_gives_a_role_to_others_on_record_and_none_to_itself() -> None:
+    clerk, bob = member("Accounts"), User.objects.create_user("bob", is_staff=True)
+    own = User.objects.get(username="accounts")
+    assert give(clerk, bob, "Support").status_code == 302
+    assert roles_of(bob) == {"Support"}
+    entry = AuditEntry.objects.filter(action="changed").get()
+    assert (entry.actor, entry.object_id, entry.changes["groups"]) == ("accounts", str(bob.pk), [[], ["Support"]])
+    give(clerk, own, "Accounts", "Support", "Operations")
+    assert roles_of(own) == {"Accounts"}
+    give(clerk, bob, "Accounts")
+    assert roles_of(bob) == {"Support"}
+    assert choices(clerk.get(f"{USERS}{bob.pk}/change/"), "groups") == {"Support", "Operations", "Reporting"}
+
+
+def test_accounts_keeps_no_account_that_may_more_than_it_gives() -> None:
+    clerk, boss, bob = member("Accounts"), User.objects.create_user("boss"), User.objects.create_user("bob")
+    boss.groups.add(Group.objects.get(name="Accounts"))
+    bob.user_permissions.add(Permission.objects.get(codename="delete_user"))
+    for user in (boss, bob):
+        assert give(clerk, user, "Support").status_code == 403
+        assert clerk.post(f"{USERS}{user.pk}/password/", {"password1": "x"}).status_code == 403
+        reset = {"action": "reset_second_factor", "_selected_action": [user.pk]}
+        assert clerk.post(USERS, reset).status_code == 403

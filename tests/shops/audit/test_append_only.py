@@ -1,0 +1,41 @@
+"""Entries are added, and removed by their age; PostgreSQL refuses all else."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import Error, connection, transaction
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from shops.audit.models import Action, AuditEntry
+from shops.audit.recording import record
+
+pytestmark = pytest.mark.django_db
+
+
+def entry_of(days_ago: int) -> AuditEntry:
+    at = timezone.now() - timedelta(days=days_ago)
+    return AuditEntry.objects.create(at=at, actor="ada", channel="admin", action=Action.VIEWED)
+
+
+def test_old_entries_are_removed_and_the_removal_is_on_record(settings: Settings) -> None:
+    settings.KEEP_AUDIT_DAYS = 100
+    kept, _ = entry_of(99), entry_of(101)
+    call_command("apply_retention", "--batch", "1")
+    removal, rest = AuditEntry.objects.all()
+    assert rest == kept
+    assert (removal.action, removal.details) == ("removed", {"kind": "audit entries", "count": 1, "kept_days": 100})
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="nothing enforces it on SQLite")
+@pytest.mark.parametrize("act", ["update", "delete"])
+def test_the_database_refuses_to_change_an_entry_or_to_remove_a_young_one(act: str) -> None:
+    entries = AuditEntry.objects.filter(pk__in=[record(Action.VIEWED).pk, entry_of(89).pk])
+    for entry in entries:
+        own = AuditEntry.objects.filter(pk=entry.pk)
+        with pytest.raises(Error, match="audit entries are not changed"), transaction.atomic():
+            own.update(actor="eve") if act == "update" else own.delete()
+    with pytest.raises(Error, match="audit entries are not changed"), transaction.atomic():
+        AuditEntry.objects.filter(pk=entry_of(91).pk).update(actor="eve")
+    entry_of(91).delete()

@@ -1,0 +1,128 @@
+"""All routes of the admin, with a row for each page, and members of the staff in each role."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Group, User
+from django.db import models
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
+
+from config.roles import ROLES, make_groups
+from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from shops.audit.models import Action
+from shops.audit.recording import record
+from shops.models import Shop
+from shops.webhooks import endpoints, signing
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.support.api import client, note_second_factor
+from tests.support.canaries import canary, phone
+from tests.support.factories import (
+    AccessTokenFactory,
+    DestinationFactory,
+    EventFactory,
+    LineItemFactory,
+    ParcelLineFactory,
+    ShopFactory,
+    import_lines,
+)
+
+QUERIES = {"autocomplete": {"app_label": "shops", "model_name": "accesstoken", "field_name": "shop", "term": ""}}
+
+
+def member(role: str) -> Client:
+    """A member of the staff with one role; "root" is a superuser, and "none" has no role."""
+    make_groups()  # where a test has flushed what the migration made
+    user = User.objects.create_user(role.lower(), is_staff=True, is_superuser=role == "root")
+    if role in ROLES:
+        user.groups.add(Group.objects.get(name=role))
+    browser = client()
+    browser.force_login(user)
+    note_second_factor(browser, user)
+    return browser
+
+
+def rows() -> dict[str, models.Model]:
+    """A row of each model that has pages, by the model's label; canaries stand for all that is personal."""
+    shop: Shop = ShopFactory(id="lumiere")
+    endpoint = WebhookEndpoint(shop=shop, url="https://shop.example/hook")
+    endpoint.set_secrets(signing.new_secret())
+    endpoint.save()
+    endpoints.send_test(endpoint)
+    now = timezone.now()
+    code = {"carrier_code": "beta", "code": "X9", "text": canary(), "first_seen_at": now, "last_seen_at": now}
+    made: list[models.Model] = [
+        shop,
+        parcel_of_somebody(shop),
+        endpoint,
+        WebhookDelivery.objects.filter(type="webhook.test").get(),
+        AccessTokenFactory(shop=shop),
+        ContractFactory(shop=shop, carrier_code="alpha"),
+        LabelFactory(shop=shop, recipient=person(), sender=person(), error_message=canary()),
+        UnlistedEventCode.objects.create(**code),
+        User.objects.create_user("colleague", is_staff=True),
+        Group.objects.get_or_create(name="Reporting")[0],
+        record(Action.ADDED, shop),
+    ]
+    return {row._meta.label_lower: row for row in made}
+
+
+def person() -> dict[str, str]:
+    """An address as an order has it."""
+    names = {name: canary() for name in ("firstName", "lastName", "address1", "zip")}
+    return names | {"city": "Brest", "countryCode": "FR", "phone": phone(), "email": f"{canary()}@mail.example"}
+
+
+def parcel_of_somebody(shop: Shop) -> Parcel:
+    """A parcel that its carrier has reported on, with canaries in all that may be personal."""
+    names = {name: canary() for name in ("firstName", "lastName", "name", "company", "address1", "address2", "zip")}
+    line = ParcelLineFactory(
+        id="P1",
+        destination=DestinationFactory(**names, phone=phone()),
+        customerEmail=f"{canary()}@mail.example",
+        previousEmails=[f"{canary()}@mail.example"],
+        giftConfig={"message": canary()},
+        carrierLastStatus={"code": "B10", "description": canary(), "date": 1_790_000_000_000},
+        lineItems=[LineItemFactory(metadata={"engraved": canary()})],
+        events=[EventFactory(label=canary())],
+    )
+    import_lines(shop, [orjson.dumps(line)])
+    parcel = Parcel.objects.get()
+    event = {"at": 1, "code": "B10", "text": canary(), "number": parcel.tracking_id, "place": canary()}
+    tracking = ParcelTracking(parcel=parcel, shop=shop, carrier_code="beta", followed_since=timezone.now())
+    tracking.carrier_events = [event | {"is_listed": True}]
+    tracking.save()
+    return parcel
+
+
+def routes(world: dict[str, models.Model]) -> Iterator[tuple[str, str]]:
+    """The name and an address of each of the admin's routes, of the row of its model where it is about one.
+
+    Those without a name only redirect, or answer that there is nothing.
+    """
+    (resolver,) = [entry for entry in get_resolver().url_patterns if getattr(entry, "namespace", "") == "admin"]
+    for pattern in patterns(resolver):
+        if pattern.name:
+            yield pattern.name, address(pattern.name, pattern, world)
+
+
+def patterns(resolver: Any) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLPattern):
+            yield entry
+        else:
+            yield from patterns(entry)
+
+
+def address(name: str, pattern: URLPattern, world: dict[str, models.Model]) -> str:
+    arguments: dict[str, Any] = {}
+    for argument in pattern.pattern.regex.groupindex:
+        app, model, *_ = [*name.split("_"), "", ""]
+        row = world.get(f"{app}.{model}")
+        values = {"app_label": "shops", "content_type_id": 1, "object_id": "1"}
+        arguments[argument] = quote(row.pk) if row else values[argument]
+    return reverse(f"admin:{name}", kwargs=arguments, query=QUERIES.get(name, {}))
