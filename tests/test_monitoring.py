@@ -20,7 +20,7 @@ from prometheus_client import REGISTRY
 from config.ops import logs, metrics
 from deploy.monitoring.alerts import ALERTS
 from deploy.monitoring.boards import without_variables
-from deploy.monitoring.causes import CAUSES, CONDITIONS
+from deploy.monitoring.causes import CAUSES, CONDITIONS, SERVICE, WORK
 from deploy.monitoring.dashboards import BOARDS, SHOP_BOARD
 from deploy.monitoring.expected import DRILLS
 from deploy.monitoring.files import GRAFANA, ROOT, RULES, generated
@@ -94,6 +94,17 @@ def test_rules_and_dashboards_name_metrics_that_there_are(monkeypatch: pytest.Mo
     known = exported() | from_database()
     assert set(used()) - known == set()
     assert {each.metric for each in calm(1)} - known == {"up"}
+
+
+def test_kubernetes_names_the_jobs_as_the_rules_do() -> None:
+    monitor = yaml.safe_load((ROOT / "deploy/kubernetes/monitoring/pod-monitor.yaml").read_text())
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    pods = {}
+    for name in ("deployment", "work"):
+        manifest = yaml.safe_load((ROOT / f"deploy/kubernetes/base/{name}.yaml").read_text())
+        pods[name] = manifest["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/component"]
+    jobs = {each["regex"]: each["replacement"] for each in endpoint["relabelings"]}
+    assert jobs == {pods["deployment"]: SERVICE, pods["work"]: WORK}
 
 
 def parsed(expressions: Iterable[str], folder: Path) -> subprocess.CompletedProcess[str]:
