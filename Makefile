@@ -16,7 +16,7 @@ UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetect
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # env instead of a shell, which would not pass on a SIGTERM from make.
 demo: .venv/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123

@@ -7,6 +7,7 @@ from deploy.monitoring.alerts import PAGE, TICKET
 from deploy.monitoring.timelines import STEP_S, Series, Timeline, Value
 from deploy.monitoring.traffic import DURATION, SERVICES, calm
 
+HOUR_S = 3600
 DATABASE_GAUGES = (
     "labels_",
     "host_clock_",
@@ -61,7 +62,11 @@ class Drill:
     fires: tuple[Fires, ...]
     after_s: int = 120
     until_s: int = 0
-    calm_s: int = 300  # before; less makes alerts more sensitive, as windows over hours hold nothing else
+    calm_s: int = 120  # before; less makes alerts more sensitive, as windows over hours hold nothing else
+
+    @property
+    def is_slow(self) -> bool:
+        return self.after_s >= HOUR_S
 
     @property
     def end_s(self) -> int:

@@ -10,7 +10,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from deploy.monitoring.alerts import ALERTS, RUNBOOK
 from deploy.monitoring.dashboards import BOARDS
-from deploy.monitoring.rule_tests import calm_day_tests, drill_tests
+from deploy.monitoring.rule_tests import drill_tests, slow_tests
 from deploy.monitoring.rules import rules
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def generated() -> dict[str, str]:
     return {
         f"{RULES}/rules.yaml": as_yaml(rules()),
         f"{RULES}/rules_test.yaml": as_yaml(drill_tests()),
-        f"{RULES}/calm_day_test.yaml": as_yaml(calm_day_tests()),
+        f"{RULES}/slow_rules_test.yaml": as_yaml(slow_tests()),
         **{f"{GRAFANA}/{name}.json": as_json(board.build()) for name, board in BOARDS.items()},
         RUNBOOK: with_table(runbook),
     }
