@@ -12,11 +12,11 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetector --disable-plugin IPPublicDetector \
 	--disable-plugin Base64HighEntropyString --disable-plugin HexHighEntropyString
 
-.PHONY: help demo test lint audit contract openapi bench load drill lock clean
+.PHONY: help demo test lint audit contract openapi monitoring bench load drill lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # env instead of a shell, which would not pass on a SIGTERM from make.
 demo: .venv/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123
@@ -25,6 +25,7 @@ demo: .venv/.demo ## install everything, start the service with sample data, pri
 # pytest's compiled tests are kept for its other processes, whatever the machine's default.
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+	-@test -x $(BIN)/promtool || $(MAKE) --no-print-directory $(BIN)/promtool
 	@status=0; \
 	$(PYTEST) --services sqlite $(ARGS) || status=1; \
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || test $$? -eq 5 || status=1; \
@@ -49,6 +50,9 @@ contract: .venv/.dev ## test the service against its OpenAPI description, 20,000
 
 openapi: .venv/.dev ## write config/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
+
+monitoring: .venv/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring
+	$(BIN)/python -m deploy.monitoring
 
 bench: .venv/.dev ## measure the CPU cost of look-ups, searches, tracking and labels; PARCELS=2000000 for a large table
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
@@ -109,6 +113,15 @@ clean: ## remove everything that make has installed
 	@test -x .venv-s3/bin/python || $(PYTHON) -m venv .venv-s3
 	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+# Debian's, without installing it: no root is needed, but package lists are. Elsewhere put a promtool into the path.
+.venv/bin/promtool: | .venv/bin/python
+	@echo "Fetching promtool into .venv ..." >&2
+	@if found=$$(command -v promtool); then ln -s "$$found" $@; exit; fi; \
+	command -v apt-get >/dev/null || { echo "There is no apt-get: put promtool, of Prometheus, into the path." >&2; exit 1; }; \
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && \
+	{ apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
+	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool $(CURDIR)/$@
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript

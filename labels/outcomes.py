@@ -46,6 +46,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
         # The last resort: the numbers by which a person finds the parcels again, and the PDF in the storage.
         facts = {"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)}
         logger.critical("label bought and not recorded", extra=facts, exc_info=True)
+        metrics.UNRECORDED.labels(label.carrier_code).inc()
         with suppress(storage.StorageError):
             unrecorded.keep(label, purchased)
         label.state = LabelState.UNKNOWN

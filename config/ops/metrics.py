@@ -25,7 +25,7 @@ from carriers.circuit_breaker import CircuitState
 from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from config.ops.log_writer import DROPPED, NO_ROOM, NOT_WRITTEN
-from labels.metrics import PURCHASES, VANISHED_ROWS
+from labels.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
 from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
 from parcels.tracking import metrics as tracking_metrics
 from parcels.tracking.due import Outcome, oldest_due_s
@@ -131,6 +131,9 @@ def webhook_queue() -> list[Metric]:
         connection.close()
 
 
+FROM_DATABASE = (open_labels, due_checks, webhook_queue)
+
+
 def by_state(name: str, meaning: str, states: Iterable[str], found: list[str]) -> Metric:
     gauge = GaugeMetricFamily(name, meaning, labels=["state"])
     for state in states:
@@ -185,7 +188,7 @@ def expose_own(host: str, port: int) -> None:
 def begin(registry: CollectorRegistry, host: str, port: int) -> None:
     begin_series()
     registry.register(Version())
-    for read in (open_labels, due_checks, webhook_queue):
+    for read in FROM_DATABASE:
         registry.register(FromDatabase(read))
     server = Server((host, port), Handler.factory(registry))
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
@@ -203,6 +206,7 @@ def begin_series() -> None:
     for name, carrier in CARRIERS.items():
         show_circuit_state(name, CircuitState.CLOSED)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
+        UNRECORDED.labels(name)
         VANISHED_ROWS.labels(name)
         for state in LabelState.values:
             PURCHASES.labels(name, state)

@@ -2,7 +2,7 @@
 
 from collections import Counter as Count
 
-from django.db.models import Min
+from django.db.models import Min, OuterRef, Subquery
 from prometheus_client import Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 
@@ -39,9 +39,23 @@ def queue() -> tuple[int, float]:
     return waiting.order_by()[:MAX_COUNTED].count(), max(age_s, 0.0)
 
 
+def oldest_due_s() -> float:
+    """Return for how long an active endpoint with a delivery due has not been served; 0 if there is none.
+
+    What waits for the next attempt is not due, and a slow endpoint is served again whenever it has answered.
+    """
+    now = clock.now()
+    due = WebhookDelivery.objects.queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now)
+    oldest = Subquery(due.order_by("next_attempt_at").values("next_attempt_at")[:1])
+    waiting = WebhookEndpoint.objects.active().annotate(oldest=oldest).exclude(oldest=None).order_by()
+    since = [max(served_at or at, at) for at, served_at in waiting.values_list("oldest", "served_at")]
+    return (now - min(since)).total_seconds() if since else 0.0
+
+
 def queue_metrics() -> list[Metric]:
-    """Measure the queue in the database."""
+    """Measure the queue and the endpoints in the database."""
     queued, oldest_s = queue()
+    active = WebhookEndpoint.objects.active()
     disabled = WebhookEndpoint.objects.not_revoked().exclude(disabled_at=None)
     return [
         GaugeMetricFamily(
@@ -50,5 +64,16 @@ def queue_metrics() -> list[Metric]:
             value=queued,
         ),
         GaugeMetricFamily("webhook_deliveries_oldest_seconds", "Age of the oldest of them.", value=oldest_s),
+        GaugeMetricFamily(
+            "webhook_oldest_due_seconds",
+            "For how long an active endpoint with a delivery due has not been served.",
+            value=oldest_due_s(),
+        ),
+        GaugeMetricFamily("webhook_endpoints_active", "Endpoints that deliveries are made to.", value=active.count()),
+        GaugeMetricFamily(
+            "webhook_endpoints_failing",
+            "Those of them whose last attempts failed.",
+            value=active.exclude(failing_since=None).count(),
+        ),
         GaugeMetricFamily("webhook_endpoints_disabled", "Endpoints that wait for staff.", value=disabled.count()),
     ]

@@ -199,6 +199,7 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None
     assert found['carrier_circuit_breaker{carrier="alpha",state="closed"}'] == 2
     assert found['carrier_circuit_breaker{carrier="alpha",state="open"}'] == 0
     assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # so an alert sees the first one
+    assert found['labels_unrecorded_total{carrier="alpha"}'] == found["webhook_oldest_due_seconds"] == 0
 
 
 def test_any_process_serves_the_metrics_of_all(transactional_db: None, tmp_path: Path) -> None:
