@@ -157,14 +157,7 @@ def test_parcels_need_the_permission_to_view_them(shop: Shop) -> None:
     other = logged_in("view_shop")
     assert other.get(PARCELS).status_code == 403
     assert other.get(f"{PARCELS}P1/change/").status_code == 403
-    assert "Where is the parcel?" not in other.get("/admin/").text
     assert client().get(PARCELS).headers["Location"].startswith("/admin/login/")
-
-
-def test_the_first_page_asks_where_the_parcel_is(staff: Client) -> None:
-    page = staff.get("/admin/").text
-    assert "Where is the parcel?" in page
-    assert f'action="{PARCELS}"' in page
 
 
 def test_a_status_has_a_colour_in_the_list_and_on_the_page(staff: Client, shop: Shop) -> None:
