@@ -147,8 +147,8 @@ def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in URL_PATHS]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]
-        assert [urlsplit(url).path for url in urls] == URL_PATHS
-        assert get(urls[6]) == []
+        ledger = get(urls[URL_PATHS.index("/ledger")])
         process.send_signal(signum)
         out, err = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, out, err) == (0, "", "")
+    assert [urlsplit(url).path for url in urls] == URL_PATHS
+    assert (process.returncode, out, err, ledger) == (0, "", "", [])
