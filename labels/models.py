@@ -207,14 +207,14 @@ class ShippingLabel(models.Model):
         return self.id
 
     def words(self) -> Iterator[str]:
-        """Yield the words of the recipient, for `search_words`."""
-        to = self.recipient
+        """Yield the words of the recipient, for `search_words`; none once the address is removed."""
+        to = self.recipient.get
         return words_of(
-            names=[to["firstName"], to["lastName"]],
-            postal_code=to["zip"],
-            phone=to["phone"],
-            country_code=to["countryCode"],
-            emails=[to.get("email")],
+            names=[to("firstName"), to("lastName")],
+            postal_code=to("zip", ""),
+            phone=to("phone", ""),
+            country_code=to("countryCode", ""),
+            emails=[to("email")],
         )
 
     @property

@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "an undocumented code means that nothing was made",
         "carriers/beta/answers.py",
-        "return OutcomeUnknown(CARRIER, problem,",
+        "return unknown(CARRIER, problem,",
         "return CredentialsRejected(CARRIER, problem,",
         "gateway-beta",
     ),
