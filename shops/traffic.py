@@ -4,6 +4,7 @@ A process that is killed loses the counts of its last seconds. Without Redis eac
 """
 
 import logging
+import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -91,7 +92,13 @@ class Traffic:
         return self.store is not self.in_process
 
     def start(self) -> None:
-        """Flush in the background for as long as the process serves."""
+        """Flush in the background for as long as the process serves, and those that are forked from it."""
+        os.register_at_fork(after_in_child=self.begin)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with nothing counted; a lock and a thread of the parent's are of no use to a child."""
+        self.counts, self.lock = Counter(), threading.Lock()
         threading.Thread(target=self.run, name="traffic", daemon=True).start()
 
     def run(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.cache import caches
@@ -10,6 +11,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from shops import traffic as module
 from shops.traffic import Traffic, traffic
 from tests.support.api import Caller
+from tests.support.factories import AccessTokenFactory, ShopFactory
+from tests.support.http import ask
+from tests.support.paths import PARCELS
+from tests.support.processes import served
+from tests.support.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +101,13 @@ def test_processes_share_their_counts_in_redis(db: None) -> None:
     cache = caches["rate_limit"]
     left_s = cache.ask(int, "TTL", cache.make_key(module.key_of("own", module.today())))  # type: ignore[attr-defined]  # ours
     assert 0 < left_s <= module.KEPT_S
+
+
+@pytest.mark.real_services
+def test_each_worker_of_a_server_adds_what_it_counts(transactional_db: None, tmp_path: Path) -> None:
+    shop = ShopFactory()
+    bearer = [("Authorization", f"Bearer {AccessTokenFactory(shop=shop).secret}")]
+    with served(tmp_path / "log", workers=2) as server:
+        for _ in range(10):
+            assert ask(server.port, "GET", f"{PARCELS}absent", bearer)[0] == 404
+        until(lambda: newest(shop.id) == {"4xx": 10})
