@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -80,7 +81,14 @@ def stored() -> bytes:
     """All of Redis, keys and values."""
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as store:
         keys = store.keys("*")
-        return b"\n".join([*keys, *(store.dump(key) or b"" for key in keys), *(store.get(key) or b"" for key in keys)])
+        return b"\n".join([*keys, *(store.dump(key) or b"" for key in keys), *(value(store, key) for key in keys)])
+
+
+def value(store: Any, key: bytes) -> bytes:
+    """A string, or a hash's names and values."""
+    if store.type(key) == b"hash":
+        return b"\n".join(part for pair in store.hgetall(key).items() for part in pair)
+    return store.get(key) or b""
 
 
 def figures(server: Server) -> bytes:
