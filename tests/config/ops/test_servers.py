@@ -17,7 +17,7 @@ from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
-from tests.support.waiting import WAIT_TIMEOUT_S
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 from tests.support.windows import id_with_a_fresh_window
 
 pytestmark = pytest.mark.real_services
