@@ -58,7 +58,7 @@ def phone_digits(phone: str, country_code: str) -> Iterator[str]:
 
 
 class RecipientSearch:
-    """What a text may be of a recipient, as conditions on a `WordsField`."""
+    """The parts of a recipient that a text may be, as conditions on a `WordsField`."""
 
     def __init__(self, text: str) -> None:
         self.text = folded(text.strip())

@@ -20,7 +20,7 @@ DATABASE_GAUGES = (
 
 @dataclass(frozen=True)
 class Change:
-    """What series have after the beginning, sample by sample: the last value stays, or the calm one comes back."""
+    """The samples of series after the beginning: the last value stays, or the calm one comes back."""
 
     metric: str
     values: tuple[Value, ...]

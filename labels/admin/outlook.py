@@ -1,4 +1,4 @@
-"""What happens by itself to a label that waits for a decision, and when."""
+"""The outlook of a label that waits for a decision: its next steps that need nobody, and their times."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ LeftOut = list[tuple[ShippingLabel, str]]
 
 
 class SelectedLabels(Base):
-    """What all actions on selected labels share."""
+    """The base of all actions on selected labels."""
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[ShippingLabel], limit: int) -> list[ShippingLabel]:
         """Return the labels in the order of the list, with the PDFs that rows keep; none where they are too many."""

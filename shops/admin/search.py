@@ -1,4 +1,4 @@
-"""What staff type into a search box, and the rows that it may mean: along indexes only, whatever the tables' size."""
+"""Rows that a text from a search box may mean: found along indexes only, whatever the tables' size."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
