@@ -88,6 +88,10 @@ class ShippingLabelQuerySet(ForShop):
         return labels.filter(any_of(Q(numbers_text__contains=f'"{number}"') for number in numbers))
 
 
+def total_kg(weights_kg: Iterable[str]) -> Decimal:
+    return sum(map(Decimal, weights_kg), Decimal(0))
+
+
 def any_of(conditions: Iterable[Q]) -> Q:
     return reduce(or_, conditions, Q(pk__in=[]))
 
@@ -220,7 +224,7 @@ class ShippingLabel(models.Model):
     @property
     def weight_kg(self) -> Decimal:
         """The exact sum of the parcels' weights."""
-        return sum((Decimal(weight) for weight in self.weights_kg), Decimal(0))
+        return total_kg(self.weights_kg)
 
     @property
     def tracking_number(self) -> str:

@@ -15,6 +15,7 @@ from labels.admin.outlook import outlooks
 from labels.models import LabelState, ShippingLabel
 from labels.templatetags.label_page import state_name
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
+from shops.admin.panels import may_view
 from shops.admin.personal import may_see
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def undecided_count(request: HttpRequest) -> int:
 
 def is_decision_needed(request: HttpRequest) -> bool:
     """Tell if the sidebar links to the labels to decide: there are some, and this user may see them."""
-    may_view = any(request.user.has_perm(f"labels.{action}_shippinglabel") for action in ("view", "change"))
-    return may_view and undecided_count(request) > 0
+    return may_view(request, "labels", "shippinglabel") and undecided_count(request) > 0
 
 
 class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):

@@ -6,12 +6,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 
 from labels import ids
 from labels.figures.models import LabelFigure
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import OVER, LabelState, ShippingLabel, total_kg
 from shops import figures
 from shops.db import clock
 
@@ -36,7 +35,7 @@ class Sum:
     def add(self, labels: int, weights_kg: list[str], finished_at: datetime | None) -> None:
         self.labels += labels
         self.parcels += labels * len(weights_kg)
-        self.kilograms += labels * sum(map(Decimal, weights_kg), Decimal(0))
+        self.kilograms += labels * total_kg(weights_kg)
         self.last_finished_at = max(filter(None, (self.last_finished_at, finished_at)), default=None)
 
 
@@ -47,7 +46,7 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     for day in days:
         if is_stopping():
             return 0  # the next process begins again
-        replace(day)
+        figures.replace(LabelFigure.objects.filter(day=day), list(count(day)))
     figures.note(figures.LABELS, begun_at)
     return len(days)
 
@@ -78,15 +77,6 @@ def days_of_late_changes(last: datetime) -> set[date]:
     cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
     ordered_on = (ids.id_time(label_id).date() for label_id in cancelled.values_list("id", flat=True))
     return {*were_open.order_by(), *ordered_on}
-
-
-def replace(day: date) -> None:
-    """Put a day's new figures in place of the old ones; of two processes the later one's stay."""
-    counted = list(count(day))
-    with transaction.atomic():
-        list(LabelFigure.objects.filter(day=day).order_by("id").select_for_update())
-        LabelFigure.objects.filter(day=day).delete()
-        LabelFigure.objects.bulk_create(counted, batch_size=500)
 
 
 def count(day: date) -> Iterator[LabelFigure]:

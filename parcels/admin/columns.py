@@ -4,19 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from parcels.templatetags.parcel_page import moment
-from shops.admin.exports import Column, joined
-
-
-def postal_code(destination: dict[str, Any]) -> str:
-    return str(destination["zip"] or "")
-
-
-def city(destination: dict[str, Any]) -> str:
-    return str(destination["city"] or "")
-
-
-def country(destination: dict[str, Any]) -> str:
-    return str(destination["countryCode"] or "")
+from shops.admin.exports import Column, joined, member
 
 
 def window_end(window: dict[str, Any]) -> datetime | None:
@@ -38,9 +26,9 @@ EXPORT_COLUMNS: Final = (
     Column("Expected by (UTC)", "estimated_delivery_date_window", window_end),
     Column("Delivered (UTC)", "delivery_date", moment),
     Column("Customer's e-mail", "customer_email", is_personal=True),
-    Column("Postal code", "destination", postal_code, is_personal=True),
-    Column("City", "destination", city),
-    Column("Country", "destination", country),
+    Column("Postal code", "destination", member("zip"), is_personal=True),
+    Column("City", "destination", member("city")),
+    Column("Country", "destination", member("countryCode")),
     Column("Created (UTC)", "created_at", moment),
     Column("Updated (UTC)", "updated_at", moment),
 )

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
-from django.db import transaction
-from django.db.models import Count, Max, Min, Q, QuerySet, Value
+from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
 from parcels.figures.models import ParcelFigure, TrackingFigure
@@ -26,9 +25,9 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     for day in days:
         if is_stopping():
             return 0
-        replace(ParcelFigure.objects.filter(day=day), list(count(day)))
+        figures.replace(ParcelFigure.objects.filter(day=day), list(count(day)))
     ParcelFigure.objects.exclude(day__range=(days[0], days[-1])).delete()
-    replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
+    figures.replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
     figures.note(figures.PARCELS, begun_at)
     return len(days)
 
@@ -36,14 +35,6 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
 def days_shown(today: date) -> list[date]:
     """Return the last days, today among them, the oldest first."""
     return [today - timedelta(days=ago) for ago in reversed(range(DAYS_SHOWN))]
-
-
-def replace(old: QuerySet[Any], new: list[Any]) -> None:
-    """Put new figures in place of the old ones; of two processes the later one's stay."""
-    with transaction.atomic():
-        list(old.order_by("pk").select_for_update())
-        old.delete()
-        old.model.objects.bulk_create(new, batch_size=500)
 
 
 def count(day: date) -> Iterator[ParcelFigure]:

@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django_ratelimit.core import get_usage
 
+from shops.admin.panels import may_view
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.traffic import CLASSES, FAILURES, traffic
@@ -19,14 +20,14 @@ Panel = Callable[[HttpRequest, Shop], str]
 
 
 def contracts_panel(request: HttpRequest, shop: Shop) -> str:
-    if not may(request, "carriercontract"):
+    if not may_view(request, "shops", "carriercontract"):
         return SafeString()
     contracts = CarrierContract.objects.for_shop(shop.id).defer("encrypted_credentials")
     return render_to_string("shops/desk_contracts.html", {"shop": shop, "contracts": contracts}, request)
 
 
 def webhooks_panel(request: HttpRequest, shop: Shop) -> str:
-    if not may(request, "webhookendpoint"):
+    if not may_view(request, "shops", "webhookendpoint"):
         return SafeString()
     endpoints = WebhookEndpoint.objects.for_shop(shop.id).not_revoked().defer("encrypted_secrets")
     return render_to_string(
@@ -54,10 +55,6 @@ def usage(request: HttpRequest, shop: Shop) -> dict[str, Any] | None:
     except FAILURES:
         return None
     return {"count": found["count"] or 0, "limit": limit, "window_s": window_s, "reset_s": found["time_left"] + 1}
-
-
-def may(request: HttpRequest, model: str) -> bool:
-    return any(request.user.has_perm(f"shops.{action}_{model}") for action in ("view", "change"))
 
 
 PANELS: list[Panel] = [requests_panel, contracts_panel, webhooks_panel]  # and what the apps above add

@@ -23,6 +23,11 @@ def as_is(value: Any) -> Any:
     return value
 
 
+def member(name: str) -> Callable[[dict[str, Any]], str]:
+    """Return a function that takes a text out of an object."""
+    return lambda value: str(value.get(name) or "")
+
+
 def joined(values: Sequence[str]) -> str:
     return " ".join(values)
 

@@ -1,4 +1,4 @@
-"""What all of the staff's pages format alike."""
+"""Formats of all of the staff's pages."""
 
 from django import template
 from django.contrib.admin.utils import quote

@@ -1,4 +1,4 @@
-"""What the audit log says that was changed."""
+"""The changes that the audit log has."""
 
 from shops.audit.models import Action, AuditEntry
 

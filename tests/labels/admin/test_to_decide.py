@@ -24,7 +24,7 @@ ASK = "Ask the carrier now"
 
 
 def future(staff: Client) -> str:
-    """What the page says that happens by itself, of its only label."""
+    """The page's words on the next steps by themselves, of its only label."""
     (said,) = re.findall(r"By itself:</strong>(.*?)</p>", staff.get(TO_DECIDE).text, re.DOTALL)
     return " ".join(re.sub("<[^>]+>", "", said).replace("&#x27;", "'").split())
 
