@@ -45,8 +45,10 @@ class ProductFilter(filters.DropdownFilter):
         return [(code, f"{product.carrier}: {code}") for code, product in PRODUCTS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+        if not self.value():
+            return queryset
         product = PRODUCTS.get(self.value() or "")
-        return queryset.filter(carrier_code=product.carrier, product_code=product.code) if product else queryset
+        return queryset.filter(carrier_code=product.carrier, product_code=product.code) if product else queryset.none()
 
 
 class OrderedById:

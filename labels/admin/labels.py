@@ -291,7 +291,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         return format_html("{} <small>{}</small>", label.order_id, number)
 
     @admin.display(description="ordered")
-    def ordered(self, label: ShippingLabel) -> str:
+    def ordered(self, label: Any) -> str:
         """Show the time and the access token of the order; the token's id is the tooltip."""
         name = format_html(' · <span title="{}">{}</span>', label.token_id, label.token_name or label.token_id)
         at, token = label.created_at, name if label.token_id else ""

@@ -55,7 +55,8 @@ class DeliveryFilter(filters.DropdownFilter):
         value = self.value()
         if value not in Timing.values:
             return queryset
-        return queryset.alias(timing=TIMING).filter(HAS_TIMING, timing=value)  # as their index has it
+        of_timing: QuerySet[Any] = queryset.alias(timing=TIMING).filter(HAS_TIMING, timing=value)  # along their index
+        return of_timing
 
 
 class SilenceFilter(filters.DropdownFilter):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drills.environment import environment
-from tests.drills.shop import RECIPIENT, SENDER, SHOP
+from tests.drills.shop import PRODUCTS, RECIPIENT, SENDER, SHOP, carrier_of
 
 ROUNDS = 3
 GOAL_MS = 150
@@ -92,6 +92,7 @@ def some_labels(count: int) -> Iterator[Any]:
     now = datetime.now(UTC)
     for index in range(count):
         ordered_at = now - timedelta(days=DAYS) * (index + 1) / count
+        carrier = carrier_of(index // FAILED_EVERY + index)
         is_failed, is_open = index % FAILED_EVERY == 0, index % 50_000 == 1
         yield ShippingLabel(
             id=id_prefix(ordered_at) + f"{index:07d}",
@@ -101,8 +102,8 @@ def some_labels(count: int) -> Iterator[Any]:
             finished_at=ordered_at,
             leased_until=ordered_at,
             order_id=f"L{index}",
-            carrier_code="alpha" if index % 2 else "beta",
-            product_code="alpha-18" if index % 2 else "beta_domicile_sans_signature_france",
+            carrier_code=carrier,
+            product_code=PRODUCTS[carrier],
             sender=SENDER,
             recipient=recipient(index),
             weights_kg=["1.25"],

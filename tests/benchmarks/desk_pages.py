@@ -1,5 +1,6 @@
 """The staff's pages that the desk's benchmark visits, by name."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
@@ -7,7 +8,7 @@ from tests.benchmarks.parcels import numbers
 from tests.drills.shop import SHOP
 
 LABELS, PARCELS = "/admin/labels/shippinglabel/", "/admin/parcels/parcel/"
-PARCEL_FILTERS = {
+PARCEL_FILTERS: dict[str, dict[str, object]] = {
     "page 2": {"p": 2},
     "the last page": {"p": 20},
     "the oldest first": {"o": 8},
@@ -49,7 +50,7 @@ PARCEL_FILTERS = {
     "status, of today": {"status": "EXCEPTION", "when": "today"},
     "rare status, of this month": {"status": "DELIVERY_FAILURE", "when": "month"},
 }
-LABEL_FILTERS = {
+LABEL_FILTERS: dict[str, dict[str, object]] = {
     "page 2": {"p": 2},
     "the last page": {"p": 25},
     "of a large shop": {"shop__id__exact": SHOP},
@@ -82,7 +83,7 @@ LABEL_FILTERS = {
 def pages(parcels: int, labels: int) -> dict[str, str]:
     """Return the addresses of the pages, by name."""
     days_ago_40 = (datetime.now(UTC) - timedelta(days=40)).date().isoformat()
-    one_day = {"created_from": days_ago_40, "created_to": days_ago_40}
+    one_day: dict[str, object] = {"created_from": days_ago_40, "created_to": days_ago_40}
     return {
         "parcels": PARCELS,
         **{f"parcels: {name}": address(PARCELS, values) for name, values in PARCEL_FILTERS.items()},
@@ -97,7 +98,7 @@ def pages(parcels: int, labels: int) -> dict[str, str]:
     }
 
 
-def address(path: str, values: dict[str, object]) -> str:
+def address(path: str, values: Mapping[str, object]) -> str:
     return f"{path}?{urlencode(values, doseq=True)}"
 
 
