@@ -17,6 +17,7 @@ from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.reporting import settle
 from parcels.writing import replace_labels_meanwhile, write
 from shops.compiled import RefusedError, compile_field
+from shops.db.bulk import instance
 from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
@@ -99,7 +100,7 @@ class ParcelImport:
             raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
         except ValidationError as error:
             raise BadLineError(describe_faults(error.detail)) from None
-        return Parcel(**values, shop_id=self.shop_id, imported_at=self.started_at)
+        return instance(Parcel, **values, shop_id=self.shop_id, imported_at=self.started_at)
 
     def import_batch(self, batch: list[NumberedParcel]) -> None:
         """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
