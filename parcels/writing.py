@@ -18,7 +18,7 @@ from shops.db.batches import batches
 # An update never moves a parcel to another shop.
 UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"}]
 NUMBER_FIELDS = ("tracking_id", "tracking_numbers", "created_at")  # those that the rows of its numbers are made of
-BEFORE_FIELDS = ("id", "shop", "imported_at", "updated_at", *NUMBER_FIELDS, *STORY_FIELDS)
+BEFORE_FIELDS = ("id", "imported_at", "updated_at", *NUMBER_FIELDS, *STORY_FIELDS)
 NUMBER_COLUMNS = ("shop_id", "number", "parcel_id", "created_at")
 # Clocks of different hosts differ by less.
 CLOCK_MARGIN = timedelta(hours=1)
@@ -38,8 +38,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
         with transaction.atomic():
             batch.insert()
             batch.settle()
-            batch.replace_labels()
-            batch.keep_named_numbers()
+            batch.take_numbers()
             batch.follow()
             batch.save()
             status_changed(batch.changes(), is_silent=is_silent)
@@ -63,9 +62,15 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
         if parcels:
             batch = Batch(shop_id, parcels, started_at, set(parcels))
             batch.lock()
-            batch.replace_labels()
-            batch.keep_named_numbers()
+            batch.take_numbers()
             batch.save()
+
+
+def locked(ids: list[str]) -> Iterator[ParcelTracking]:
+    """Lock the tracking and the parcels of these ids."""
+    if ids:
+        rows = ParcelTracking.objects.filter(parcel__id__in=ids).select_related("parcel").order_by("pk")
+        yield from rows.select_for_update()
 
 
 def newest(parcels: Iterable[Parcel]) -> Parcel:
@@ -95,10 +100,10 @@ class Batch:
 
     def lock(self) -> None:
         """Lock the parcels that exist, with their tracking."""
-        own = Parcel.objects.filter(id__in=self.existing, shop=self.shop_id).only(*BEFORE_FIELDS)
-        self.before = {parcel.id: parcel for parcel in own.order_by("id").select_for_update(of=("self",))}
-        rows = ParcelTracking.objects.filter(parcel__id__in=self.before).order_by("pk").select_for_update(of=("self",))
-        self.trackings = {row.parcel_id: row for row in rows}
+        own = Parcel.objects.filter(id__in=self.existing, shop=self.shop_id).order_by("id").select_for_update()
+        self.before = {parcel.id: parcel for parcel in bulk.instances(own, BEFORE_FIELDS)}
+        rows = ParcelTracking.objects.filter(parcel__id__in=self.before).order_by("pk").select_for_update()
+        self.trackings = {row.parcel_id: row for row in bulk.instances(rows)}
 
     def settle(self) -> None:
         """Give each parcel that existed its story, of the shop's newer report and what the carrier said."""
@@ -119,23 +124,28 @@ class Batch:
             at = parcel.last_status_updated_at
             yield StatusChange(parcel_id, self.shop_id, status_before, parcel.last_status, at)
 
-    def replace_labels(self) -> None:
+    def take_numbers(self) -> None:
+        """Let each number that these parcels share with a label be of one parcel."""
+        owners = self.label_owners()
+        self.replace_labels([parcel_id for parcel_id, imported_at in owners.items() if imported_at is None])
+        self.keep_named_numbers([parcel_id for parcel_id, imported_at in owners.items() if imported_at is not None])
+
+    def label_owners(self) -> dict[str, datetime | None]:
+        """Find the shop's other parcels that have one of these numbers, and numbers of a label; and their imports."""
+        numbers = [number for parcel in self.parcels.values() for number in own_numbers(parcel)]
+        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=numbers).order_by()
+        bought = found.exclude(parcel__tracking=None).exclude(parcel__tracking__label_numbers=[])
+        owners = dict(bought.values_list("parcel", "parcel__imported_at"))
+        return {parcel_id: imported_at for parcel_id, imported_at in owners.items() if parcel_id not in self.parcels}
+
+    def replace_labels(self, ids: list[str]) -> None:
         """Let parcels that have a number of a label's parcel take its place."""
-        labels = list(self.labels_with(self.numbers()))
-        by_number = self.by_number() if labels else {}
-        for label in labels:
-            same = [
-                p
-                for number in label.label_numbers
-                for p in by_number.get(number, ())
-                if are_of_one_time(p, label.parcel)
-            ]
-            if same:
+        by_number = self.by_number() if ids else {}
+        for label in locked(ids):
+            named = [each for number in label.label_numbers for each in by_number.get(number, ())]
+            if same := [each for each in named if are_of_one_time(each, label.parcel)]:
                 self.give(newest(same), label)
                 self.replaced.append(label.parcel_id)
-
-    def numbers(self) -> list[str]:
-        return [number for parcel in self.parcels.values() for number in own_numbers(parcel)]
 
     def by_number(self) -> defaultdict[str, list[Parcel]]:
         found: defaultdict[str, list[Parcel]] = defaultdict(list)
@@ -149,10 +159,10 @@ class Batch:
         self.trackings[parcel.id] = self.changed[parcel.id] = taking
         self.existing.add(parcel.id)
 
-    def keep_named_numbers(self) -> None:
+    def keep_named_numbers(self, ids: list[str]) -> None:
         """Let a number that a parcel names leave the one that has it of its label only."""
         inside = [tracking for tracking in self.trackings.values() if tracking.added_numbers]
-        all_giving = [*inside, *self.outside_with_added(self.numbers())]
+        all_giving = [*inside, *(tracking for tracking in locked(ids) if tracking.added_numbers)]
         by_number = self.by_number() if all_giving else {}
         for giving in all_giving:
             source = self.parcels.get(giving.parcel_id) or giving.parcel
@@ -171,23 +181,6 @@ class Batch:
     def names(self, parcel: Parcel, number: str) -> bool:
         tracking = self.trackings.get(parcel.id)
         return tracking is None or number not in tracking.added_numbers
-
-    def outside_with_added(self, numbers: list[str]) -> Iterator[ParcelTracking]:
-        """Yield the shop's other parcels that have one of these numbers of a label only, locked."""
-        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=numbers)
-        added = found.exclude(parcel__tracking=None).exclude(parcel__tracking__added_numbers=[])
-        ids = set(added.order_by().values_list("parcel", flat=True)) - self.parcels.keys()
-        if ids:
-            rows = ParcelTracking.objects.filter(pk__in=ids).select_related("parcel").order_by("pk")
-            yield from rows.select_for_update()
-
-    def labels_with(self, numbers: list[str]) -> Iterator[ParcelTracking]:
-        """Yield the shop's parcels that are labels and have one of these numbers, locked."""
-        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=numbers, parcel__imported_at=None)
-        ids = set(found.order_by().values_list("parcel", flat=True)) - self.parcels.keys()
-        if ids:
-            rows = ParcelTracking.objects.filter(pk__in=ids).select_related("parcel").order_by("pk")
-            yield from rows.select_for_update()
 
     def follow(self) -> None:
         for parcel_id, parcel in self.parcels.items():

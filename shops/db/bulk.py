@@ -1,13 +1,23 @@
 """Many rows of a model made and written at once, at a fraction of the cost of Django's own."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from django.db import connection
-from django.db.models import AutoField, BooleanField, CharField, DateTimeField, Field, ForeignKey, IntegerField, Model
+from django.db.models import (
+    AutoField,
+    BooleanField,
+    CharField,
+    DateTimeField,
+    Field,
+    ForeignKey,
+    IntegerField,
+    Model,
+    QuerySet,
+)
 from django.db.models.base import ModelState
 
 from shops.db.fields import JSONTextField
@@ -65,6 +75,11 @@ def instance(model: type[AnyModel], **values: Any) -> AnyModel:
     rest = {name: default() for name, default in defaults(model) if name not in values}
     made.__dict__.update(values, _state=ModelState(), **rest)
     return made
+
+
+def instances(rows: QuerySet[AnyModel], fields: Sequence[str] = ()) -> Iterator[AnyModel]:
+    """Read the named columns of rows, or all, by attribute; the others have their defaults."""
+    return (instance(rows.model, **values) for values in rows.values(*fields))
 
 
 @cache
