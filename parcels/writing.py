@@ -16,7 +16,9 @@ from shops.db import bulk
 from shops.db.batches import batches
 
 # An update never moves a parcel to another shop.
-UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"}]
+UPDATED_FIELDS = [
+    f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"} and not f.generated
+]
 NUMBER_FIELDS = ("tracking_id", "tracking_numbers", "created_at")  # those that the rows of its numbers are made of
 BEFORE_FIELDS = ("id", "imported_at", "updated_at", *NUMBER_FIELDS, *STORY_FIELDS)
 NUMBER_COLUMNS = ("shop_id", "number", "parcel_id", "created_at")

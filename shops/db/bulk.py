@@ -42,9 +42,14 @@ class Layout(NamedTuple):
 
 @cache
 def layout(model: type[Model]) -> Layout:
-    fields: list[Any] = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
+    fields: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
     prepared = [(place, preparation(field)) for place, field in enumerate(fields) if not is_plain(field)]
     return Layout([field.column for field in fields], attrgetter(*(field.attname for field in fields)), prepared)
+
+
+def is_written(field: Any) -> bool:
+    """Tell if a column has a value of the row's; others are the database's own."""
+    return not (field.generated or isinstance(field, AutoField))
 
 
 def is_plain(field: Any) -> bool:
