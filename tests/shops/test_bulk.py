@@ -19,7 +19,7 @@ AWKWARD = ["\\", "\\N", "\\.", "tab\there", "line\nline\r\n", "'l''été'", '"',
 
 def values(shop: Shop, **fields: Any) -> dict[str, Any]:
     line = orjson.loads(orjson.dumps(ParcelLineFactory(**fields)))
-    return read_parcel(line) | {"shop_id": shop.id, "imported_at": timezone.now()}
+    return {**read_parcel(line), "shop_id": shop.id, "imported_at": timezone.now()}
 
 
 def row(**fields: Any) -> tuple[Any, ...]:
