@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import AutoField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
@@ -88,7 +88,8 @@ class PreparedUpdate:
         """Execute it with the row's values; return a function that reads one row if there was one to write to."""
         sql, parameters = self.compiled
         fields: Any = map(row._meta.get_field, self.names)
-        values = {field.name: field.get_db_prep_save(getattr(row, field.name), connection) for field in fields}
+        own = connections[DEFAULT_DB_ALIAS]
+        values = {field.name: field.get_db_prep_save(getattr(row, field.name), own) for field in fields}
         return send(sql, bound(parameters, arguments | values))
 
     @cached_property
@@ -110,6 +111,7 @@ class PreparedInsert:
 
     def start(self, row: Model) -> Read:
         """Execute it; return a function that reads the rows that its ending returns."""
-        values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in self.fields]
+        own = connections[DEFAULT_DB_ALIAS]
+        values = [field.get_db_prep_save(field.pre_save(row, add=True), own) for field in self.fields]
         row._state.adding = False
         return send(self.sql, values)
