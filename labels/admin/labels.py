@@ -49,7 +49,6 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
 
     list_display = ("id", "status", "why", "order", "to", "shop", "product", "ordered")
     list_display_links = ("id",)
-    list_per_page = 40  # a phone shows one on a quarter of its screen
     list_filter = (
         ("shop", AutocompleteSelectFilter),
         ReasonFilter,
