@@ -16,7 +16,7 @@ from shops.db import bulk
 from shops.db.batches import batches
 
 # An update never moves a parcel to another shop.
-UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop"}]
+UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop"} and not f.generated]
 STORY_COLUMNS = ("id", "shop", "imported_at", "created_at", "updated_at", *STORY_FIELDS)
 # Clocks of different hosts differ by less.
 CLOCK_MARGIN = timedelta(hours=1)

@@ -31,11 +31,16 @@ def insert(rows: Sequence[Model], *, ignore_conflicts: bool = False, update_fiel
 
 def insert_json(rows: Sequence[Model], conflict: Composable) -> None:
     model = type(rows[0])
-    fields = {str(field.column): field for field in model._meta.concrete_fields if not isinstance(field, AutoField)}
+    fields = {str(field.column): field for field in model._meta.concrete_fields if is_written(field)}
     columns = SQL(", ").join(Identifier(column) for column in fields)
     statement = SQL(STATEMENT).format(table=Identifier(model._meta.db_table), columns=columns, conflict=conflict)
     with connection.cursor() as cursor:
         cursor.execute(statement.as_string(), [orjson.dumps([values(row, fields) for row in rows]).decode()])
+
+
+def is_written(field: Any) -> bool:
+    """Tell if a column has a value of the row's; others are the database's own."""
+    return not (field.generated or isinstance(field, AutoField))
 
 
 def values(row: Model, fields: dict[str, Any]) -> dict[str, Any]:
