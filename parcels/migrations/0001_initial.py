@@ -7,11 +7,6 @@ from django.db import migrations, models
 import shops.db.fields
 import shops.db.json_text
 import shops.db.words
-from shops.db.only_postgresql import only_postgresql
-
-# Compressed rows would cost a search half of PostgreSQL's time, and an import more. Two of this size fit into a page.
-STORE_UNCOMPRESSED = "ALTER TABLE parcels_parcel SET (toast_tuple_target = 4064)"
-STORE_AS_USUAL = "ALTER TABLE parcels_parcel RESET (toast_tuple_target)"
 
 
 class Migration(migrations.Migration):
@@ -375,5 +370,4 @@ class Migration(migrations.Migration):
                 name="tracking_of_a_label",
             ),
         ),
-        only_postgresql(STORE_UNCOMPRESSED, STORE_AS_USUAL),
     ]

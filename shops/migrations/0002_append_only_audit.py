@@ -1,8 +1,8 @@
 """Lets PostgreSQL refuse every change of an audit entry, and the removal of a young one."""
 
-from django.db import migrations
+from typing import Any
 
-from shops.db.only_postgresql import only_postgresql
+from django.db import migrations
 
 MIN_DAYS = 90
 FORWARDS = f"""
@@ -23,7 +23,17 @@ DROP FUNCTION shops_audit_is_append_only();
 """
 
 
+def on_postgresql(statements: str) -> Any:
+    """Return an operation's function that runs these statements on PostgreSQL only."""
+
+    def run(apps: Any, schema_editor: Any) -> None:
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute(statements)
+
+    return run
+
+
 class Migration(migrations.Migration):
     dependencies = [("shops", "0001_initial")]
 
-    operations = [only_postgresql(FORWARDS, BACKWARDS)]
+    operations = [migrations.RunPython(on_postgresql(FORWARDS), on_postgresql(BACKWARDS))]
