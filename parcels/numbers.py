@@ -14,8 +14,14 @@ GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
 
 def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
     """Yield the numbers that a parcel is found by, each once."""
+    for shop_id, number, parcel_id, created_at in number_rows(parcel):
+        yield ParcelNumber(shop_id=shop_id, number=number, parcel_id=parcel_id, created_at=created_at)
+
+
+def number_rows(parcel: Parcel) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the values of these rows: the shop's id, the number, the parcel's id and its time."""
     for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
-        yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)
+        yield parcel.shop_id, number, parcel.id, parcel.created_at
 
 
 def own_numbers(parcel: Parcel) -> set[str]:

@@ -3,6 +3,7 @@
 # ruff: noqa: N815 - the public names are camelCase
 
 import re
+from operator import itemgetter
 from typing import Any
 
 from rest_framework import serializers
@@ -221,4 +222,4 @@ class ImportedParcelSerializer(ParcelSerializer):
         return attrs | {name: attrs[name] or [] for name in ("previous_emails", "cross_sell_recommendations")}
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return sorted(events, key=lambda event: event["createdAt"], reverse=True)
+        return sorted(events, key=itemgetter("createdAt"), reverse=True)
