@@ -89,7 +89,7 @@ def instances(rows: QuerySet[AnyModel], fields: Sequence[str] = ()) -> Iterator[
 
 @cache
 def defaults(model: type[Model]) -> list[tuple[str, Callable[[], Any]]]:
-    return [(field.attname, field.get_default) for field in model._meta.concrete_fields]
+    return [(field.attname, field.get_default) for field in model._meta.concrete_fields if not field.generated]
 
 
 def insert(rows: Sequence[Model]) -> None:
