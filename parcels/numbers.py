@@ -5,11 +5,15 @@ from datetime import timedelta
 from typing import Final
 
 from parcels.models import Parcel, ParcelNumber
+from shops.db.prepared import PreparedQuery, argument
 from shops.models import Shop
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
 GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
+HOLD: Final = PreparedQuery(
+    lambda: Shop.objects.filter(pk=argument("shop")).order_by().select_for_update(no_key=True).values_list("pk")
+)
 
 
 def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
@@ -43,4 +47,4 @@ def hold_numbers(shop_id: str) -> None:
     A label and an import that bring one number at the same time don't see each other's rows: the second to come here
     does.
     """
-    list(Shop.objects.filter(pk=shop_id).select_for_update(no_key=True).values_list("pk"))
+    HOLD.rows(shop=shop_id)
