@@ -5,20 +5,22 @@ from django.urls import include, path, re_path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
+import labels.urls
+import parcels.urls
 from config.api.errors import unknown_path
 from config.desk.search import search
 from config.docs import views as docs
 from config.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
-from shops.paths import API_ROOT, FILES, TRACKING
+from shops.paths import API_ROOT, FILES
 
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"
 handler500 = "config.api.errors.server_error"
 urlpatterns = [
-    path(f"{TRACKING[1:]}/", include("parcels.urls")),
-    path(f"{TRACKING[1:]}/", include("labels.urls")),
+    *parcels.urls.urlpatterns,  # not included: a look-up resolves in one step
+    *labels.urls.urlpatterns,
     re_path(rf"^{API_ROOT[1:]}", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),

@@ -3,8 +3,11 @@
 from django.urls import path, re_path
 
 from labels.views import LabelViewSet
+from shops.paths import TRACKING
 
 urlpatterns = [
-    path("shipments", LabelViewSet.as_view({"post": "create"}), name="labels"),
-    re_path(r"^shipments/(?P<label_id>[^/]+)\Z", LabelViewSet.as_view({"get": "retrieve"}), name="label"),
+    path(f"{TRACKING[1:]}/shipments", LabelViewSet.as_view({"post": "create"}), name="labels"),
+    re_path(
+        rf"^{TRACKING[1:]}/shipments/(?P<label_id>[^/]+)\Z", LabelViewSet.as_view({"get": "retrieve"}), name="label"
+    ),
 ]

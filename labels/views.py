@@ -29,6 +29,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     queryset = ShippingLabel.objects.none()
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
+    default_response_headers = {}  # by default the methods, which only a 405 names
 
     @openapi.buy
     def create(self, request: Request) -> Response:

@@ -1,7 +1,7 @@
 """Parcels, and the numbers they are found by."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import Final, Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -12,12 +12,26 @@ from carriers.tracking import Status
 from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
 from parcels.figures.timing import HAS_TIMING, TIMING
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
+from shops.db.json_text import JSONMembers, JSONObject
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
 from shops.recipients import words_of
 
 MAX_KEY_LENGTH = 255
+
+
+# A parcel as the API answers it: one JSON text, with the fields of `ParcelSerializer` in their order.
+DOCUMENT: Final = JSONObject(
+    "document_start",
+    JSONMembers(
+        destination="destination",
+        lineItems="line_items",
+        events="events",
+        createdAt="created_at",
+        updatedAt="updated_at",
+    ),
+)
 
 
 class TrackingStatus(models.TextChoices):
@@ -69,6 +83,30 @@ class Parcel(models.Model):
     events = JSONTextField(help_text="Newest first.")
     created_at = models.BigIntegerField()
     updated_at = models.BigIntegerField()
+
+    # Kept by the database, so that no writer can forget it.
+    document_start = models.GeneratedField(
+        expression=JSONMembers(
+            id="id",
+            shopId="shop",
+            orderId="order_id",
+            orderNumber="order_number",
+            trackingId="tracking_id",
+            trackingNumbers="tracking_numbers",
+            carrierCode="carrier_code",
+            carrierProduct="carrier_product",
+            carrierDisplayName="carrier_display_name",
+            lastStatus="last_status",
+            lastStatusUpdatedAt="last_status_updated_at",
+            carrierLastStatus="carrier_last_status",
+            estimatedDeliveryDateWindow="estimated_delivery_date_window",
+            deliveryDate="delivery_date",
+            endDepositDate="end_deposit_date",
+        ),
+        output_field=models.TextField(),
+        db_persist=True,
+        help_text="The beginning of its document, which takes longest to make.",
+    )
 
     # Internal: never part of an answer.
     customer_email = NullableKeyField(max_length=320, null=True)

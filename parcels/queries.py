@@ -1,16 +1,14 @@
 """Hot queries, compiled once: the ORM writes their SQL on first use, and later runs reuse it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from django.db import connections
 from django.db.models import QuerySet
+from psycopg.pq import Format
 
-from parcels.models import Parcel
-from parcels.serializers import COLUMNS
+from parcels.models import DOCUMENT, Parcel
 from shops.db import replicas
 
-Row = Sequence[Any]
 SEARCH_LIMIT = 50
 
 
@@ -21,7 +19,7 @@ class Argument(str):
 
 
 class PreparedQuery:
-    """A queryset compiled once. Its rows are the raw columns that `ParcelSerializer` takes.
+    """A queryset compiled once, which yields the documents of parcels.
 
     They are read from a replica if there is one, so they may lag behind the primary.
     """
@@ -33,20 +31,20 @@ class PreparedQuery:
         self.build = build
         self.names = names
 
-    def rows(self, **arguments: str) -> list[Row]:
+    def documents(self, **arguments: str) -> list[bytes]:
         if any("\0" in value for value in arguments.values()):
             return []  # no stored text has a NUL, and PostgreSQL rejects one in a comparison
         return replicas.read(lambda alias: self.run(alias, arguments))
 
-    def run(self, alias: str, arguments: dict[str, str]) -> list[Row]:
+    def run(self, alias: str, arguments: dict[str, str]) -> list[bytes]:
         sql, names = self.statement = self.statement or self.compile(alias)
         with connections[alias].cursor() as cursor:
+            cursor.cursor.format = Format.BINARY  # PostgreSQL's text format has bytes in hexadecimal
             cursor.execute(sql, [arguments[name] for name in names])
-            rows: list[Row] = cursor.fetchall()
-        return rows
+            return [document for (document,) in cursor.fetchall()]
 
     def compile(self, alias: str) -> tuple[str, list[str]]:
-        queryset = self.build(*map(Argument, self.names)).values_list(*COLUMNS)
+        queryset = self.build(*map(Argument, self.names)).values_list(DOCUMENT)
         sql, parameters = queryset.query.get_compiler(alias).as_sql()
         return sql, list(parameters)
 
@@ -72,17 +70,17 @@ BY_BOTH = PreparedQuery(
 )
 
 
-def find(*, shop_id: str, number: str) -> Row | None:
+def find(*, shop_id: str, number: str) -> bytes | None:
     """Find the shop's newest parcel that has this tracking number."""
-    return next(iter(BY_NUMBER.rows(shop_id=shop_id, number=number)), None)
+    return next(iter(BY_NUMBER.documents(shop_id=shop_id, number=number)), None)
 
 
-def search(*, shop_id: str, order_number: str | None, email: str | None) -> list[Row]:
+def search(*, shop_id: str, order_number: str | None, email: str | None) -> list[bytes]:
     """Find the shop's newest parcels, at most `SEARCH_LIMIT`, by order number, e-mail or both."""
     if order_number and email:
-        return BY_BOTH.rows(shop_id=shop_id, order_number=order_number, email=email)
+        return BY_BOTH.documents(shop_id=shop_id, order_number=order_number, email=email)
     if order_number:
-        return BY_ORDER.rows(shop_id=shop_id, order_number=order_number)
+        return BY_ORDER.documents(shop_id=shop_id, order_number=order_number)
     if email:
-        return BY_EMAIL.rows(shop_id=shop_id, email=email)
+        return BY_EMAIL.documents(shop_id=shop_id, email=email)
     raise ValueError("an order number or an e-mail is needed")

@@ -1,17 +1,14 @@
-"""The parcel's public fields, declared once: they validate imports and lay out answers."""
+"""The parcel's public fields, declared once: they validate imports and describe answers."""
 
 # ruff: noqa: N815 - the public names are camelCase
 
 import re
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-import orjson
 from rest_framework import serializers
 
-from parcels.models import MAX_KEY_LENGTH, Parcel, TrackingStatus
-from shops.db.fields import JSONTextField
+from parcels.models import MAX_KEY_LENGTH, TrackingStatus
 from shops.http_url import is_http_url
 from shops.serializer_fields import (
     AnyField,
@@ -209,13 +206,6 @@ class ParcelSerializer(ObjectSerializer):
     createdAt = TimeField(source="created_at", help_text="When the parcel was made: Unix time in milliseconds.")
     updatedAt = TimeField(source="updated_at", help_text="When it last changed: Unix time in milliseconds.")
 
-    def to_representation(self, instance: Sequence[Any]) -> dict[str, Any]:
-        """Lay out one row of `COLUMNS`; nested parts are JSON text already, and are embedded as they are."""
-        return {
-            name: orjson.Fragment(value) if is_json and value is not None else value
-            for (name, is_json), value in zip(LAYOUT, instance, strict=True)
-        }
-
 
 class ImportedParcelSerializer(ParcelSerializer):
     """A parcel as it is imported, with the internal fields that no answer shows."""
@@ -233,12 +223,3 @@ class ImportedParcelSerializer(ParcelSerializer):
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return sorted(events, key=itemgetter("createdAt"), reverse=True)
-
-
-FIELDS = ParcelSerializer().fields
-# The model's columns in the order of the public fields, and which of them are JSON text.
-COLUMNS = tuple(str(field.source) for field in FIELDS.values())
-LAYOUT = tuple(
-    (name, isinstance(Parcel._meta.get_field(column), JSONTextField))
-    for name, column in zip(FIELDS, COLUMNS, strict=True)
-)

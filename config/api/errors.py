@@ -53,6 +53,8 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
     if isinstance(error, ApiError) and error.wait:
         response["Retry-After"] = str(error.wait)
+    if isinstance(error, exceptions.MethodNotAllowed):
+        response["Allow"] = allowed_methods(context["view"])
     return response
 
 
@@ -77,10 +79,14 @@ def message_of(error: exceptions.APIException, view: "APIView") -> str:
         case exceptions.ValidationError():
             return describe_faults(error.detail)
         case exceptions.MethodNotAllowed():
-            return METHOD_NOT_ALLOWED.message.format(methods=", ".join(view.allowed_methods))
+            return METHOD_NOT_ALLOWED.message.format(methods=allowed_methods(view))
         case exceptions.UnsupportedMediaType():
             return MEDIA_TYPE_UNSUPPORTED.message
     return str(error.detail)
+
+
+def allowed_methods(view: "APIView") -> str:
+    return ", ".join(view.allowed_methods)
 
 
 def log_unhandled(sender: Any, **kwargs: Any) -> None:

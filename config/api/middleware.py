@@ -60,8 +60,6 @@ class RequestMiddleware:
         response = self.refusal(request) or self.get_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
-        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
-            headers.pop("Allow", None)  # DRF puts it on every answer
         headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value

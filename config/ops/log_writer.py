@@ -6,7 +6,7 @@ import queue
 import sys
 from contextlib import suppress
 from multiprocessing.util import Finalize
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from prometheus_client import Counter
 
@@ -19,7 +19,7 @@ NO_ROOM, NOT_WRITTEN = "no room", "not written"
 
 
 class LineWriter:
-    """Writes lines to a file descriptor through a bounded queue; counts those that it drops.
+    """Writes lines to a file descriptor through a queue; counts those that it drops.
 
     Each process has a thread of its own, which begins with the first line: threads do not survive a fork.
     """
@@ -31,22 +31,25 @@ class LineWriter:
         os.register_at_fork(after_in_child=self._reset)
 
     def _reset(self) -> None:
-        self._lines: queue.Queue[bytes] = queue.Queue(self._max_lines)
+        self._lines: queue.SimpleQueue[bytes | Event] = queue.SimpleQueue()
         self._lock = Lock()
         self._thread: Thread | None = None
 
     def put(self, line: str) -> None:
         """Have a line written, if there is room; never wait."""
-        self._start()
-        try:
-            self._lines.put_nowait(f"{line}\n".encode(errors="backslashreplace"))
-        except queue.Full:
+        if self._thread is None:
+            self._start()
+        if self._lines.qsize() < self._max_lines:
+            self._lines.put(f"{line}\n".encode(errors="backslashreplace"))
+        else:
             count_dropped(NO_ROOM)
 
     def flush(self, timeout_s: float = FLUSH_TIMEOUT_S) -> None:
-        """Wait until all lines are written, or the time is over."""
-        with self._lines.all_tasks_done:
-            self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, timeout_s)
+        """Wait until all lines so far are written, or the time is over."""
+        if self._thread is not None:
+            written = Event()
+            self._lines.put(written)
+            written.wait(timeout_s)
 
     def _start(self) -> None:
         with self._lock:
@@ -58,12 +61,14 @@ class LineWriter:
     def _work(self) -> None:
         while True:
             line = self._lines.get()
+            if isinstance(line, Event):
+                line.set()
+                continue
             try:
                 while line:
                     line = line[os.write(self._descriptor, line) :]
             except OSError:
                 count_dropped(NOT_WRITTEN)
-            self._lines.task_done()
 
 
 def count_dropped(reason: str) -> None:

@@ -6,6 +6,7 @@ from django.db import migrations, models
 
 import parcels.figures.timing
 import shops.db.fields
+import shops.db.json_text
 import shops.db.words
 
 
@@ -56,6 +57,31 @@ class Migration(migrations.Migration):
                 ("events", shops.db.fields.JSONTextField(help_text="Newest first.")),
                 ("created_at", models.BigIntegerField()),
                 ("updated_at", models.BigIntegerField()),
+                (
+                    "document_start",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=shops.db.json_text.JSONMembers(
+                            id="id",
+                            shopId="shop",
+                            orderId="order_id",
+                            orderNumber="order_number",
+                            trackingId="tracking_id",
+                            trackingNumbers="tracking_numbers",
+                            carrierCode="carrier_code",
+                            carrierProduct="carrier_product",
+                            carrierDisplayName="carrier_display_name",
+                            lastStatus="last_status",
+                            lastStatusUpdatedAt="last_status_updated_at",
+                            carrierLastStatus="carrier_last_status",
+                            estimatedDeliveryDateWindow="estimated_delivery_date_window",
+                            deliveryDate="delivery_date",
+                            endDepositDate="end_deposit_date",
+                        ),
+                        help_text="The beginning of its document, which takes longest to make.",
+                        output_field=models.TextField(),
+                    ),
+                ),
                 ("customer_email", shops.db.fields.NullableKeyField(max_length=320, null=True)),
                 ("customer_locale", models.CharField(max_length=64, null=True)),
                 ("previous_emails", shops.db.fields.JSONTextField(default=list)),

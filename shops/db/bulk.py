@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 from django.db import connection
 from django.db.models import (
-    AutoField,
     BooleanField,
     CharField,
     DateTimeField,
@@ -21,6 +20,7 @@ from django.db.models import (
 from django.db.models.base import ModelState
 
 from shops.db.fields import JSONTextField
+from shops.db.prepared import is_written
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 Prepare = Callable[[Model], Any]
@@ -45,11 +45,6 @@ def layout(model: type[Model]) -> Layout:
     fields: list[Any] = [field for field in model._meta.concrete_fields if is_written(field)]
     prepared = [(place, preparation(field)) for place, field in enumerate(fields) if not is_plain(field)]
     return Layout([field.column for field in fields], attrgetter(*(field.attname for field in fields)), prepared)
-
-
-def is_written(field: Any) -> bool:
-    """Tell if a column has a value of the row's; others are the database's own."""
-    return not (field.generated or isinstance(field, AutoField))
 
 
 def is_plain(field: Any) -> bool:
@@ -89,7 +84,7 @@ def instances(rows: QuerySet[AnyModel], fields: Sequence[str] = ()) -> Iterator[
 
 @cache
 def defaults(model: type[Model]) -> list[tuple[str, Callable[[], Any]]]:
-    return [(field.attname, field.get_default) for field in model._meta.concrete_fields]
+    return [(field.attname, field.get_default) for field in model._meta.concrete_fields if not field.generated]
 
 
 def insert(rows: Sequence[Model]) -> None:

@@ -51,6 +51,11 @@ def send(sql: str, values: Sequence[Any] = ()) -> Read:
     return read
 
 
+def is_written(field: Any) -> bool:
+    """Tell if a column has a value of the row's; others are the database's own."""
+    return not (field.generated or isinstance(field, AutoField))
+
+
 def bound(parameters: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
     return [arguments[each] if isinstance(each, Argument) else each for each in parameters]
 
@@ -104,7 +109,7 @@ class PreparedInsert:
     """An insert of a model's row; `ending` are the statement's last clauses."""
 
     def __init__(self, model: type[Model], ending: str = "") -> None:
-        self.fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
+        self.fields = [field for field in model._meta.concrete_fields if is_written(field)]
         columns = ", ".join(f'"{field.column}"' for field in self.fields)
         values = ", ".join(["%s"] * len(self.fields))
         self.sql = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) {ending}'  # noqa: S608 - a model's own names

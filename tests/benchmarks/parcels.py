@@ -14,7 +14,7 @@ from parcels.serializers import ImportedParcelSerializer
 
 DISTINCT_SAMPLES = 2_000
 PARCELS_A_CUSTOMER = 60  # more than a search returns
-FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields}
+FIELDS = {str(field.column): field for field in Parcel._meta.concrete_fields if not field.generated}
 
 
 def load_parcels(shop_id: str, parcels: int) -> None:

@@ -24,6 +24,7 @@ from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
+from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
 from tests.support.waiting import WAIT_TIMEOUT_S
 
@@ -140,6 +141,7 @@ def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
     assert row.next_check_at is not None
     hear(label, reported(label, S.IN_TRANSIT))
     assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
+    assert_documents_agree()
 
 
 def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) -> None:
@@ -237,6 +239,7 @@ def test_an_import_under_the_labels_own_id_updates_it(buyer: Caller) -> None:
     import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number, orderNumber="#8")
     assert {response.json()["orderNumber"] for response in found(buyer, label)} == {"#8"}
     assert Parcel.objects.count() == 1
+    assert_documents_agree()
 
 
 def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Caller) -> None:
@@ -247,6 +250,7 @@ def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Cal
     assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
     assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
     assert ParcelTracking.objects.get().label_numbers == label.tracking_numbers
+    assert_documents_agree()
 
 
 def test_a_number_that_was_given_out_again_is_another_parcels(buyer: Caller) -> None:
@@ -307,6 +311,7 @@ def test_an_erased_customers_label_is_an_erased_parcel(buyer: Caller) -> None:
     hear(label, reported(label, S.IN_TRANSIT), reported(label, S.DELIVERED, "D"))
     row.refresh_from_db()
     assert (row.last_status, {event["label"] for event in row.events}) == ("DELIVERED", {""})
+    assert_documents_agree()
 
 
 def test_a_labels_addresses_leave_its_parcel_by_their_age_too(buyer: Caller) -> None:

@@ -25,8 +25,8 @@ def values(shop: Shop, **fields: Any) -> dict[str, Any]:
 def row(**fields: Any) -> tuple[Any, ...]:
     """Return a stored row as the database has it, without conversion."""
     with connection.cursor() as cursor:
-        cursor.execute(*Parcel.objects.filter(**fields).order_by().query.sql_with_params())
-        found: tuple[Any, ...] = cursor.fetchone()[1:]  # but for its id
+        cursor.execute(*Parcel.objects.filter(**fields).defer("document_start").order_by().query.sql_with_params())
+        found: tuple[Any, ...] = cursor.fetchone()[1:]  # but for its id, which its document has too
         return found
 
 

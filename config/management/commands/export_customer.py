@@ -40,7 +40,11 @@ class Command(CustomerCommand):
 
 
 def rows(model: type[models.Model], ids: Any) -> list[dict[str, Any]]:
-    """Return the rows with all their columns but a PDF, in the order of ids."""
-    columns = [field.attname for field in model._meta.concrete_fields if not isinstance(field, models.BinaryField)]
+    """Return the rows with all their columns but a PDF and what repeats other columns, in the order of ids."""
+    columns = [
+        field.attname
+        for field in model._meta.concrete_fields
+        if not (field.generated or isinstance(field, models.BinaryField))
+    ]
     found = model._default_manager.order_by("pk")
     return [row for batch in batches(ids) for row in found.filter(pk__in=batch).values(*columns)]
