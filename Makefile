@@ -31,11 +31,12 @@ test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run t
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || test $$? -eq 5 || status=1; \
 	exit $$status  # 5: of what ARGS name nothing is about the database, so once is enough; nor are tests/carriers
 
-lint: .venv/.dev ## check style, types, the import contract, deploy/, insecure code and secrets
+lint: .venv/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
+	$(BIN)/python -m tests.locks
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
