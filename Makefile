@@ -12,7 +12,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetector --disable-plugin IPPublicDetector \
 	--disable-plugin Base64HighEntropyString --disable-plugin HexHighEntropyString
 
-.PHONY: help demo test lint audit contract openapi monitoring bench load drill lock clean
+.PHONY: help demo test lint audit contract openapi monitoring bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -84,6 +84,15 @@ drill: .venv/.dev ## run the drills of labels, tracking, webhooks and attacks at
 	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
 	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status
+
+# What the first two write anew is a change, which the check refuses.
+release: openapi monitoring ## check what a release needs, build the image, put it and its bill of materials into var/release
+	@version=$$($(BIN)/python -m deploy.release) && name=parcel-service-$$version && \
+	deploy/build.sh --tag "parcel-service:$$version" $(ARGS) && \
+	rm -rf var/release && mkdir var/release && cd var/release && \
+	buildah push --quiet "parcel-service:$$version" "oci-archive:$$name.tar:parcel-service:$$version" && \
+	python3 ../../deploy/sbom.py ../../requirements.txt >"$$name.cdx.json" && \
+	sha256sum "$$name".* | tee SHA256SUMS
 
 lock: .venv/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
