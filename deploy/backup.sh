@@ -13,8 +13,9 @@ SLOT=backup
 
 run() {
     local folder=$1 hours=${2:-24}
+    # Without a slot there was no backup of this server, or it is a restored one: what is there does not lead up to it.
+    if pg_receivewal --slot="$SLOT" --create-slot 2>/dev/null; then set_aside "$folder"; fi
     mkdir -p "$folder/wal" "$folder/copies"
-    pg_receivewal --slot="$SLOT" --create-slot --if-not-exists
     pg_receivewal --slot="$SLOT" --directory="$folder/wal" --status-interval=5 &
     receiver=$! # known to the trap, so not local
     trap 'kill $receiver && wait $receiver' EXIT
@@ -25,6 +26,14 @@ run() {
         wait $! || true # a signal ends the wait, not the sleep
     done
     exit 1
+}
+
+set_aside() {
+    local earlier
+    [ -e "$1/wal" ] || return 0
+    earlier=$1/before-$(date --utc +%Y%m%dT%H%M%SZ)
+    mkdir "$earlier"
+    mv "$1/wal" "$1/copies" "$earlier/"
 }
 
 now() {
@@ -38,9 +47,10 @@ now() {
     echo "copied to $copy"
 }
 
-# Remove copies that are too old, but never the newest, and the WAL from before the oldest that is kept.
+# Remove copies that are too old, but never the newest, the WAL from before the oldest that is kept, and what was set aside.
 prune() {
     local folder=$1 newest oldest
+    find "$folder" -mindepth 1 -maxdepth 1 -name 'before-*' -mmin "+$(($2 * 1440))" -exec rm -r {} +
     newest=$(completed "$folder" | tail -1)
     find "$folder/copies" -mindepth 1 -maxdepth 1 -type d ! -path "$newest" -mmin "+$(($2 * 1440))" -exec rm -r {} +
     oldest=$(completed "$folder" | head -1)
@@ -64,8 +74,8 @@ restore() {
     cat >>"$data/postgresql.auto.conf" <<END
 restore_command = 'cp "$folder/wal/%f" "%p" 2>/dev/null || cp "$folder/wal/%f.partial" "%p"'
 recovery_target_action = 'promote'
-${moment:+recovery_target_time = '$moment'}
 END
+    [ -z "$moment" ] || echo "recovery_target_time = '$moment'" >>"$data/postgresql.auto.conf"
     touch "$data/recovery.signal"
     echo "restored from $copy; start PostgreSQL on $data"
 }

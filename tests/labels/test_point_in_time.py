@@ -38,9 +38,10 @@ def place() -> Iterator[Path]:
 @contextmanager
 def backed_up_to(folder: Path) -> Iterator[None]:
     """Back the server up while the block runs, the last of its WAL included."""
+    earlier = set(folder.glob("copies/*/complete"))
     with subprocess.Popen([BACKUP, "run", folder], env=programs()) as process:
         try:
-            until(lambda: list(folder.glob("copies/*/complete")) or process.poll() is not None)
+            until(lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None)
             yield
             ask("SELECT pg_logical_emit_message(false, 'test', 'so that there is WAL to switch from')")
             until((folder / "wal" / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
@@ -115,14 +116,22 @@ def test_what_was_bought_after_the_point_is_found_by_its_pdf(
         assert len(sandbox.made()) == 4
 
 
+def test_a_server_without_the_slot_begins_anew_and_nothing_is_lost(buyer: Caller, place: Path) -> None:
+    for _ in range(2):
+        with backed_up_to(place / "backup"):
+            pass
+    [earlier] = place.glob("backup/before-*")
+    assert len(list(earlier.glob("copies/*/complete"))) == 1
+    assert len(list(place.glob("backup/copies/*/complete"))) == 1
+
+
 def test_a_moment_before_the_backup_and_a_folder_in_use_are_refused(buyer: Caller, place: Path) -> None:
     with backed_up_to(place / "backup"):
         pass
-    for data, moment, told in (
-        (place / "restored", "2026-01-01 00:00:00+00", "there is no copy from before 2026-01-01 00:00:00+00"),
-        (place / "backup", "", f"{place}/backup is not empty"),
-    ):
-        command = [BACKUP, "restore", place / "backup", data, moment]
+    early = "2026-01-01 00:00:00+00"
+    refusals = {"restored": f"there is no copy from before {early}", "backup": f"{place}/backup is not empty"}
+    for name, told in refusals.items():
+        command = [BACKUP, "restore", place / "backup", place / name, early]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.strip()) == (1, told)
     assert not (place / "restored").exists()
