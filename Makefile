@@ -86,6 +86,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks and attacks 
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
+	$(BIN)/python -m tests.drills.restore || status=1; \
 	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
 	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status

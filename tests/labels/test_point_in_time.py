@@ -15,18 +15,16 @@ from django.core.management import call_command
 from django.db import connection
 
 from labels.models import ShippingLabel
-from tests.labels.backups import check, postgresql_program
+from tests.labels.backups import BACKUP, check, programs, remove_locks
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
 from tests.support.paths import SHIPMENTS
-from tests.support.processes import ROOT
 from tests.support.services import data_folder, postgresql
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
-BACKUP = ROOT / "deploy" / "backup.sh"
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def place() -> Iterator[Path]:
 def backed_up_to(folder: Path) -> Iterator[None]:
     """Back the server up while the block runs, the last of its WAL included."""
     earlier = set(folder.glob("copies/*/complete"))
-    with subprocess.Popen([BACKUP, "run", folder], env=programs()) as process:
+    with subprocess.Popen([BACKUP, "run", folder], env=programs(os.environ["DATABASE_URL"])) as process:
         try:
             until(lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None)
             yield
@@ -50,13 +48,6 @@ def backed_up_to(folder: Path) -> Iterator[None]:
     assert process.returncode == 0
     until(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
     ask("SELECT pg_drop_replication_slot('backup')")
-
-
-def programs() -> dict[str, str]:
-    """Return the environment in which PostgreSQL's programs are found, and find the server."""
-    path = f"{Path(postgresql_program('pg_basebackup')).parent}:{os.environ['PATH']}"
-    [host] = parse_qs(urlsplit(os.environ["DATABASE_URL"]).query)["host"]
-    return os.environ | {"PATH": path, "PGHOST": host, "PGUSER": "postgres"}
 
 
 def ask(query: str) -> str:
@@ -76,8 +67,7 @@ def hand_over(folder: Path) -> None:
 def recovered(backup: Path, data: Path, moment: str) -> Iterator[None]:
     """Restore a backup up to a moment, start a server of its own on it, and let the service use that one."""
     subprocess.run([BACKUP, "restore", backup, data, moment], check=True)
-    for name in (".handle_pids.json", ".s.PGSQL.5432.lock"):  # of the server that was copied
-        (data / name).unlink()
+    remove_locks(data)
     hand_over(data)
     hand_over(backup)
     original = connection.settings_dict["HOST"]
@@ -146,7 +136,9 @@ def test_old_copies_go_with_their_wal_and_the_newest_stays(buyer: Caller, place:
             each.touch()
         for each in (first, first / "begun", old, unfinished):
             os.utime(each, (0, 0))
-        subprocess.run([BACKUP, "now", backup], env=programs() | {"KEEP_DAYS": "1"}, check=True)
+        subprocess.run(
+            [BACKUP, "now", backup], env=programs(os.environ["DATABASE_URL"]) | {"KEEP_DAYS": "1"}, check=True
+        )
         [second] = backup.glob("copies/*")
         assert second != first
         assert (old.exists(), unfinished.exists()) == (False, True)
