@@ -60,10 +60,12 @@ openapi: $(VENV)/.dev ## write config/openapi/openapi.yaml from the code
 monitoring: $(VENV)/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring
 	$(BIN)/python -m deploy.monitoring
 
-bench: $(VENV)/.dev ## measure the CPU cost of look-ups, searches, tracking and labels; PARCELS=2000000 for a large table
+bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the cost of labels, imports and tracking; PARCELS=2000000
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
-	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
 	$(BIN)/python -m tests.benchmarks.purchases
+	$(BIN)/python -m tests.benchmarks.importing
+	$(BIN)/python -m tests.benchmarks.background
+	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
 
 load: $(VENV)/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)

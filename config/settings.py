@@ -381,7 +381,7 @@ SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end.
 LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for look-ups
+SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)

@@ -17,7 +17,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from config.api import bodies
-from config.ops import metrics
+from config.ops import metrics, threads
 from config.ops.health import checks
 from labels import storage
 from labels.db_retry import DB_RETRY_TIMEOUT_S
@@ -86,10 +86,10 @@ def check_count(name: str, value: int) -> None:
         raise ServingError(f"{value} {name} can't be served with: needs 1 to {MAX_COUNT}")
 
 
-def check_threads(threads: int) -> None:
+def check_threads(count: int) -> None:
     may_hang = len(settings.CARRIER_ENDPOINTS) * settings.CARRIER_CONCURRENCY
-    if threads <= may_hang:
-        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", threads, may_hang)
+    if count <= may_hang:
+        logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", count, may_hang)
 
 
 def check_folder() -> None:
@@ -167,6 +167,7 @@ def load() -> "WSGIHandler":
 
 
 def run_granian(plan: Plan) -> None:
+    threads.divide()
     server = Granian(
         f"{APPLICATION}:application",
         address=plan.host,

@@ -1,8 +1,8 @@
-"""The look-up benchmark: ``python -m tests.benchmarks [--parcels N]``, on a PostgreSQL and a Redis of its own.
+"""The benchmark of look-ups and searches: ``python -m tests.benchmarks [--parcels N]``, on services of its own.
 
-It loads N parcels and serves them with the service and, side by side, with a bare WSGI program that does the same two
-reads and nothing else. It drives both and prints the cost of a request. CPU times include the server's processes, not
-the database's and the driver's. On a shared machine only the ratio within one run means something.
+It loads N parcels and drives, in turn, the service as `serve` starts it, with its log and its rate limit, and a bare
+WSGI program with two threads a worker that makes the same two reads and nothing else. CPU times include the server's
+processes, not the driver's and Redis'. Everything shares the machine, so only the ratio within one run means something.
 """
 
 import argparse
@@ -10,17 +10,19 @@ import os
 import random
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
 
 from tests.benchmarks.driver import Measurement, measure
 from tests.drills.environment import environment
 from tests.drills.shop import SHOP
 from tests.support.paths import PARCELS, SEARCH
 
-CONNECTIONS = 16
+CONNECTIONS = (16, 64)
 ROUNDS = 3
 LOOK_UPS, SEARCHES = 12_000, 4_000
-TARGETS = {"look-up": 0.65, "search": 1.2}  # milliseconds of CPU a request
-APPLICATIONS = {"bare": "tests.benchmarks.bare:application", "service": "config.wsgi:application"}
+WORKERS = 2
+GOALS = {"look-up": 0.45, "search": 0.70}  # of the bare program's requests a second
 
 
 def main() -> None:
@@ -30,15 +32,15 @@ def main() -> None:
     with ExitStack() as stack:
         env = stack.enter_context(environment("postgresql", {"BENCHMARK_SHOP": SHOP}, redis=True))
         load(parcels)
-        servers = {}
-        for name, application in APPLICATIONS.items():
-            # Without a log: writing it would be part of the measured cost.
-            server = env.granian(application, workers=len(os.sched_getaffinity(0)), threads=1, log=os.devnull)
-            port, process = stack.enter_context(server)
-            servers[name] = process.popen.pid, port
+        bare = env.granian("tests.benchmarks.bare:application", workers=WORKERS, threads=2, log=os.devnull)
+        bare_port, bare_process = stack.enter_context(bare)
+        port, process = stack.enter_context(env.served(workers=WORKERS))
+        servers = {"bare": (bare_process.popen.pid, bare_port), "service": (process.popen.pid, port)}
         comparison = Comparison(servers, env.token, env.postmaster)
-        for kind, paths in workload(parcels).items():
-            comparison.show(kind, paths)
+        for connections in CONNECTIONS:
+            for kind, paths in workload(parcels).items():
+                comparison.run(kind, paths, connections)
+        comparison.show(parcels)
 
 
 def load(parcels: int) -> None:
@@ -46,7 +48,7 @@ def load(parcels: int) -> None:
 
     started_at = time.monotonic()
     load_parcels(SHOP, parcels)
-    print(f"{parcels} parcels loaded in {time.monotonic() - started_at:.0f} s")
+    print(f"{parcels} parcels loaded in {time.monotonic() - started_at:.0f} s", flush=True)
 
 
 def workload(parcels: int) -> dict[str, list[str]]:
@@ -60,6 +62,30 @@ def workload(parcels: int) -> dict[str, list[str]]:
     }
 
 
+@dataclass(frozen=True)
+class Result:
+    """The rounds of one kind of request over a number of connections, by server."""
+
+    kind: str
+    connections: int
+    rounds: dict[str, list[Measurement]]
+
+    def middle(self, server: str, figure: str) -> float:
+        return float(median(getattr(each, figure) for each in self.rounds[server]))
+
+    def __str__(self) -> str:
+        rates = zip(self.rounds["service"], self.rounds["bare"], strict=True)
+        ratio = median(own.per_second / bare.per_second for own, bare in rates)
+        cells = [
+            f"{self.kind}, {self.connections} connections",
+            f"**{ratio:.2f}** (goal {GOALS[self.kind]:.2f})",
+            *(f"{self.middle(name, 'cpu_ms'):.2f} ms" for name in ("bare", "service")),
+            *(f"{self.middle(name, 'database_cpu_ms'):.2f} ms" for name in ("bare", "service")),
+            *(f"{self.middle(name, 'p99_ms'):.0f} ms" for name in ("bare", "service")),
+        ]
+        return f"| {' | '.join(cells)} |"
+
+
 class Comparison:
     """Drives two servers, given as process id and port, in turn."""
 
@@ -67,27 +93,32 @@ class Comparison:
         self.servers = servers
         self.token = token
         self.database_pid = database_pid
+        self.results: list[Result] = []
 
-    def measure(self, name: str, paths: list[str]) -> Measurement:
+    def measure(self, name: str, paths: list[str], connections: int) -> Measurement:
         pid, port = self.servers[name]
-        return measure(pid, port, paths, token=self.token, connections=CONNECTIONS, database_pid=self.database_pid)
+        return measure(pid, port, paths, token=self.token, connections=connections, database_pid=self.database_pid)
 
-    def show(self, kind: str, paths: list[str]) -> None:
-        """Print each round, and then the best of each server."""
+    def run(self, kind: str, paths: list[str], connections: int) -> None:
+        """Warm up, then measure and print each round."""
         for name in self.servers:
-            self.measure(name, paths[: len(paths) // 4])  # to warm up
-        best: dict[str, Measurement] = {}
+            self.measure(name, paths[: len(paths) // 4], connections)
+        result = Result(kind, connections, {name: [] for name in self.servers})
         for number in range(ROUNDS):
-            for name in self.servers:
-                run = self.measure(name, paths)
-                print(f"{kind} round {number + 1} {name:7} {run}")
-                best[name] = min(best.get(name, run), run, key=lambda each: each.cpu_ms)
-        bare, service = best["bare"], best["service"]
+            for name, rounds in result.rounds.items():
+                rounds.append(self.measure(name, paths, connections))
+                print(f"{kind} x{connections} round {number + 1} {name:7} {rounds[-1]}", flush=True)
+        self.results.append(result)
+
+    def show(self, parcels: int) -> None:
+        """Print the medians as a table for the documentation."""
+        print(f"\nMedians of {ROUNDS} interleaved rounds, {parcels} parcels:\n")
         print(
-            f"{kind}: {service.cpu_ms:.2f} ms CPU a request (target {TARGETS[kind]}), "
-            f"{service.cpu_ms / bare.cpu_ms:.1f} times the bare program's {bare.cpu_ms:.2f} ms; "
-            f"PostgreSQL's {service.database_cpu_ms:.3f} ms"
+            "| | requests a second, of the bare program's | CPU: bare | service | PostgreSQL: bare | service |", end=""
         )
+        print(" p99: bare | service |\n|---|---|---|---|---|---|---|---|")
+        for result in self.results:
+            print(result)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ how many parcels two cores can follow at that cadence.
 import argparse
 import sys
 import time
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 from tests.drills.environment import Environment, environment, tracking_settings
-from tests.drills.process import CLOCK_TICKS_S, Process, process_tree
+from tests.drills.process import Process, cpu_s
 from tests.drills.shop import SHOP
 from tests.support.processes import free_port
 from tests.support.waiting import until
@@ -26,11 +25,11 @@ CORES = 2
 FILL = """
     INSERT INTO parcels_parcel (id, shop_id, order_id, order_number, tracking_id, tracking_numbers, carrier_code,
         carrier_product, destination, line_items, events, created_at, updated_at, customer_email, previous_emails,
-        cross_sell_recommendations, is_withdrawn)
+        cross_sell_recommendations, is_withdrawn, search_words)
     SELECT 'P' || n, %(shop)s, 'o' || n, '#' || n, number, '["' || number || '"]', carrier, 'product',
         '{"firstName":"Zoe","lastName":"Lefevre","address1":"3 rue de l Eglise","city":"Lyon","zip":"69002"}',
         '[{"lineItemId":"li","name":"Carnet","quantity":2,"price":9.95}]', '[]', %(created_ms)s, %(created_ms)s,
-        'customer' || n || '@example.com', '[]', '[]', false
+        'customer' || n || '@example.com', '[]', '[]', false, ''
     FROM (SELECT n, CASE n %% 2 WHEN 0 THEN 'alpha' ELSE 'beta' END AS carrier,
         CASE n %% 2 WHEN 0 THEN 'XU' ELSE '6A' END || lpad(n::text, 11, '0') AS number
         FROM generate_series(1, %(count)s) AS n) AS numbered;
@@ -96,11 +95,11 @@ def measure(env: Environment, name: str, options: Any) -> None:
             for number in range(options.processes)
         ]
         until(lambda: left() < options.due)  # they have started
-        before, server, own = left(), cpu(env.postmaster), sum(cpu(each.popen.pid) for each in workers)
+        before, server, own = left(), cpu_s(env.postmaster), sum(cpu_s(each.popen.pid) for each in workers)
         started_s = time.monotonic()
         until(lambda: left() == 0, timeout_s=1800)
         took_s = time.monotonic() - started_s
-        server, own = cpu(env.postmaster) - server, sum(cpu(each.popen.pid) for each in workers) - own
+        server, own = cpu_s(env.postmaster) - server, sum(cpu_s(each.popen.pid) for each in workers) - own
     connection.close()
     report(name, before, took_s, own, server)
 
@@ -124,16 +123,6 @@ def left() -> int:
     from parcels.models import ParcelTracking
 
     return ParcelTracking.objects.filter(next_check_at__lte=Now()).count()
-
-
-def cpu(pid: int) -> float:
-    """Sum the CPU time of a process, its descendants, and the children that have ended."""
-    total = 0.0
-    for process in reversed(process_tree(pid)):
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent, read later, counts it
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
-    return total
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from statistics import quantiles
 
 from tests.benchmarks.driver import GetConnection
@@ -65,10 +66,21 @@ class LookUpClient:
     def __init__(self, clients: Clients, numbers: list[str], seed: int) -> None:
         self._numbers = numbers
         self._random = random.Random(seed)
-        self._connection = GetConnection(clients.port, clients.env.token, LOOK_UP_TIMEOUT_S)
+        self._connect = partial(GetConnection, clients.port, clients.env.token, LOOK_UP_TIMEOUT_S)
+        self._connection: GetConnection | None = None
 
     def ask(self) -> str:
-        return self._connection.get(PARCELS + self._random.choice(self._numbers)) or "no answer"
+        try:
+            self._connection = self._connection or self._connect()
+            self._connection.send(PARCELS + self._random.choice(self._numbers))
+            while not (status := self._connection.receive()):
+                pass
+            return status.decode()
+        except OSError:
+            if self._connection:
+                self._connection.close()
+            self._connection = None
+            return "no answer"
 
 
 class LabelClient:

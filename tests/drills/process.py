@@ -78,8 +78,9 @@ class Process:
 
 def process_tree(pid: int) -> list[int]:
     """Return a process and all its descendants, also those that have left its group."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    found = children.read_text().split() if children.exists() else []
+    found: list[str] = []
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(descendant for child in found for descendant in process_tree(int(child)))]
 
 
@@ -91,7 +92,8 @@ def state_of(pid: int) -> str:
 def cpu_s(pid: int) -> float:
     """Sum the CPU time, user and system, of a process and its descendants, also of those that have ended."""
     total = 0.0
-    for process in process_tree(pid):
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
+    for process in reversed(process_tree(pid)):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended: its parent, read later, counts it
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
     return total

@@ -47,7 +47,7 @@ def answer(connection: socket.socket, output: int) -> None:
                 time.sleep(3600)
             if path == SLOW:
                 time.sleep(SLOW_S)
-            fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data["code"])
+            fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data.get("code", "0"))
             os.write(output, (" ".join(fields) + "\n").encode())
             connection.sendall(OK)
 

@@ -1,0 +1,110 @@
+"""Look-ups and purchases beside tracking and webhooks: ``python -m tests.benchmarks.background [--parcels N]``.
+
+In turn without `work` and without an endpoint, and with both: `work` then follows N parcels at 10 polls a day each, of
+which every fourth brings news, and delivers the events. Only the ratio within one run means something.
+"""
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from statistics import median
+
+from tests.benchmarks import purchases, tracking
+from tests.benchmarks.driver import drive
+from tests.benchmarks.webhooks import switch
+from tests.drills.environment import Environment, environment, tracking_settings
+from tests.drills.printing import print_table
+from tests.drills.process import Process, cpu_s
+from tests.drills.shop import SHOP
+from tests.drills.webhooks import world
+from tests.drills.webhooks.receiver import SLOW
+from tests.support.paths import PARCELS
+from tests.support.processes import free_port
+from tests.support.waiting import until
+
+ROUNDS = 3
+CONNECTIONS = 16
+LOOK_UPS, LABELS = 8_000, 200
+NAMES = {False: "without", True: "with tracking and webhooks"}
+HOURS_BETWEEN_POLLS = 2.4
+SPREAD = "UPDATE parcels_parceltracking SET next_check_at = now() + random() * %s * interval '1 hour'"
+RATES: dict[str, object] = {"ALPHA_TRACKING_RATE": 50, "BETA_TRACKING_RATE": 50}  # never reached
+Cost = tuple[float, float, float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.background", description=__doc__)
+    parser.add_argument("--parcels", type=int, default=100_000)
+    parcels, port = parser.parse_args().parcels, free_port()
+    settings = world.SETTINGS | tracking_settings(port) | RATES | {"CARRIER_CONCURRENCY": CONNECTIONS}
+    with environment("postgresql", settings, redis=True) as env, ExitStack() as stack:
+        stub = [sys.executable, "-m", "tests.drills.tracking_stub", "--port", str(port), "--step-asks", "4"]
+        stack.enter_context(Process(stub, env.variables, env.folder / "stub.log")).wait_until_listening(port)
+        receiver = world.Receiver(env.folder)
+        world.add_endpoint(SHOP, receiver.url(SLOW))
+        receiver.start()
+        stack.callback(receiver.kill)
+        tracking.fill(parcels)
+        server = stack.enter_context(env.served(workers=2))
+        purchases.buy(env, server[0], 2 * LABELS, CONNECTIONS)
+        for name, count, work in (
+            ("look-ups", LOOK_UPS, partial(look_up, env, parcels, server[0])),
+            ("purchases", LABELS, partial(purchases.buy, env, server[0], LABELS, CONNECTIONS)),
+        ):
+            show(name, count, compare(env, work, count, server[1].popen.pid))
+
+
+def look_up(env: Environment, parcels: int, port: int) -> None:
+    chosen = (random.randrange(1, parcels + 1) for _ in range(LOOK_UPS))
+    paths = [f"{PARCELS}{'6A' if number % 2 else 'XU'}{number:011d}" for number in chosen]
+    assert drive(port, paths, env.token, CONNECTIONS)[1] == 0
+
+
+def compare(env: Environment, work: Callable[[], object], count: int, pid: int) -> dict[bool, list[Cost]]:
+    """Return the requests a second and the CPU milliseconds a request, the service's and PostgreSQL's, by round."""
+    costs: dict[bool, list[Cost]] = {False: [], True: []}
+    work()
+    for number in range(2 * ROUNDS):
+        is_on = number % 2 == 1
+        with background(env) if is_on else ExitStack():
+            switch(is_on)
+            started_s, own_s, server_s = time.perf_counter(), cpu_s(pid), cpu_s(env.postmaster)
+            work()
+            took_s = time.perf_counter() - started_s
+            own_ms, server_ms = 1000 * (cpu_s(pid) - own_s), 1000 * (cpu_s(env.postmaster) - server_s)
+            costs[is_on].append((count / took_s, own_ms / count, server_ms / count))
+    return costs
+
+
+@contextmanager
+def background(env: Environment) -> Iterator[None]:
+    """Run `work`, which finds the parcels spread over the time between two polls."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from parcels.models import ParcelTracking
+
+    with connection.cursor() as cursor:
+        cursor.execute(SPREAD, [HOURS_BETWEEN_POLLS])
+    answered = ParcelTracking.objects.filter(checked_at__gte=timezone.now())
+    with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
+        until(answered.exists)
+        connection.close()
+        yield
+
+
+def show(what: str, count: int, costs: dict[bool, list[Cost]]) -> None:
+    middle = {key: [median(column) for column in zip(*rounds, strict=True)] for key, rounds in costs.items()}
+    rows = [
+        [NAMES[key], f"{rate:.0f}", f"{rate / middle[False][0]:.2f}", f"{own:.2f}", f"{its:.2f}"]
+        for key, (rate, own, its) in middle.items()
+    ]
+    print_table([f"{count} x {what}", "a second", "of without", "CPU, ms", "PostgreSQL's, ms"], rows)
+
+
+if __name__ == "__main__":
+    main()
