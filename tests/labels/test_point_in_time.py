@@ -121,7 +121,7 @@ def test_a_moment_before_the_backup_and_a_folder_in_use_are_refused(buyer: Calle
     early = "2026-01-01 00:00:00+00"
     refusals = {"restored": f"there is no copy from before {early}", "backup": f"{place}/backup is not empty"}
     for name, told in refusals.items():
-        command = [BACKUP, "restore", place / "backup", place / name, early]
+        command: list[str | Path] = [BACKUP, "restore", place / "backup", place / name, early]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.strip()) == (1, told)
     assert not (place / "restored").exists()
