@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 from anyascii import anyascii
@@ -27,11 +28,15 @@ class Redactor:
     def __init__(
         self, credentials: Credentials, shipment: Shipment | None = None, personal: Iterable[str] = ()
     ) -> None:
-        values = {*credentials.values, *personal}
-        for party in (shipment.sender, shipment.recipient) if shipment else ():
-            values.update(_personal(party))
+        self._values = {*credentials.values, *personal}
+        self._parties = (shipment.sender, shipment.recipient) if shipment else ()
+
+    @cached_property
+    def _secrets(self) -> re.Pattern[str]:
+        """Compiled when a text is shown: compiling takes long, and few answers have a text to show."""
+        values = self._values.union(*map(_personal, self._parties))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
-        self._secrets = re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+        return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
     def text(self, raw: str) -> str:
         """Return one line of at most 200 characters."""

@@ -42,7 +42,7 @@ class CarrierField:
 
 
 def _is_latin(letter: str) -> bool:
-    return letter in _ORDINALS or "LATIN" in unicodedata.name(letter, "").split()
+    return letter.isascii() or letter in _ORDINALS or "LATIN" in unicodedata.name(letter, "").split()
 
 
 def _plain(char: str) -> str:
@@ -55,6 +55,8 @@ def _plain(char: str) -> str:
 
 def _checked(text: str, field: CarrierField) -> str:
     """Return plain punctuation, composed letters and single spaces, without invisible characters."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
     spaced = " ".join(composed.split())
     shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
@@ -72,8 +74,10 @@ def to_ascii(text: str, field: CarrierField) -> str:
 def _ascii(char: str) -> str:
     if char == "/":
         return " "
-    if char == " " or not unicodedata.category(char).startswith(("L", "N")):
-        return char if char == " " else ""
+    if char.isascii():
+        return char if char == " " or char.isalnum() else ""
+    if not unicodedata.category(char).startswith(("L", "N")):
+        return ""
     spelled = anyascii(char)
     if "/" in spelled:  # a fraction, kept apart from a number before it
         return " " + spelled.replace("/", " ")

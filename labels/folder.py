@@ -21,6 +21,10 @@ PARTIAL = "partial"  # the folder of files that are being written
 class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.safe_months: set[Path] = set()
+
     def check(self) -> None:
         """Raise OSError unless files can be kept here; the folder itself is made with the first one."""
         folder = Path(self.location)
@@ -53,9 +57,18 @@ class LabelFolder(FileSystemStorage):
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        for folder in place.parents[:3]:  # those of the month, the year and all labels may be new themselves
-            sync_folder(folder)
+        self.sync_folders(place)
         return name
+
+    def sync_folders(self, place: Path) -> None:
+        """Make a file's name survive a power cut, and once a process the names of the month and the year above it.
+
+        Another process may have made those just now, and not be so far.
+        """
+        month, *above = place.parents[:3]
+        for folder in [month] if month in self.safe_months else [month, *above]:
+            sync_folder(folder)
+        self.safe_months.add(month)
 
     def delete(self, name: str) -> None:
         """Remove a label's file, and the partial ones that interrupted attempts to store it left."""
@@ -89,6 +102,8 @@ class LabelFolder(FileSystemStorage):
 
 def make_private_folders(folder: Path) -> None:
     """Make a folder and those above it, for the service's own account only."""
+    if folder.exists():
+        return
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)

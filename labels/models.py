@@ -162,12 +162,9 @@ class ShippingLabel(models.Model):
             ),
             models.Index(fields=["ask_again_at"], name="label_ask_again", condition=Q(ask_again_at__isnull=False)),
             models.Index(fields=["order_id", "shop"], name="label_order"),
-            # Labels to decide are counted on each of the staff's pages, and are a handful.
-            models.Index(
-                fields=["-id"],
-                name="label_undecided",
-                condition=Q(state__in=["incomplete", "unknown", "cancelling"]),
-            ),
+            # For the staff's filters. Labels to decide are counted on each of their pages, and are a handful.
+            models.Index(fields=["state", "-id"], name="label_state", condition=~Q(state="label_generated")),
+            models.Index(fields=["carrier_code", "product_code", "-id"], name="label_product"),
             models.Index(fields=["-id"], name="label_notice", condition=~Q(staff_notice="")),
             # For the figures: old labels that were cancelled lately.
             models.Index(

@@ -29,10 +29,9 @@ def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) ->
     return order | {"sender": sender_address}
 
 
-def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
-    """Find the contract to buy on; raise ApiError where there is none for the product."""
+def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> CarrierContract:
+    """Return the contract to buy on; raise ApiError where there is none for the product."""
     carrier, product = order["carrier_code"], order["product_code"]
-    contract = CarrierContract.objects.find(shop_id=shop_id, carrier_code=carrier)
     if contract is None or not contract.has_product(product):
         raise ApiError(product_not_activated(carrier), carrier=carrier, product=product)
     return contract
@@ -40,7 +39,7 @@ def contract_for(shop_id: str, order: dict[str, Any]) -> CarrierContract:
 
 def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
-    ordered_at = clock.now()
+    ordered_at = clock.now_or_later()
     return ShippingLabel(
         created_at=ordered_at,
         leased_until=lease(ordered_at),

@@ -1,10 +1,13 @@
 """Writes down how a purchase ended: kept, finished or failed, whichever process finds out."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import cache
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
@@ -14,6 +17,7 @@ from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
 from shops.contracts.clients import client
 from shops.db import clock
+from shops.db.prepared import PreparedUpdate, argument, pipelined
 from shops.errors.exceptions import CarrierFailedError
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
@@ -23,6 +27,11 @@ CUSTOMS_FORM_MISSING = (
 )
 # Only then does alpha's search find each parcel that was made.
 SEARCH_DELAY = timedelta(hours=1)
+# The columns of a row that its purchase, or its reconciliation, finds out.
+FINDINGS = (
+    *("state", "tracking_numbers", "reservation_number", "staff_notice", "pdf"),
+    *("error_code", "error_message", "error_status", "ask_again_at", "finished_at"),
+)
 logger = logging.getLogger("labels.purchase")
 
 
@@ -80,9 +89,9 @@ def make_visible(label: ShippingLabel) -> None:
     """Let the shop see a stored label, make it a parcel, and tell its webhooks, in one transaction."""
     label.state = LabelState.GENERATED
     label.pdf = None
-    if save_state(label):
-        parcels.publish(label)
-        telling.tell_generated(label)
+    publication = parcels.Publication(label)
+    if save_state(label, meanwhile=publication.begin):
+        publication.finish()
 
 
 def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
@@ -139,8 +148,10 @@ def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
     label.error_status = failure.status_code
 
 
-def save_state(label: ShippingLabel) -> bool:
+def save_state(label: ShippingLabel, *, meanwhile: Callable[[], None] | None = None) -> bool:
     """Write the state of a purchase, unless another process has found out more; tell if it was written.
+
+    `meanwhile` may send further statements, before the answer to this one is there.
 
     A label that is generated is never changed, and a PDF that was received or a decision outweighs every failure. A
     key that was released may belong to another purchase by now, so it is never taken back. Nor is a PDF kept whose
@@ -148,30 +159,31 @@ def save_state(label: ShippingLabel) -> bool:
     again.
     """
     if label.state != LabelState.RECEIVED:
-        label.finished_at = clock.now()
-    rows = ShippingLabel.objects.row_of(label).exclude(state__in=STORED)
-    if label.state == LabelState.RECEIVED:
-        rows = rows.filter(cancel_requested_at=None)
-    elif label.state != LabelState.GENERATED:
-        rows = rows.exclude(state=LabelState.RECEIVED).filter(decided_at=None)
-    released = {"idempotency_key": None} if label.idempotency_key is None else {}
-    written = rows.update(
-        **released,
-        state=label.state,
-        tracking_numbers=label.tracking_numbers,
-        reservation_number=label.reservation_number,
-        staff_notice=label.staff_notice,
-        pdf=label.pdf,
-        error_code=label.error_code,
-        error_message=label.error_message,
-        error_status=label.error_status,
-        ask_again_at=label.ask_again_at,
-        finished_at=label.finished_at,
-    )
+        label.finished_at = clock.now_or_later()
+    update = update_to(LabelState(label.state), is_released=label.idempotency_key is None)
+    with pipelined():
+        updated = update.start(label, own_id=label.id, own_shop=label.shop_id)
+        if meanwhile:
+            meanwhile()
+    written = bool(updated())
     if not written and not ShippingLabel.objects.row_of(label).exists():
         write_again(label)
         return True
-    return bool(written)
+    return written
+
+
+@cache
+def update_to(state: LabelState, *, is_released: bool) -> PreparedUpdate:
+    """Return the update of a row to a state, which spares rows whose own state outweighs it."""
+
+    def rows() -> QuerySet[ShippingLabel]:
+        rows = ShippingLabel.objects.for_shop(argument("own_shop")).filter(id=argument("own_id"))
+        rows = rows.exclude(state__in=STORED)
+        if state == LabelState.RECEIVED:
+            return rows.filter(cancel_requested_at=None)
+        return rows if state == LabelState.GENERATED else rows.exclude(state="received").filter(decided_at=None)
+
+    return PreparedUpdate(rows, *FINDINGS, *(["idempotency_key"] if is_released else []))
 
 
 def write_again(label: ShippingLabel) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from babel import Locale
@@ -12,18 +13,37 @@ from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels import telling
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import GIVEN_OUT_AGAIN_MS, hold_numbers, numbers_of, own_numbers
+from parcels.numbers import GIVEN_OUT_AGAIN_MS, HOLD, numbers_of, own_numbers
 from parcels.tracking.events import milliseconds
 from parcels.tracking.following import events_of, new_tracking, plan
 from parcels.tracking.reporting import take_numbers
 from parcels.tracking.story import has_moved
 from shops.db.batches import batches
+from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
+from shops.webhooks.outbox import ENDPOINT
 
 # What a label's parcel takes from another parcel of the same order.
 OF_THE_ORDER: Final = (
-    *("order_number", "line_items", "customer_locale", "previous_emails"),
+    *("order_number", "line_items", "customer_email", "customer_locale", "previous_emails"),
     *("gift_config", "cross_sell_recommendations", "web_template"),
 )
+SIBLING = PreparedQuery(
+    lambda: (
+        Parcel.objects.for_shop(argument("shop"))
+        .filter(order_id=argument("order"))
+        .newest_first()
+        .values_list(*OF_THE_ORDER)[:1]
+    )
+)
+INSERT_PARCEL, INSERT_NUMBER, INSERT_TRACKING = map(PreparedInsert, (Parcel, ParcelNumber, ParcelTracking))
+
+
+@cache
+def with_numbers(count: int) -> PreparedQuery:
+    """Return a query for parcels that have one of so many numbers."""
+    numbers = [argument(f"number{rank}") for rank in range(count)]
+    found = ParcelNumber.objects.filter(shop=argument("shop"), number__in=numbers, created_at__gt=argument("since"))
+    return PreparedQuery(lambda: found.order_by().values_list("parcel")[:1])
 
 
 def save_end(rows: QuerySet[ShippingLabel], label: ShippingLabel, *, state: LabelState, **fields: Any) -> bool:
@@ -54,18 +74,43 @@ def withdraw(label: ShippingLabel) -> None:
         own_parcel(label).update(is_withdrawn=True)
 
 
-def publish(label: ShippingLabel) -> None:
-    """Make a generated label a parcel, or have the parcel followed that the shop has with one of its numbers."""
-    hold_numbers(label.shop_id)
-    known = parcels_with_numbers(label)
-    for parcel, numbers in known:
-        follow_known(parcel, label, numbers)
-    if known:
-        return
-    parcel = new_parcel(label)
-    parcel.save(force_insert=True)
-    ParcelNumber.objects.bulk_create(numbers_of(parcel))
-    new_tracking(parcel, finished_at(label), label_numbers=label.tracking_numbers).save(force_insert=True)
+class Publication:
+    """A generated label becomes a parcel, or the shop's parcel with one of its numbers is followed; webhooks are told.
+
+    In the transaction that makes it visible.
+    """
+
+    def __init__(self, label: ShippingLabel) -> None:
+        self.label = label
+
+    def begin(self) -> None:
+        """Hold the shop's numbers, and ask for all that a usual label's parcel depends on."""
+        shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
+        HOLD.start(shop=shop_id)
+        arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
+        self.taken = with_numbers(len(numbers)).start(shop=shop_id, since=since(self.label), **arguments)
+        self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
+        self.endpoints = ENDPOINT.start(shop=shop_id)
+
+    def finish(self) -> None:
+        known = parcels_with_numbers(self.label) if self.taken() else []
+        for parcel, numbers in known:
+            follow_known(parcel, self.label, numbers)
+        if not known:
+            self.insert()
+        if self.endpoints():
+            telling.tell_generated(self.label)
+
+    def insert(self) -> None:
+        label = self.label
+        sibling = next((dict(zip(OF_THE_ORDER, row, strict=True)) for row in self.siblings()), {})
+        parcel = new_parcel(label, sibling)
+        tracking = new_tracking(parcel, finished_at(label), label_numbers=label.tracking_numbers)
+        with pipelined():
+            INSERT_PARCEL.start(parcel)
+            for number in numbers_of(parcel):
+                INSERT_NUMBER.start(number)
+            INSERT_TRACKING.start(tracking)
 
 
 def finished_at(label: ShippingLabel) -> datetime:
@@ -73,13 +118,18 @@ def finished_at(label: ShippingLabel) -> datetime:
     return label.finished_at
 
 
+def since(label: ShippingLabel) -> int:
+    """Return the time since which a parcel with one of the label's numbers is the same, in milliseconds."""
+    return milliseconds(label.created_at) - GIVEN_OUT_AGAIN_MS
+
+
 def parcels_with_numbers(label: ShippingLabel) -> list[tuple[Parcel, list[str]]]:
     """Find the shop's newest parcel with each number, unless they were given out again since.
 
     Numbers that no parcel has are the newest one's.
     """
-    since = milliseconds(label.created_at) - GIVEN_OUT_AGAIN_MS
-    found = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers, created_at__gt=since)
+    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
+    found = numbers.filter(created_at__gt=since(label))
     rows = list(found.order_by("-created_at", "-parcel").values_list("parcel", "number"))
     owners = {number: parcel_id for parcel_id, number in reversed(rows)}
     own = Parcel.objects.for_shop(label.shop_id).filter(id__in=owners.values()).order_by("id")
@@ -108,12 +158,10 @@ def follow_known(parcel: Parcel, label: ShippingLabel, numbers: list[str]) -> No
         ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def new_parcel(label: ShippingLabel) -> Parcel:
+def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
     """Make the parcel of a label; its order's number, items and customer are those of another parcel of the order."""
-    sibling = Parcel.objects.for_shop(label.shop_id).filter(order_id=label.order_id).newest_first().first()
-    of_the_order = {name: getattr(sibling, name) for name in OF_THE_ORDER} if sibling else {}
-    story: dict[str, Any] = {"destination": destination(label), "events": []}
-    email = label.recipient.get("email") or (sibling.customer_email if sibling else None)
+    email = label.recipient.get("email") or of_the_order.get("customer_email")
+    story: dict[str, Any] = {"destination": destination(label), "events": [], "customer_email": email}
     return Parcel(
         **{"order_number": label.reference, "line_items": []} | of_the_order | story,
         id=label.id,
@@ -126,7 +174,6 @@ def new_parcel(label: ShippingLabel) -> Parcel:
         carrier_display_name=DISPLAY_NAMES[label.carrier_code],
         created_at=milliseconds(label.created_at),
         updated_at=milliseconds(finished_at(label)),
-        customer_email=email,
     )
 
 

@@ -26,15 +26,23 @@ from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
-from labels.orders import check_customs, contract_for, new_label, shipment, with_sender
+from labels.orders import check_customs, check_product, new_label, shipment, with_sender
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.db.idle import released_if_long
+from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
 from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
 logger = logging.getLogger("labels.purchase")
+IS_KEY_USED = PreparedQuery(
+    lambda: ShippingLabel.objects.for_shop(argument("shop")).filter(idempotency_key=argument("key")).values_list("id")
+)
+INSERT = PreparedInsert(
+    ShippingLabel,
+    'ON CONFLICT ("shop_id", "idempotency_key") WHERE "idempotency_key" IS NOT NULL DO NOTHING RETURNING 1',
+)
 
 
 def buy(
@@ -50,10 +58,13 @@ def buy(
     `order` is the validated body, `sender_address` the shop's own. Raise ApiError, or ValidationError for an order
     without a sender.
     """
-    if key and (earlier := find_earlier(shop_id, key)):
+    with pipelined():
+        used = IS_KEY_USED.start(shop=shop_id, key=key.value) if key else list
+        found = CarrierContract.objects.start_to_find(shop_id=shop_id, carrier_code=order["carrier_code"])
+    if key and used() and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
     order = with_sender(order, sender_address)
-    contract = contract_for(shop_id, order)
+    contract = check_product(found(), order)
     try:
         return buy_new(shop_id=shop_id, contract=contract, order=order, key=key, token_id=token_id), False
     except NotBegunError as error:
@@ -61,6 +72,10 @@ def buy(
         if key and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
         raise error.answer from error
+
+
+class KeyTakenError(Exception):
+    """Another request was faster with the key."""
 
 
 class NotBegunError(Exception):
@@ -85,17 +100,13 @@ def buy_new(
             check_customs(carrier_code, ordered)
             reserve(label)
             return purchase(label, ordered, credentials)
-    except KeyInUseError as error:
+    except (KeyInUseError, KeyTakenError) as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
         raise NotBegunError(CarrierFailedError(refusal)) from error
     except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
-    except IntegrityError as error:
-        if key is None:
-            raise
-        raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error  # another request was faster with the key
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:
@@ -133,10 +144,13 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 
 
 def reserve(label: ShippingLabel) -> None:
-    """Commit the row before the carrier is called; raise IntegrityError if the key is taken."""
+    """Commit the row before the carrier is called; raise KeyTakenError."""
     try:
         with transaction.atomic():
-            label.save(force_insert=True)
+            with pipelined():
+                inserted, asked = INSERT.start(label), clock.ask()
+            asked()
+            is_inserted = bool(inserted())
     except IntegrityError:
         raise
     except DATABASE_ERRORS:
@@ -144,6 +158,8 @@ def reserve(label: ShippingLabel) -> None:
         with suppress(*DATABASE_ERRORS):
             with_db_retry(lambda: withdraw(label))
         raise
+    if not is_inserted:
+        raise KeyTakenError
 
 
 def withdraw(label: ShippingLabel) -> None:
@@ -185,12 +201,13 @@ def deadline_within_lease(label: ShippingLabel) -> Deadline:
     """Begin the carrier's deadline; raise CarrierUnavailable if the lease might end before it.
 
     After the lease another process may find that nothing was made, and the key may buy another label. The deadline
-    begins before the check: a process that is suspended after it finds its time over, and sends nothing.
+    begins before the check: a process that is suspended after it finds its time over, and sends nothing. The database
+    was last asked for the time when it had the row.
     """
     deadline = Deadline(settings.CARRIER_TIMEOUT)
     time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
     try:
-        is_late = clock.now() + time_needed > label.leased_until
+        is_late = clock.now_or_later() + time_needed > label.leased_until
     except DATABASE_ERRORS as error:
         raise CarrierUnavailable(label.carrier_code, "the service could not check its lease") from error
     if is_late:

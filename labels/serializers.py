@@ -144,6 +144,21 @@ class LabelOrderSerializer(ObjectSerializer):
         yield from customs_faults(data)
 
 
+# Built once, as that takes as long as reading an order; it is given no data and no context.
+READER = LabelOrderSerializer()
+
+
+def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, Any]:
+    """Return a valid body's values; raise ValidationError with every fault."""
+    try:
+        values: dict[str, Any] = READER.run_validation(body)
+    except serializers.ValidationError:
+        serializer = LabelOrderSerializer(data=body, context={"sender_address": sender_address})
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
+    return values
+
+
 def weights_kg(parcels: list[dict[str, float]]) -> list[str]:
     """Keep each weight as decimal text, which is exact."""
     return [str(parcel["weight"]) for parcel in parcels]

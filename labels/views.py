@@ -14,7 +14,7 @@ from labels import openapi, purchase, storage
 from labels.errors import StorageUnavailableError
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.models import ShippingLabel
-from labels.serializers import LabelOrderSerializer, LabelSerializer
+from labels.serializers import LabelSerializer, read_order
 from shops.errors.coded import PDF_UNREADABLE
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
@@ -38,13 +38,12 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         body = request.data
         key_value = read_key(request.headers.get("Idempotency-Key"))
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
-        serializer = LabelOrderSerializer(data=body, context={"sender_address": shop.sender_address})
-        serializer.is_valid(raise_exception=True)
+        order = read_order(body, sender_address=shop.sender_address)
         # The digest comes last: it copies the body, and what is refused needs none.
         key = IdempotencyKey(key_value, digest(body)) if key_value else None
         label, is_replay = purchase.buy(
             shop_id=shop.id,
-            order=serializer.validated_data,
+            order=order,
             sender_address=shop.sender_address,
             key=key,
             token_id=token.id,

@@ -1,7 +1,9 @@
 """The import of parcels: NDJSON, validated line by line, written in batches, all or nothing."""
 
+import gc
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -17,6 +19,7 @@ from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.reporting import settle
 from parcels.writing import replace_labels_meanwhile, write
 from shops.compiled import RefusedError, compile_field
+from shops.db.bulk import instance
 from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
@@ -65,10 +68,11 @@ class ParcelImport:
         Raise NothingImportedError after the last line if the run is strict and a line was bad.
         """
         parcels = self.valid_parcels(lines)
-        with transaction.atomic():
+        with transaction.atomic(), without_collector():
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
                 reset_queries()  # with DEBUG on, Django keeps every statement, so the whole file
+                gc.collect(1)  # what the batch's queries left
             if self.bad and self.is_strict:
                 raise NothingImportedError
             if self.imported:
@@ -99,7 +103,7 @@ class ParcelImport:
             raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
         except ValidationError as error:
             raise BadLineError(describe_faults(error.detail)) from None
-        return Parcel(**values, shop_id=self.shop_id, imported_at=self.started_at)
+        return instance(Parcel, **values, shop_id=self.shop_id, imported_at=self.started_at)
 
     def import_batch(self, batch: list[NumberedParcel]) -> None:
         """Write a batch; an id that another shop owns, or has taken meanwhile, is a bad line."""
@@ -125,6 +129,18 @@ class ParcelImport:
             if shop_id == self.shop_id and imported_at == self.started_at:
                 repeated.add(parcel_id)
         return owners, repeated
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Stop the garbage collector, which would look at all living objects again and again: a seventh of an import."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def valid(data: Any) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from typing import Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
+from carriers import CARRIERS
 from carriers.tracking import Status
 from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
+from parcels.figures.timing import HAS_TIMING, TIMING
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
@@ -95,6 +97,14 @@ class Parcel(models.Model):
             models.Index(fields=["shop", "-created_at", "-id"], name="parcel_shop_newest"),
             GinIndex(fields=["search_words"], name="parcel_search_words"),  # on SQLite it is of no use
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
+            # For the staff's filters: a list is read in its order, and a value that few parcels have is found at once.
+            models.Index(fields=["last_status", "-created_at", "-id"], name="parcel_status"),
+            models.Index(
+                fields=["carrier_code", "-created_at", "-id"],
+                name="parcel_other_carrier",
+                condition=~Q(carrier_code__in=sorted(CARRIERS)),
+            ),
+            models.Index(TIMING, F("created_at").desc(), F("id").desc(), name="parcel_timing", condition=HAS_TIMING),
             # For `parcels.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]
@@ -171,6 +181,8 @@ class ParcelTracking(models.Model):
             models.Index(
                 fields=["carrier_code", "next_check_at"], name="tracking_due", condition=Q(next_check_at__isnull=False)
             ),
+            # For the staff's list of parcels without news.
+            models.Index(fields=["last_event_at"], name="tracking_silent", condition=Q(next_check_at__isnull=False)),
             # For imports: the labels that became parcels while one ran.
             models.Index(fields=["shop", "followed_since"], name="tracking_of_a_label", condition=~Q(label_numbers=[])),
         ]

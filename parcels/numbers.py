@@ -5,17 +5,27 @@ from datetime import timedelta
 from typing import Final
 
 from parcels.models import Parcel, ParcelNumber
+from shops.db.prepared import PreparedQuery, argument
 from shops.models import Shop
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
 GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
+HOLD: Final = PreparedQuery(
+    lambda: Shop.objects.filter(pk=argument("shop")).order_by().select_for_update(no_key=True).values_list("pk")
+)
 
 
 def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
     """Yield the numbers that a parcel is found by, each once."""
+    for shop_id, number, parcel_id, created_at in number_rows(parcel):
+        yield ParcelNumber(shop_id=shop_id, number=number, parcel_id=parcel_id, created_at=created_at)
+
+
+def number_rows(parcel: Parcel) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the values of these rows: the shop's id, the number, the parcel's id and its time."""
     for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
-        yield ParcelNumber(shop_id=parcel.shop_id, number=number, parcel=parcel, created_at=parcel.created_at)
+        yield parcel.shop_id, number, parcel.id, parcel.created_at
 
 
 def own_numbers(parcel: Parcel) -> set[str]:
@@ -37,4 +47,4 @@ def hold_numbers(shop_id: str) -> None:
     A label and an import that bring one number at the same time don't see each other's rows: the second to come here
     does.
     """
-    list(Shop.objects.filter(pk=shop_id).select_for_update(no_key=True).values_list("pk"))
+    HOLD.rows(shop=shop_id)

@@ -4,6 +4,7 @@
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -231,7 +232,7 @@ class ImportedParcelSerializer(ParcelSerializer):
         return attrs | {name: attrs[name] or [] for name in ("previous_emails", "cross_sell_recommendations")}
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return sorted(events, key=lambda event: event["createdAt"], reverse=True)
+        return sorted(events, key=itemgetter("createdAt"), reverse=True)
 
 
 FIELDS = ParcelSerializer().fields

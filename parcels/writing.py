@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import are_of_one_time, hold_numbers, numbers_of, own_numbers
+from parcels.numbers import are_of_one_time, hold_numbers, number_rows, own_numbers
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
@@ -16,18 +16,22 @@ from shops.db import bulk
 from shops.db.batches import batches
 
 # An update never moves a parcel to another shop.
-UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop"}]
-STORY_COLUMNS = ("id", "shop", "imported_at", "created_at", "updated_at", *STORY_FIELDS)
+UPDATED_FIELDS = [
+    f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"} and not f.generated
+]
+NUMBER_FIELDS = ("tracking_id", "tracking_numbers", "created_at")  # those that the rows of its numbers are made of
+BEFORE_FIELDS = ("id", "imported_at", "updated_at", *NUMBER_FIELDS, *STORY_FIELDS)
+NUMBER_COLUMNS = ("shop_id", "number", "parcel_id", "created_at")
 # Clocks of different hosts differ by less.
 CLOCK_MARGIN = timedelta(hours=1)
 
 
 class TakenError(Exception):
-    """Another shop took one of the ids meanwhile."""
+    """Another import, of this shop or another one, took one of the ids meanwhile."""
 
 
 def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: datetime, *, is_silent: bool) -> bool:
-    """Insert or update; change nothing and return False if another shop took one of the ids meanwhile.
+    """Insert or update; change nothing and return False if another import took one of the ids meanwhile.
 
     `known` are the ids that were there before, `parcels` are in the order of ids.
     """
@@ -36,8 +40,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
         with transaction.atomic():
             batch.insert()
             batch.settle()
-            batch.replace_labels()
-            batch.keep_named_numbers()
+            batch.take_numbers()
             batch.follow()
             batch.save()
             status_changed(batch.changes(), is_silent=is_silent)
@@ -61,9 +64,15 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
         if parcels:
             batch = Batch(shop_id, parcels, started_at, set(parcels))
             batch.lock()
-            batch.replace_labels()
-            batch.keep_named_numbers()
+            batch.take_numbers()
             batch.save()
+
+
+def locked(ids: list[str]) -> Iterator[ParcelTracking]:
+    """Lock the tracking and the parcels of these ids."""
+    if ids:
+        rows = ParcelTracking.objects.filter(parcel__id__in=ids).select_related("parcel").order_by("pk")
+        yield from rows.select_for_update()
 
 
 def newest(parcels: Iterable[Parcel]) -> Parcel:
@@ -80,53 +89,63 @@ class Batch:
     existing: set[str]
     trackings: dict[str, ParcelTracking] = field(default_factory=dict)
     changed: dict[str, ParcelTracking] = field(default_factory=dict)
-    statuses_before: dict[str, str | None] = field(default_factory=dict)
+    before: dict[str, Parcel] = field(default_factory=dict)
     replaced: list[str] = field(default_factory=list)
     givers: list[ParcelTracking] = field(default_factory=list)
 
     def insert(self) -> None:
-        """Insert what is new; what another import of the shop has inserted meanwhile is existing."""
-        new = [parcel for parcel in self.parcels.values() if parcel.id not in self.existing]
-        if not new:
-            return
-        bulk.insert(new, ignore_conflicts=True)
-        others = Parcel.objects.filter(id__in=[parcel.id for parcel in new])
-        for parcel_id, shop_id in others.exclude(shop=self.shop_id, imported_at=self.now).values_list("id", "shop"):
-            if shop_id != self.shop_id:
-                raise TakenError
-            self.existing.add(parcel_id)
+        """Insert what is new; raise TakenError if it is new no more."""
+        try:
+            bulk.insert([parcel for parcel in self.parcels.values() if parcel.id not in self.existing])
+        except IntegrityError:
+            raise TakenError from None
 
-    def lock(self) -> dict[str, Parcel]:
-        """Lock the parcels that exist with their tracking; return them with the columns of their story."""
-        own = Parcel.objects.filter(id__in=self.existing, shop=self.shop_id).only(*STORY_COLUMNS)
-        found = {parcel.id: parcel for parcel in own.order_by("id").select_for_update(of=("self",))}
-        rows = ParcelTracking.objects.filter(pk__in=self.existing).order_by("pk").select_for_update(of=("self",))
-        self.trackings = {row.parcel_id: row for row in rows}
-        return found
+    def lock(self) -> None:
+        """Lock the parcels that exist, with their tracking."""
+        own = Parcel.objects.filter(id__in=self.existing, shop=self.shop_id).order_by("id").select_for_update()
+        self.before = {parcel.id: parcel for parcel in bulk.instances(own, BEFORE_FIELDS)}
+        rows = ParcelTracking.objects.filter(parcel__id__in=self.before).order_by("pk").select_for_update()
+        self.trackings = {row.parcel_id: row for row in bulk.instances(rows)}
 
     def settle(self) -> None:
         """Give each parcel that existed its story, of the shop's newer report and what the carrier said."""
         if not self.existing:
             return
-        for parcel_id, before in self.lock().items():
+        self.lock()
+        for parcel_id, before in self.before.items():
             parcel, tracking = self.parcels[parcel_id], self.trackings.get(parcel_id)
             settle(parcel, before, tracking)
             if tracking is not None and (tracking.label_numbers or has_carriers_word(tracking)):
                 self.changed[parcel_id] = tracking
-            self.statuses_before[parcel_id] = before.last_status
 
     def changes(self) -> Iterator[StatusChange]:
         """Yield the status of each parcel, and the one that it had before; none if it is new."""
         for parcel_id, parcel in self.parcels.items():
-            before, at = self.statuses_before.get(parcel_id), parcel.last_status_updated_at
-            yield StatusChange(parcel_id, self.shop_id, before, parcel.last_status, at)
+            before = self.before.get(parcel_id)
+            status_before = None if before is None else before.last_status
+            at = parcel.last_status_updated_at
+            yield StatusChange(parcel_id, self.shop_id, status_before, parcel.last_status, at)
 
-    def replace_labels(self) -> None:
+    def take_numbers(self) -> None:
+        """Let each number that these parcels share with a label be of one parcel."""
+        owners = self.label_owners()
+        self.replace_labels([parcel_id for parcel_id, imported_at in owners.items() if imported_at is None])
+        self.keep_named_numbers([parcel_id for parcel_id, imported_at in owners.items() if imported_at is not None])
+
+    def label_owners(self) -> dict[str, datetime | None]:
+        """Find the shop's other parcels that have one of these numbers, and numbers of a label; and their imports."""
+        numbers = [number for parcel in self.parcels.values() for number in own_numbers(parcel)]
+        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=numbers).order_by()
+        bought = found.exclude(parcel__tracking=None).exclude(parcel__tracking__label_numbers=[])
+        owners = dict(bought.values_list("parcel", "parcel__imported_at"))
+        return {parcel_id: imported_at for parcel_id, imported_at in owners.items() if parcel_id not in self.parcels}
+
+    def replace_labels(self, ids: list[str]) -> None:
         """Let parcels that have a number of a label's parcel take its place."""
-        by_number = self.by_number()
-        for label in self.labels_with(by_number):
-            same = [p for number in label.label_numbers for p in by_number[number] if are_of_one_time(p, label.parcel)]
-            if same:
+        by_number = self.by_number() if ids else {}
+        for label in locked(ids):
+            named = [each for number in label.label_numbers for each in by_number.get(number, ())]
+            if same := [each for each in named if are_of_one_time(each, label.parcel)]:
                 self.give(newest(same), label)
                 self.replaced.append(label.parcel_id)
 
@@ -142,15 +161,16 @@ class Batch:
         self.trackings[parcel.id] = self.changed[parcel.id] = taking
         self.existing.add(parcel.id)
 
-    def keep_named_numbers(self) -> None:
+    def keep_named_numbers(self, ids: list[str]) -> None:
         """Let a number that a parcel names leave the one that has it of its label only."""
-        by_number = self.by_number()
         inside = [tracking for tracking in self.trackings.values() if tracking.added_numbers]
-        for giving in [*inside, *self.outside_with_added(by_number)]:
+        all_giving = [*inside, *(tracking for tracking in locked(ids) if tracking.added_numbers)]
+        by_number = self.by_number() if all_giving else {}
+        for giving in all_giving:
             source = self.parcels.get(giving.parcel_id) or giving.parcel
             moved: defaultdict[str, set[str]] = defaultdict(set)
             for number in giving.added_numbers:
-                named = [each for each in by_number[number] if self.names(each, number)]
+                named = [each for each in by_number.get(number, ()) if self.names(each, number)]
                 if same := [each for each in named if are_of_one_time(each, source)]:
                     moved[newest(same).id].add(number)
             for parcel_id, numbers in sorted(moved.items()):
@@ -163,23 +183,6 @@ class Batch:
     def names(self, parcel: Parcel, number: str) -> bool:
         tracking = self.trackings.get(parcel.id)
         return tracking is None or number not in tracking.added_numbers
-
-    def outside_with_added(self, numbers: Iterable[str]) -> Iterator[ParcelTracking]:
-        """Yield the shop's other parcels that have one of these numbers of a label only, locked."""
-        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=list(numbers))
-        added = found.exclude(parcel__tracking=None).exclude(parcel__tracking__added_numbers=[])
-        ids = set(added.order_by().values_list("parcel", flat=True)) - self.parcels.keys()
-        if ids:
-            rows = ParcelTracking.objects.filter(pk__in=ids).select_related("parcel").order_by("pk")
-            yield from rows.select_for_update()
-
-    def labels_with(self, numbers: Iterable[str]) -> Iterator[ParcelTracking]:
-        """Yield the shop's parcels that are labels and have one of these numbers, locked."""
-        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=list(numbers), parcel__imported_at=None)
-        ids = set(found.order_by().values_list("parcel", flat=True)) - self.parcels.keys()
-        if ids:
-            rows = ParcelTracking.objects.filter(pk__in=ids).select_related("parcel").order_by("pk")
-            yield from rows.select_for_update()
 
     def follow(self) -> None:
         for parcel_id, parcel in self.parcels.items():
@@ -200,7 +203,23 @@ class Batch:
             Parcel.objects.filter(id__in=self.replaced).delete()
         if self.existing:
             existing = [each for each in self.parcels.values() if each.id in self.existing]
-            bulk.insert(existing, update_fields=UPDATED_FIELDS)
-            ParcelNumber.objects.filter(parcel__in=self.existing).delete()
-        bulk.insert([number for each in self.parcels.values() for number in numbers_of(each)])
-        bulk.insert([*self.changed.values()], update_fields=CHANGED_FIELDS)
+            bulk.upsert(existing, UPDATED_FIELDS, stamps=["imported_at"])
+            Parcel.objects.filter(id__in=self.existing).exclude(imported_at=self.now).update(imported_at=self.now)
+        self.save_numbers()
+        self.save_trackings()
+
+    def save_numbers(self) -> None:
+        renumbered = [each for each in self.parcels.values() if self.has_other_numbers(each)]
+        if self.existing:
+            ParcelNumber.objects.filter(parcel__id__in=[each.id for each in renumbered]).delete()
+        rows = (row for each in renumbered for row in number_rows(each))
+        bulk.insert_values(ParcelNumber, NUMBER_COLUMNS, rows)
+
+    def has_other_numbers(self, parcel: Parcel) -> bool:
+        before = self.before.get(parcel.id)
+        return before is None or any(getattr(parcel, name) != getattr(before, name) for name in NUMBER_FIELDS)
+
+    def save_trackings(self) -> None:
+        changed = self.changed.values()
+        bulk.insert([each for each in changed if each.parcel_id not in self.existing])
+        bulk.upsert([each for each in changed if each.parcel_id in self.existing], CHANGED_FIELDS)

@@ -1,108 +1,127 @@
-"""Serializers compiled into functions, which read valid JSON some five times as fast, for imports of millions."""
+"""Serializers compiled into Python functions, which read valid JSON over ten times as fast, for imports of millions."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from django.core.exceptions import ValidationError as InvalidValue
 from rest_framework.serializers import ValidationError
 
-from shops.serializer_fields import AnyField, ListOfField, ObjectSerializer, StrictField, StrictListSerializer
+from shops.serializer_fields import (
+    AnyField,
+    ArrayField,
+    ChoiceField,
+    IntegerField,
+    ListOfField,
+    ObjectSerializer,
+    StrictField,
+    StrictListSerializer,
+    StringField,
+    writable,
+)
 
 Read = Callable[[Any], Any]
-MISSING = object()
+
+# By the function of a field that reads a value: the condition for a value `v` that it returns as it is.
+CONDITIONS: Final[dict[Any, Callable[[Any], str]]] = {
+    StringField.to_internal_value: lambda field: (
+        f"type(v) is str and {field.min_length} <= len(v) <= {field.max_length} and '\\0' not in v"
+    ),
+    ChoiceField.to_internal_value: lambda field: f"type(v) is str and v in { {str(each) for each in field.choices} }",
+    IntegerField.to_internal_value: lambda field: f"type(v) is int and {field.min_value} <= v <= {field.max_value}",
+    ArrayField.to_internal_value: lambda _: "type(v) is list and (not v or writable(v) is v)",
+    AnyField.to_internal_value: lambda _: "v is not None and writable(v) is v",
+    StrictField.to_internal_value: lambda field: " or ".join(
+        f"type(v) is {each.__name__}" for each in field.python_types
+    ),
+}
 
 
 class RefusedError(Exception):
     """A value that is invalid; the field's own `run_validation` names its faults."""
 
 
-class Member(NamedTuple):
-    """A field of an object: the name that it is read by and the one that it is kept by."""
-
-    name: str
-    source: str
-    read: Read
-    is_required: bool
-    default: Callable[[], Any]
-    validate: Read | None
-
-
 def compile_field(field: Any) -> Read:
     """Return a function that returns what `run_validation` of a declared field does, or raises RefusedError."""
-    read = reader(field)
+    read = Program().value_reader(field)
 
     def read_or_refuse(value: Any) -> Any:
         try:
             return read(value)
-        except (ValidationError, InvalidValue):
+        except (ValidationError, InvalidValue, KeyError):  # the last of a required member that is missing
             raise RefusedError from None
 
     return read_or_refuse
 
 
-def reader(field: Any) -> Read:
-    if isinstance(field, ObjectSerializer):
-        read = object_reader(field)
-    elif isinstance(field, ListOfField | StrictListSerializer):
-        read = list_reader(reader(field.child))
-    else:
-        read = field.to_internal_value
-    if field.validators or isinstance(field, AnyField) or not isinstance(field, StrictField):
-        return checked(read, field.validators, is_null_allowed=field.allow_null)
-    return or_null(read) if field.allow_null else read  # which refuses null by its type
+class Program:
+    """The source of functions that read values, and the objects that it names."""
 
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {"RefusedError": RefusedError, "writable": writable}
 
-def or_null(read: Read) -> Read:
-    return lambda value: None if value is None else read(value)
+    def name(self, value: Any) -> str:
+        """Return a name for an object."""
+        name = f"object_{len(self.objects)}"
+        self.objects[name] = value
+        return name
 
+    def function(self, *lines: str) -> Read:
+        """Compile the body of a function of `v`."""
+        defined: dict[str, Any] = {}
+        source = "\n    ".join(["def read(v):", *lines])
+        exec(source, self.objects, defined)  # noqa: S102 - made of declarations only, and never of what is read
+        read: Read = defined["read"]
+        return read
 
-def checked(read: Read, checks: Sequence[Read], *, is_null_allowed: bool) -> Read:
-    def read_checked(value: Any) -> Any:
-        if value is None:
-            if is_null_allowed:
-                return None
-            raise RefusedError
-        value = read(value)
-        for check in checks:
-            check(value)
-        return value
+    def value_reader(self, field: Any) -> Read:
+        return self.function(*self.reading(field), "return v")
 
-    return read_checked
+    def reading(self, field: Any) -> Iterator[str]:
+        """Yield the statements that validate `v` and replace it by what it is read as."""
+        null = "v is not None and " if field.allow_null else ""
+        if condition := CONDITIONS.get(type(field).to_internal_value):
+            yield f"if {null}not ({condition(field)}): raise RefusedError"
+        elif field.allow_null:
+            yield f"if v is not None: v = {self.name(self.reader(field))}(v)"
+        else:
+            yield "if v is None: raise RefusedError"
+            yield f"v = {self.name(self.reader(field))}(v)"
+        for check in field.validators:
+            yield f"if v is not None: {self.name(check)}(v)"
 
+    def reader(self, field: Any) -> Read:
+        if isinstance(field, ObjectSerializer):
+            return self.object_reader(field)
+        if isinstance(field, ListOfField | StrictListSerializer):
+            return self.list_reader(field.child)
+        read: Read = field.to_internal_value
+        return read
 
-def list_reader(read: Read) -> Read:
-    def read_list(values: Any) -> list[Any]:
-        if type(values) is not list:
-            raise RefusedError
-        return [read(value) for value in values]
+    def list_reader(self, child: Any) -> Read:
+        loop = ["    " + line for line in (*self.reading(child), "values.append(v)")]
+        return self.function(
+            "if type(v) is not list: raise RefusedError", "values = []", "for v in v:", *loop, "return values"
+        )
 
-    return read_list
+    def object_reader(self, serializer: ObjectSerializer) -> Read:
+        lines = ["if type(v) is not dict: raise RefusedError", "data, values = v, {}"]
+        for field in serializer.fields.values():
+            lines += [] if field.read_only else self.member(serializer, field)
+        if type(serializer).rule_faults is not ObjectSerializer.rule_faults:
+            lines.append(f"if any({self.name(serializer.rule_faults)}(data)): raise RefusedError")
+        return self.function(*lines, f"return {self.name(serializer.validate)}(values)")
 
-
-def object_reader(serializer: ObjectSerializer) -> Read:
-    members = [member(serializer, field) for field in serializer.fields.values() if not field.read_only]
-
-    def read_object(data: Any) -> Any:
-        if type(data) is not dict:
-            raise RefusedError
-        values = {}
-        for name, source, read, is_required, default, validate in members:
-            value = data.get(name, MISSING)
-            if value is not MISSING:
-                value = read(value)
-            elif is_required:
-                raise RefusedError
-            else:
-                value = default()
-            values[source] = value if validate is None else validate(value)
-        if any(serializer.rule_faults(data)):
-            raise RefusedError
-        return serializer.validate(values)
-
-    return read_object
-
-
-def member(serializer: ObjectSerializer, field: Any) -> Member:
-    (source,) = field.source_attrs
-    validate = getattr(serializer, f"validate_{field.field_name}", None)
-    return Member(field.field_name, source, reader(field), field.required, field.get_default, validate)
+    def member(self, serializer: ObjectSerializer, field: Any) -> Iterator[str]:
+        """Yield the statements that read a member of `data` into `values`."""
+        key, (source,) = repr(field.field_name), field.source_attrs
+        if field.required:
+            yield f"v = data[{key}]"
+            yield from self.reading(field)
+        else:
+            yield f"if {key} in data:"
+            yield f"    v = data[{key}]"
+            yield from ("    " + line for line in self.reading(field))
+            yield f"else: v = {self.name(field.get_default)}()"
+        if validate := getattr(serializer, f"validate_{field.field_name}", None):
+            yield f"v = {self.name(validate)}(v)"
+        yield f"values[{source!r}] = v"

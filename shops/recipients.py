@@ -64,11 +64,11 @@ class RecipientSearch:
         self.text = folded(text.strip())
         self.words = WORD.findall(self.text)[:MAX_WORDS]
 
-    def condition(self, field: str = "search_words") -> Q | None:
-        """Return the condition for the rows that may be meant; None where the text can't be any recipient's."""
+    def condition(self, *, begins: bool) -> Q | None:
+        """Return the condition for rows with these words, or such as begin so; None where it can't be a recipient."""
         found = Q(pk__in=[])
         for alternative in self.alternatives():
-            found |= Q(*(self.term(field, *each) for each in alternative))
+            found |= Q(*(self.term(*each, begins=begins) for each in alternative))
         return found if len(found) else None
 
     @property
@@ -107,9 +107,9 @@ class RecipientSearch:
         return {digits for digits in found if len(digits) >= MIN_BEGINNING[PHONE]}
 
     @staticmethod
-    def term(field: str, kind: str, text: str) -> Q:
-        lookup = "begins" if len(text) >= MIN_BEGINNING[kind] else "has"
-        return Q(**{f"{field}__{lookup}": kind + text})
+    def term(kind: str, text: str, *, begins: bool) -> Q:
+        lookup = "begins" if begins and len(text) >= MIN_BEGINNING[kind] else "has"
+        return Q(**{f"search_words__{lookup}": kind + text})
 
 
 def has_digit(text: str) -> bool:

@@ -13,6 +13,7 @@ from config.api.hosts import is_admin
 from config.login import factors
 from config.login.refusals import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
+from config.postgresql.planning import planned_for_values
 from shops import throttling
 from shops.audit.models import Channel
 from shops.audit.recording import Actor, acting, current_actor
@@ -53,7 +54,7 @@ class StaffSession:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not is_admin(request):
             return self.get_response(request)
-        with acting(Actor("", Channel.ADMIN, throttling.client_address(request))):
+        with acting(Actor("", Channel.ADMIN, throttling.client_address(request))), planned_for_values():
             return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:

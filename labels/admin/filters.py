@@ -37,7 +37,7 @@ class ReasonFilter(filters.DropdownFilter):
 
 
 class ProductFilter(filters.DropdownFilter):
-    """Labels of one product."""
+    """Labels of one product of its carrier, along their index."""
 
     title = parameter_name = "product"
 
@@ -45,7 +45,10 @@ class ProductFilter(filters.DropdownFilter):
         return [(code, f"{product.carrier}: {code}") for code, product in PRODUCTS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        return queryset.filter(product_code=self.value()) if self.value() else queryset
+        if not self.value():
+            return queryset
+        product = PRODUCTS.get(self.value() or "")
+        return queryset.filter(carrier_code=product.carrier, product_code=product.code) if product else queryset.none()
 
 
 class OrderedById:

@@ -9,11 +9,11 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
+from django.utils.timesince import timesince
 
 from carriers.products import PRODUCTS
 from labels import decisions, storage, unmerged_pdfs
@@ -29,7 +29,7 @@ from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin
 from labels.models import OVER, LabelState, ShippingLabel
-from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning
+from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.personal import conceal, masked, may_see
 from shops.admin.wording import NOTHING
@@ -291,9 +291,11 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         return format_html("{} <small>{}</small>", label.order_id, number)
 
     @admin.display(description="ordered")
-    def ordered(self, label: ShippingLabel) -> str:
+    def ordered(self, label: Any) -> str:
         """Show the time and the access token of the order; the token's id is the tooltip."""
-        return render_to_string("labels/ordered.html", {"label": label})
+        name = format_html(' · <span title="{}">{}</span>', label.token_id, label.token_name or label.token_id)
+        at, token = label.created_at, name if label.token_id else ""
+        return format_html("{} <small>{} ago{}</small>", timestamp(at), timesince(at), token)
 
     class Media:
         css = {"all": ["labels/admin.css"]}

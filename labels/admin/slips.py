@@ -8,7 +8,6 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import render_to_string
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 
@@ -20,7 +19,7 @@ from labels.slips import making
 from shops.admin import personal
 from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
-from shops.admin.wording import NOTHING
+from shops.admin.wording import NOTHING, badge
 from shops.audit.models import Action
 from shops.audit.recording import record
 
@@ -142,7 +141,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     @admin.display(description="state")
     def coloured_state(self, slip: DepositSlip) -> str:
-        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[slip.state], "text": slip.state})
+        return badge(slip.state, COLOURS[slip.state])
 
     @admin.display(description="PDF")
     def pdf_link(self, slip: DepositSlip) -> str:

@@ -1,10 +1,14 @@
 """Formats a label for the staff's pages: its state, why it is not what was ordered, its recipient."""
 
+from datetime import datetime
+
 from django import template
 from django.template.loader import render_to_string
+from django.utils.formats import date_format
+from django.utils.html import format_html
 
 from labels.models import LabelState, ShippingLabel
-from shops.admin.wording import short_name
+from shops.admin.wording import badge, short_name
 from shops.errors.coded import CODES
 
 # Orange: waits for a person.
@@ -50,8 +54,18 @@ def state_meaning(label: ShippingLabel) -> str:
 @register.filter
 def state_label(label: ShippingLabel) -> str:
     """Show a label's state in its colour, with its meaning as the tooltip."""
-    context = {"text": state_name(label), "type": COLOURS[LabelState(label.state)], "label_title": state_meaning(label)}
-    return render_to_string("unfold/helpers/label.html", context)
+    return badge(state_name(label), COLOURS[LabelState(label.state)], state_meaning(label))
+
+
+@register.simple_tag
+def timestamp(at: datetime) -> str:
+    """Show a time with its zone; the tooltip has the seconds."""
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        at.isoformat(),
+        f"{at:%Y-%m-%d %H:%M:%S}",
+        date_format(at, "DATETIME_FORMAT"),
+    )
 
 
 @register.filter

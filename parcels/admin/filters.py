@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
-from parcels.figures.timing import TIMING
+from parcels.figures.timing import HAS_TIMING, TIMING
 from parcels.models import Parcel, TrackingStatus
 from shops.admin import filters
 from shops.admin.wording import short_name
@@ -53,7 +53,10 @@ class DeliveryFilter(filters.DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
-        return queryset.alias(timing=TIMING).filter(timing=value) if value in Timing.values else queryset
+        if value not in Timing.values:
+            return queryset
+        of_timing: QuerySet[Any] = queryset.alias(timing=TIMING).filter(HAS_TIMING, timing=value)  # along their index
+        return of_timing
 
 
 class SilenceFilter(filters.DropdownFilter):

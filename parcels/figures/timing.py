@@ -21,11 +21,13 @@ class NumberIn(Func):
 
 
 WINDOW_END = NumberIn(F("estimated_delivery_date_window"), key="maximumDeliveryDate")
-IS_DELIVERED = Q(last_status=Status.DELIVERED, delivery_date__isnull=False)
+HAS_TIMING = Q(
+    last_status=Status.DELIVERED.value, delivery_date__isnull=False, estimated_delivery_date_window__isnull=False
+)
 # Empty for a parcel that is not delivered, or of which no window is known.
 TIMING = Case(
-    When(IS_DELIVERED & Q(delivery_date__lte=WINDOW_END), then=Value(Timing.ON_TIME.value)),
-    When(IS_DELIVERED & Q(delivery_date__gt=WINDOW_END), then=Value(Timing.LATE.value)),
+    When(HAS_TIMING & Q(delivery_date__lte=WINDOW_END), then=Value(Timing.ON_TIME.value)),
+    When(HAS_TIMING & Q(delivery_date__gt=WINDOW_END), then=Value(Timing.LATE.value)),
     default=Value(""),
     output_field=models.CharField(),
 )

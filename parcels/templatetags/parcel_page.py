@@ -6,12 +6,11 @@ from typing import Any
 
 from django import template
 from django.conf import settings
-from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from parcels.models import TrackingStatus
-from shops.admin.wording import NOTHING, short_name
+from shops.admin.wording import NOTHING, badge, short_name
 
 COLOURS = {
     TrackingStatus.FULFILLED: "default",
@@ -38,12 +37,7 @@ def status_label(status: str | None) -> str:
     """Render a status as a coloured label, with its meaning as the tooltip."""
     if not status:
         return NOTHING
-    context = {
-        "text": short_name(status),
-        "type": colour(status),
-        "label_title": dict(TrackingStatus.choices).get(status, status),
-    }
-    return render_to_string("unfold/helpers/label.html", context)
+    return badge(short_name(status), colour(status), dict(TrackingStatus.choices).get(status, status))
 
 
 @register.filter

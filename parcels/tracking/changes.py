@@ -1,8 +1,9 @@
 """The one place that hears of each parcel whose status has become another, in the transaction that changes it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from parcels.models import Parcel
 from parcels.tracking import metrics
@@ -11,8 +12,7 @@ from shops.webhooks.outbox import Event, tell_all
 TOLD_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
 
 
-@dataclass(frozen=True)
-class StatusChange:
+class StatusChange(NamedTuple):
     """A parcel's status that has become another."""
 
     parcel_id: str
@@ -28,8 +28,8 @@ def status_changed(changes: Iterable[StatusChange], *, is_silent: bool = False) 
     Call it when the parcels' rows are written.
     """
     real = [change for change in changes if change.after != change.before]
-    for change in real:
-        metrics.STATUS_CHANGES.labels(change.after or "none").inc()
+    for status, count in Counter(change.after or "none" for change in real).items():
+        metrics.STATUS_CHANGES.labels(status).inc(count)
     if not is_silent:
         for shop_id, of_shop in groupby(sorted(real, key=lambda change: change.shop_id), lambda change: change.shop_id):
             tell_all(shop_id, events(list(of_shop)))

@@ -10,6 +10,7 @@ from parcels.numbers import own_numbers
 from parcels.tracking.events import CarrierEvent
 from parcels.tracking.schedule import FOLLOWED_FOR, next_check
 from parcels.tracking.story import FINAL, STORY_FIELDS, Story, tell
+from shops.db.bulk import instance
 
 FINAL_VALUES: Final = frozenset(map(str, FINAL))
 
@@ -21,10 +22,8 @@ def is_to_be_followed(parcel: Parcel, now: datetime) -> bool:
 
 
 def new_tracking(parcel: Parcel, now: datetime, **fields: Any) -> ParcelTracking:
-    # By its id: the parcel's reference back would keep both from being freed at once, of a whole file's parcels.
-    made = ParcelTracking(
-        parcel_id=parcel.id, shop_id=parcel.shop_id, carrier_code=parcel.carrier_code, followed_since=now, **fields
-    )
+    followed = {"parcel_id": parcel.id, "shop_id": parcel.shop_id, "carrier_code": parcel.carrier_code}
+    made = instance(ParcelTracking, followed_since=now, **followed, **fields)
     plan(made, parcel, now)
     return made
 

@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, reverse
 from django.views.decorators.http import require_GET
 
+from shops.admin import headers
 from shops.admin.exports import Column, answer, columns_of, export_of
 from shops.admin.personal import Concealed, may_see
 from shops.admin.recorded import Recorded
@@ -29,6 +30,7 @@ else:
 
     RowPaginator = Paginator
 
+headers.install()
 LISTED_AT_MOST = 1000
 Row = TypeVar("Row", bound=Model)
 
@@ -113,6 +115,8 @@ class CappedList(RestrictedChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        if not self.result_count:
+            self.result_list = self.result_list.none()  # not looked for a second time
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count  # offers "Show all" only if something is left out
 

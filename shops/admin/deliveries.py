@@ -5,12 +5,11 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 
 from shops.admin.base import LargeTableAdmin
 from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
-from shops.admin.wording import NOTHING
+from shops.admin.wording import NOTHING, badge
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 from shops.webhooks.replaying import replay
@@ -84,7 +83,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     @admin.display(description="state")
     def coloured_state(self, delivery: WebhookDelivery) -> str:
         state = DeliveryState(delivery.state)
-        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state.label})
+        return badge(state.label, COLOURS[state])
 
     @admin.display(description="last attempt")
     def last_attempt(self, delivery: WebhookDelivery) -> str:

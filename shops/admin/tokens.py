@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +18,7 @@ from django.utils.html import format_html
 from shops.admin.base import ModelAdmin
 from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.admin.wording import badge
 from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 
@@ -48,7 +48,7 @@ def state_label(token: AccessToken) -> str:
         name = "expired"
     elif not token.shop.is_active:
         name = "shop inactive"
-    return render_to_string("unfold/helpers/label.html", {"type": STATES[name][0], "text": name})
+    return badge(name, STATES[name][0])
 
 
 def admin_link(text: str, view: str, *args: str, **query: str) -> str:

@@ -10,13 +10,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
-from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
 from shops.admin.base import ModelAdmin
 from shops.admin.exports import Column, joined
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
-from shops.admin.wording import NOTHING
+from shops.admin.wording import badge
 from shops.models import Shop
 from shops.webhooks import endpoints
 from shops.webhooks.addresses import UrlError, check_url
@@ -213,7 +212,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.display(description="state")
     def coloured_state(self, endpoint: WebhookEndpoint) -> str:
         state = endpoint.state
-        return render_to_string("unfold/helpers/label.html", {"type": COLOURS[state], "text": state}) or NOTHING
+        return badge(state, COLOURS[state])
 
     @admin.display(description="URL")
     def short_url(self, endpoint: WebhookEndpoint) -> str:

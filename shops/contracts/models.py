@@ -1,8 +1,9 @@
 """Shops' contracts with carriers."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from django.db import models
+from django.db import DEFAULT_DB_ALIAS, models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -11,8 +12,12 @@ from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
 from shops.db.fields import DatabaseTimeField, KeyField
+from shops.db.prepared import PreparedQuery, argument
 from shops.db.querysets import ForShop
 from shops.ids import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CARRIER_CHOICES = [(name, name) for name in CARRIERS]
 
@@ -26,8 +31,12 @@ class CarrierContractQuerySet(ForShop):
 
     def find(self, *, shop_id: str, carrier_code: str) -> "CarrierContract | None":
         """Find the shop's contract with the carrier, the one that a shop has at most."""
-        contract: CarrierContract | None = self.for_shop(shop_id).filter(carrier_code=carrier_code).first()
-        return contract
+        return self.start_to_find(shop_id=shop_id, carrier_code=carrier_code)()
+
+    def start_to_find(self, *, shop_id: str, carrier_code: str) -> "Callable[[], CarrierContract | None]":
+        """Send the query; return a function that reads what it found."""
+        read = OF_A_CARRIER.start(shop=shop_id, carrier=carrier_code)
+        return lambda: next((CarrierContract.from_db(DEFAULT_DB_ALIAS, CONTRACT_COLUMNS, row) for row in read()), None)
 
     def unreadable(self) -> "list[CarrierContract]":
         """Return the contracts whose credentials none of CREDENTIALS_KEYS opens, of the latest thousand."""
@@ -119,3 +128,9 @@ class CarrierContract(models.Model):
         """Return what the contract replaces of the catalogue's product, if anything."""
         own = self.products.get(product_code)
         return ProductOverride(own["carrier_code"], own["service"]) if own else None
+
+
+CONTRACT_COLUMNS = [field.attname for field in CarrierContract._meta.concrete_fields]
+OF_A_CARRIER = PreparedQuery(
+    lambda: CarrierContract.objects.for_shop(argument("shop")).filter(carrier_code=argument("carrier")).order_by()
+)

@@ -2,26 +2,62 @@
 
 import logging
 import time
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import functions
 from django.utils import timezone
 
+from carriers.http.connections import clock_s
+from shops.db.prepared import send
+
+# A reading is followed for as long: by then the clocks' rates make no difference that matters, a failover may.
+FOLLOWED_S = 60.0
 # A host whose clock differs by more is not to be trusted with other hosts' purchases.
 MAX_OFFSET_S = 5.0
 logger = logging.getLogger("service.clock")
 
 
+class Reading(NamedTuple):
+    """A time that the database gave, and this host's before it was asked, by a clock that nobody sets."""
+
+    asked_at_s: float
+    moment: datetime
+
+
+latest = Reading(-FOLLOWED_S, datetime.min.replace(tzinfo=UTC))
+
+
 def now() -> datetime:
     """Ask the database for the time; SQLite's clock is this host's."""
+    return ask()()
+
+
+def ask() -> Callable[[], datetime]:
+    """Send the question; return a function that reads the answer."""
     if connection.vendor == "sqlite":
-        return timezone.now()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        moment: datetime = cursor.fetchone()[0]
-    return moment
+        return timezone.now
+    asked_at_s, read = clock_s(), send("SELECT clock_timestamp()")
+
+    def answer() -> datetime:
+        global latest  # noqa: PLW0603 - one value, replaced as a whole
+        reading = Reading(asked_at_s, read()[0][0])
+        latest = max(latest, reading)
+        return reading.moment
+
+    return answer
+
+
+def now_or_later() -> datetime:
+    """Return the database's time without asking again: its latest answer and the time since it was asked.
+
+    The answer took some of that time, so this is never early, and late by less than an answer takes.
+    """
+    asked_at_s, moment = latest
+    elapsed_s = clock_s() - asked_at_s
+    return moment + timedelta(seconds=elapsed_s) if 0 <= elapsed_s < FOLLOWED_S else now()
 
 
 class Now(functions.Now):

@@ -4,9 +4,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from django.core.exceptions import EmptyResultSet
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import Expression
+from django.db.models.lookups import In
 
 from shops.db import clock
 
@@ -39,6 +41,22 @@ class KeyField(ByCodePoint, Text):
 
 class NullableKeyField(ByCodePoint, NullableText):
     """A nullable `KeyField`."""
+
+
+class InArray(In):
+    """`in`, by one parameter on PostgreSQL: hundreds of keys would cost a millisecond for a hundred otherwise."""
+
+    def as_postgresql(self, compiler: Any, connection: BaseDatabaseWrapper, **extra_context: Any) -> Any:
+        if not self.rhs_is_direct_value():
+            return self.as_sql(compiler, connection)
+        column, parameters = self.process_lhs(compiler, connection)
+        keys = [key for key in self.rhs if key is not None]
+        if not keys:
+            raise EmptyResultSet
+        return f"{column} = ANY(%s)", (*parameters, keys)
+
+
+KeyField.register_lookup(InArray)
 
 
 class DatabaseTimeField(Time):

@@ -6,10 +6,15 @@ from typing import Any
 
 from django.db import transaction
 
+from shops.db.prepared import PreparedQuery, argument
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, new_message_id
 
 BATCH_SIZE = 500
+# One of a shop's endpoints, if it has any: most have none.
+ENDPOINT = PreparedQuery(
+    lambda: WebhookEndpoint.objects.for_shop(argument("shop")).not_revoked().order_by().values_list("pk")[:1]
+)
 
 
 @dataclass(frozen=True)

@@ -1,59 +1,99 @@
-"""The import benchmark: ``python -m tests.benchmarks.importing [--parcels N] [--database D]``.
+"""The import benchmark: ``python -m tests.benchmarks.importing [--parcels N ...] [--database D]``.
 
-It imports N parcels, and then the same again, and prints the CPU time of this process and of PostgreSQL. Only a ratio
-to another version on the same machine, measured in turn, means something.
+It imports N new parcels, the same again, and each with one more event. It prints the CPU time of this process and of
+PostgreSQL, and this process's peak memory. Only a ratio to another version on the same machine, measured in turn,
+means something.
 """
 
 import argparse
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
-from tests.drills.environment import environment
+from tests.drills.environment import Environment, environment
 from tests.drills.process import cpu_s
 from tests.drills.shop import SHOP
+
+HOUR_MS = 3_600_000
+NOW_MS = time.time_ns() // 10**6
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.importing", description=__doc__)
-    parser.add_argument("--parcels", type=int, default=100_000)
+    parser.add_argument("--parcels", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     with environment(options.database, {}) as env:
         from django.db import connections
 
-        lines = sample_lines(options.parcels)
-        for name in ("new", "again"):
-            pid = env.postmaster if options.database == "postgresql" else None
-            measure(name, pid, lambda: run(lines))
+        postgresql = env.postmaster if options.database == "postgresql" else None
+        run_file(write_samples(env, 500, "warm"), 500)
+        for count in options.parcels:
+            file = write_samples(env, count, f"{count}-")
+            measure("new", count, file, postgresql)
+            measure("unchanged", count, file, postgresql)
+            measure("changed", count, write_samples(env, count, f"{count}-", are_later=True), postgresql)
         connections.close_all()
 
 
-def sample_lines(count: int) -> list[bytes]:
+def write_samples(env: Environment, count: int, prefix: str, *, are_later: bool = False) -> Path:
     import orjson
 
     from parcels.samples import sample_parcels
 
-    return [orjson.dumps(each) for each in sample_parcels(count, now_ms=time.time_ns() // 10**6)]
+    path = env.folder / "parcels.ndjson"
+    now_ms = NOW_MS
+    with path.open("wb") as file:
+        for parcel in sample_parcels(count, now_ms=now_ms, prefix=prefix):
+            file.write(orjson.dumps(parcel | later(parcel) if are_later else parcel) + b"\n")
+    return path
 
 
-def run(lines: list[bytes]) -> None:
+def later(parcel: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that one more event changes."""
+    at = parcel["updatedAt"] + HOUR_MS
+    event = parcel["events"][0] | {"createdAt": at, "label": "One more"}
+    return {"events": [event, *parcel["events"]], "lastStatusUpdatedAt": at, "updatedAt": at}
+
+
+def run(lines: Iterable[tuple[int, bytes]], count: int) -> None:
     from parcels.importing import ParcelImport
 
-    count = ParcelImport(shop_id=SHOP, report=print).run(enumerate(lines, 1))
-    assert count == len(lines)
+    assert ParcelImport(shop_id=SHOP, report=print).run(lines) == count
 
 
-def measure(name: str, database_pid: int | None, work: Callable[[], None]) -> None:
-    """Print the CPU time of a run; `database_pid` is PostgreSQL's."""
+def run_file(path: Path, count: int) -> None:
+    from parcels.importing import read_lines
 
-    def database_cpu_s() -> float:
-        return cpu_s(database_pid) if database_pid else 0.0
+    with path.open("rb") as file:
+        run(read_lines(file), count)
 
-    started_at, before_s, database_before_s = time.perf_counter(), time.process_time(), database_cpu_s()
-    work()
-    own_s, database_s = time.process_time() - before_s, database_cpu_s() - database_before_s
-    took_s = time.perf_counter() - started_at
-    print(f"{name:5} {own_s:6.2f} s CPU, PostgreSQL's {database_s:6.2f} s; {took_s:.1f} s in all", flush=True)
+
+def measure(name: str, count: int, path: Path, postgresql: int | None) -> None:
+    """Print the cost of an import; `postgresql` is the process id of the database, where it is one."""
+
+    def figures() -> Iterator[float]:
+        yield time.perf_counter()
+        yield time.process_time()
+        yield cpu_s(postgresql) if postgresql else 0.0
+
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    before = list(figures())
+    run_file(path, count)
+    took_s, own_s, database_s = (after - then for after, then in zip(figures(), before, strict=True))
+    print(
+        f"{count:7} {name:9} {own_s / count * 1000:.3f} ms CPU a parcel, PostgreSQL's {database_s / count * 1000:.3f}; "
+        f"{count / took_s:5.0f} a second; at most {peak_mib():.0f} MiB",
+        flush=True,
+    )
+
+
+def peak_mib() -> float:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) / 1024
 
 
 if __name__ == "__main__":

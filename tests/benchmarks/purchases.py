@@ -1,59 +1,98 @@
-"""The cost of a label: ``python -m tests.benchmarks.purchases [--labels N]``, on a PostgreSQL and a Redis of its own.
+"""The cost of a label: ``python -m tests.benchmarks.purchases [--labels N] [--rounds N]``, on servers of its own.
 
-The service runs as it starts, with fsync in the database, and buys from the sandbox, which answers within milliseconds.
-One client orders as fast as it is answered, then 16 at once. CPU times are those of the service's processes and of
-PostgreSQL's, and not of the sandbox and the clients, which share the cores.
+The service runs as it starts, with fsync in PostgreSQL, and buys from the sandbox, which answers within milliseconds;
+each order has another customer. One client orders as fast as it is answered, then 16 at once. CPU times are those of
+the service's processes and of PostgreSQL's, and not of the sandbox and the clients, which share the cores.
 """
 
 import argparse
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 from tests.drills.environment import Environment, environment
 from tests.drills.process import cpu_s
-from tests.drills.shop import carrier_of, new_key, order
+from tests.drills.shop import RECIPIENT, carrier_of, new_key, order
 
-ROUNDS = 3
 CLIENTS = (1, 16)
-WARM_UP = 50
+# Each thread's connection prepares its statements, and PostgreSQL plans each five times before it keeps the plan.
+WARM_UP = 600
+COUNTED = 20  # labels whose statements are counted
+# A line of PostgreSQL's log, which begins with the transaction.
+STATEMENT = re.compile(r"^(\S+) LOG:  (?:execute|statement)[^:]*: (\w+)", re.MULTILINE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.purchases", description=__doc__)
     parser.add_argument("--labels", type=int, default=400)
-    labels = parser.parse_args().labels
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
     with (
         environment("postgresql", {"CARRIER_CONCURRENCY": max(CLIENTS)}, redis=True) as env,
         env.served(workers=2) as (port, process),
     ):
         env.write_to_disk()
         buy(env, port, WARM_UP, max(CLIENTS))
-        for number in range(ROUNDS):
+        run("ANALYZE")  # as autovacuum does within a minute
+        for number in range(options.rounds):
             for clients in CLIENTS:
                 pids = process.popen.pid, env.postmaster
-                before, started_at = [cpu_s(pid) for pid in pids], time.perf_counter()
-                latencies_s = buy(env, port, labels, clients)
-                elapsed_s = time.perf_counter() - started_at
-                service_s, database_s = (cpu_s(pid) - used for pid, used in zip(pids, before, strict=True))
-                print(
-                    f"round {number + 1}, {clients:2} at once: {labels / elapsed_s:4.0f} labels/s, "
-                    f"median {median(latencies_s) * 1000:4.0f} ms, CPU {service_s / labels * 1000:.1f} ms, "
-                    f"PostgreSQL's {database_s / labels * 1000:.1f} ms a label"
-                )
+                print(f"round {number + 1}, {clients:2} at once:", measured(env, port, options.labels, clients, pids))
+        statements, commits = counted(env, port)
+        print(f"a label: {statements:.1f} statements, BEGIN and COMMIT included, {commits:.1f} commits of changes")
+
+
+def measured(env: Environment, port: int, labels: int, clients: int, pids: tuple[int, int]) -> str:
+    """Order labels; return the rate, the latency and the CPU time of the service and of PostgreSQL."""
+    before, started_at = [cpu_s(pid) for pid in pids], time.perf_counter()
+    latencies_s = buy(env, port, labels, clients)
+    elapsed_s = time.perf_counter() - started_at
+    service_s, database_s = (cpu_s(pid) - used for pid, used in zip(pids, before, strict=True))
+    return (
+        f"{labels / elapsed_s:4.0f} labels/s, median {median(latencies_s) * 1000:4.0f} ms, "
+        f"CPU {service_s / labels * 1000:.1f} ms, PostgreSQL's {database_s / labels * 1000:.1f} ms a label"
+    )
 
 
 def buy(env: Environment, port: int, labels: int, clients: int) -> list[float]:
     """Order labels from both carriers in turn; return the seconds of each."""
 
     def one(number: int) -> float:
-        key, started_at = new_key(), time.perf_counter()
-        answer = env.buy(port, key, order(key, carrier_of(number)))
+        key = new_key()
+        customer = RECIPIENT | {"lastName": f"Grünwald {key.translate(LETTERS)}"}
+        body = order(key, carrier_of(number), destinationAddress=customer)
+        started_at = time.perf_counter()
+        answer = env.buy(port, key, body)
         assert answer.status == 201, answer
         return time.perf_counter() - started_at
 
     with ThreadPoolExecutor(clients) as pool:
         return list(pool.map(one, range(labels)))
+
+
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
+
+def counted(env: Environment, port: int) -> tuple[float, float]:
+    """Return the statements and the transactions that write, for a label bought alone."""
+    run("ALTER SYSTEM SET log_statement = 'all'", "ALTER SYSTEM SET log_line_prefix = '%v '", "SELECT pg_reload_conf()")
+    buy(env, port, WARM_UP // 10, max(CLIENTS))  # until all connections have noticed
+    log = env.folder / "pg" / "log"
+    begin = log.stat().st_size
+    buy(env, port, COUNTED, 1)
+    found = STATEMENT.findall(log.read_bytes()[begin:].decode())
+    writing = {transaction for transaction, word in found if word in ("INSERT", "UPDATE")}
+    return len(found) / COUNTED, len(writing) / COUNTED
+
+
+def run(*statements: str) -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+    connection.close()
 
 
 if __name__ == "__main__":

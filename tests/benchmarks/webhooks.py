@@ -48,7 +48,7 @@ def import_parcels(count: int, server: int) -> dict[bool, Cost]:
 
     def prepare() -> Callable[[], None]:
         lines = [orjson.dumps(parcel) for parcel in islice(parcels, count)]
-        return lambda: run(lines)
+        return lambda: run(enumerate(lines, 1), count)
 
     return compare(prepare, os.getpid(), server)
 

@@ -11,6 +11,7 @@ from labels import db_retry, outcomes
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
+from shops.db.prepared import PreparedInsert
 from shops.errors.exceptions import ApiError
 from tests.drills.conftest import buy, parcels_made
 
@@ -30,10 +31,10 @@ def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
 ) -> None:
     save_state = outcomes.save_state
 
-    def saving(label: ShippingLabel) -> None:
+    def saving(label: ShippingLabel, **meanwhile: Any) -> bool:
         if label.state == step:
             raise OperationalError("gone")
-        save_state(label)
+        return save_state(label, **meanwhile)
 
     monkeypatch.setattr(outcomes, "save_state", saving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
@@ -70,10 +71,10 @@ def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     away_s: dict[str, float] = {}
     back_at_s: dict[str, float] = {}
 
-    def saving(label: ShippingLabel) -> None:
+    def saving(label: ShippingLabel, **meanwhile: Any) -> bool:
         if label.state in away_s and clock.now_s < back_at_s.setdefault(label.state, clock.now_s + away_s[label.state]):
             raise OperationalError("gone")
-        save_state(label)
+        return save_state(label, **meanwhile)
 
     monkeypatch.setattr(outcomes, "save_state", saving)
     return away_s
@@ -102,16 +103,16 @@ def test_all_writes_of_a_purchase_share_one_timeout(
 def test_a_reservation_whose_commit_raised_is_removed(
     contract: CarrierContract, sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save = ShippingLabel.save
+    start = PreparedInsert.start
 
-    def committed_and_raised(self: ShippingLabel, **options: Any) -> None:
-        save(self, **options)
+    def committed_and_raised(self: PreparedInsert, label: ShippingLabel) -> None:
+        start(self, label)()
         monkeypatch.undo()  # the next commit succeeds
         raise OperationalError("the connection was lost")
 
-    # A save in autocommit mode, outside the transaction that is rolled back.
+    # An insert in autocommit mode, outside the transaction that is rolled back.
     monkeypatch.setattr("django.db.transaction.atomic", lambda **_: nullcontext())
-    monkeypatch.setattr(ShippingLabel, "save", committed_and_raised)
+    monkeypatch.setattr(PreparedInsert, "start", committed_and_raised)
     with pytest.raises(OperationalError):
         buy()
     assert not ShippingLabel.objects.exists()

@@ -13,8 +13,9 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from labels import cancelling, parcels
+from labels import cancelling
 from labels.models import ShippingLabel
+from labels.parcels import Publication
 from labels.retention import remove_addresses
 from parcels.importing import BATCH_SIZE
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
@@ -51,6 +52,13 @@ def hear(label: ShippingLabel, *events: TrackingEvent, parcel: str = "") -> None
 
 def found(caller: Caller, label: ShippingLabel) -> list[Response]:
     return [caller.look_up(number) for number in label.tracking_numbers]
+
+
+def publish(label: ShippingLabel) -> None:
+    with transaction.atomic():
+        publication = Publication(label)
+        publication.begin()
+        publication.finish()
 
 
 def ids(response: Response) -> list[str]:
@@ -205,8 +213,7 @@ def test_a_label_of_two_parcels_that_the_shop_has_is_divided(buyer: Caller) -> N
     label = bought(buyer, parcels=weighing(1, 2))
     Parcel.objects.all().delete()
     import_lines(buyer.shop, lines_of(label))
-    with transaction.atomic():
-        parcels.publish(label)
+    publish(label)
     first, second = label.tracking_numbers
     for number, parcel_id in ((first, "P1"), (second, "P2")):
         assert buyer.look_up(number).json()["trackingNumbers"] == [number]
@@ -236,8 +243,7 @@ def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Cal
     label = bought(buyer, parcels=weighing(1, 2))
     Parcel.objects.all().delete()
     import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, lastStatus="DELIVERED", carrierCode="else")
-    with transaction.atomic():
-        parcels.publish(label)
+    publish(label)
     assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
     assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
     assert ParcelTracking.objects.get().label_numbers == label.tracking_numbers
@@ -329,8 +335,7 @@ def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactio
 
     def generate() -> None:
         try:
-            with transaction.atomic():
-                parcels.publish(label)
+            publish(label)
         finally:
             connections.close_all()
 

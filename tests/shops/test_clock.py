@@ -1,6 +1,7 @@
 """The database's clock is the one that counts, and a host knows how far its own is off."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -44,3 +45,25 @@ def test_a_database_that_answers_late_is_no_clock_that_is_off(monkeypatch: pytes
     monkeypatch.setattr("shops.db.clock.time.time", lambda: next(read))
     monkeypatch.setattr(clock, "now", lambda: datetime.fromtimestamp(1030.0, UTC))
     assert clock.host_offset_s() == 0
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db
+def test_the_time_that_is_followed_is_never_early_and_costs_no_query(django_assert_num_queries: Any) -> None:
+    clock.now()
+    before = clock.now()
+    with django_assert_num_queries(0):
+        followed = clock.now_or_later()
+    assert before < followed < clock.now() + timedelta(seconds=1)
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db
+@pytest.mark.parametrize("seconds", [-1.0, clock.FOLLOWED_S])
+def test_a_time_that_was_read_too_long_ago_is_read_again(
+    seconds: float, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    clock.now()
+    monkeypatch.setattr(clock, "latest", clock.latest._replace(asked_at_s=clock.latest.asked_at_s - seconds))
+    with django_assert_num_queries(1):
+        clock.now_or_later()

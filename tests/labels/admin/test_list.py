@@ -202,3 +202,26 @@ def queries(staff: Client, path: str) -> int:
     with CaptureQueriesContext(connection) as captured:
         assert staff.get(path).status_code == 200
     return len(captured)
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ({"state": "failed"}, "label_state"),
+        ({"product": "alpha-18"}, "label_product"),
+        ({"carrier": "beta"}, "label_product"),
+    ],
+)
+def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: str) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has another planner")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        with CaptureQueriesContext(connection) as captured:
+            listed(staff, **query)
+        (value,) = query.values()
+        counts = [
+            asked["sql"] for asked in captured if "COUNT(*) FROM (" in asked["sql"] and f"'{value}'" in asked["sql"]
+        ]
+        cursor.execute(f"EXPLAIN {counts[0]}")
+        assert index in str(cursor.fetchall())

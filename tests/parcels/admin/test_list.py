@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
 from shops.admin import base
 from shops.models import Shop
@@ -143,3 +144,48 @@ def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeyp
     assert counts
     assert all("LIMIT 4" in sql for sql in counts)
     assert "there are more" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ({"status": "EXCEPTION"}, "parcel_status"),
+        ({"status": "none"}, "parcel_status"),
+        ({"carrier": "gamma"}, "parcel_other_carrier"),
+        ({"delivery": "late"}, "parcel_timing"),
+        ({"silent": "3"}, "tracking_silent"),
+    ],
+)
+def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: str) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has another planner")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        with CaptureQueriesContext(connection) as captured:
+            listed(staff, **query)
+        (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
+        cursor.execute(f"EXPLAIN {count}")
+        assert index in str(cursor.fetchall())
+
+
+def test_an_empty_list_is_looked_for_once(staff: Client, shop: Shop) -> None:
+    import_parcel(shop)
+    with CaptureQueriesContext(connection) as captured:
+        assert listed(staff, delivery="late") == []
+    assert len([asked for asked in captured if "maximumDeliveryDate" in asked["sql"]]) == 1
+
+
+def test_a_filter_is_planned_for_its_values_however_often_it_is_used(staff: Client, shop: Shop) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite prepares no statements")
+    for _ in range(3):
+        listed(staff, status="EXCEPTION")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%SELECT COUNT(*) FROM (%'")
+        assert cursor.fetchone() == (0,)
+
+
+def test_a_lists_headers_are_made_once_not_for_each_row(staff: Client, shop: Shop) -> None:
+    import_parcel(shop)
+    shown = staff.get(PARCELS).context["cl"]
+    assert unfold_list.result_headers(shown) is unfold_list.result_headers(shown)

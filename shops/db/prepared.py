@@ -1,0 +1,117 @@
+"""Statements of hot paths: the ORM writes their SQL on first use, and later runs reuse it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import AutoField, Model, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.sql import UpdateQuery
+
+Row = Sequence[Any]
+Read = Callable[[], list[Row]]
+
+
+class Argument(str):
+    """A placeholder in a statement for the value of a named argument."""
+
+    __slots__ = ()
+
+
+def argument(name: str) -> Any:
+    return RawSQL("%s", [Argument(name)])
+
+
+@contextmanager
+def pipelined() -> Iterator[None]:
+    """Send the block's statements to PostgreSQL without waiting for each answer: only reading rows waits, and the end.
+
+    A statement's error is raised there, and those that were sent after it are not carried out.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    connection.ensure_connection()
+    with connection.wrap_database_errors, connection.connection.pipeline():
+        yield
+
+
+def send(sql: str, values: Sequence[Any] = ()) -> Read:
+    """Execute a statement; return a function that reads its rows."""
+    cursor = connection.cursor()
+    cursor.execute(sql, values)
+
+    def read() -> list[Row]:
+        with cursor:
+            rows: list[Row] = cursor.fetchall()
+        return rows
+
+    return read
+
+
+def bound(parameters: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
+    return [arguments[each] if isinstance(each, Argument) else each for each in parameters]
+
+
+class PreparedQuery:
+    """A query; `build` returns its queryset with an `argument` for each value."""
+
+    def __init__(self, build: Callable[[], QuerySet[Any, Any]]) -> None:
+        self.build = build
+
+    def start(self, **arguments: Any) -> Read:
+        """Execute it; return a function that reads the rows, each a sequence of the columns' values."""
+        compiler, sql, parameters, converters = self.compiled
+        read = send(sql, bound(parameters, arguments))
+        return lambda: list(compiler.apply_converters(read(), converters)) if converters else read()
+
+    def rows(self, **arguments: Any) -> list[Row]:
+        return self.start(**arguments)()
+
+    @cached_property
+    def compiled(self) -> tuple[Any, str, Sequence[Any], Any]:
+        compiler = self.build().query.get_compiler(DEFAULT_DB_ALIAS)
+        sql, parameters = compiler.as_sql()
+        return compiler, sql, parameters, compiler.get_converters([column for column, *_ in compiler.select])
+
+
+class PreparedUpdate:
+    """An update of a row's columns; `build` returns the queryset of the row, with an `argument` for each value."""
+
+    def __init__(self, build: Callable[[], QuerySet[Any, Any]], *names: str) -> None:
+        self.build = build
+        self.names = names
+
+    def start(self, row: Model, **arguments: Any) -> Read:
+        """Execute it with the row's values; return a function that reads one row if there was one to write to."""
+        sql, parameters = self.compiled
+        fields: Any = map(row._meta.get_field, self.names)
+        own = connections[DEFAULT_DB_ALIAS]
+        values = {field.name: field.get_db_prep_save(getattr(row, field.name), own) for field in fields}
+        return send(sql, bound(parameters, arguments | values))
+
+    @cached_property
+    def compiled(self) -> tuple[str, Sequence[Any]]:
+        query: Any = self.build().query.chain(UpdateQuery)
+        query.add_update_values({name: argument(name) for name in self.names})
+        sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return f"{sql} RETURNING 1", parameters
+
+
+class PreparedInsert:
+    """An insert of a model's row; `ending` are the statement's last clauses."""
+
+    def __init__(self, model: type[Model], ending: str = "") -> None:
+        self.fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
+        columns = ", ".join(f'"{field.column}"' for field in self.fields)
+        values = ", ".join(["%s"] * len(self.fields))
+        self.sql = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) {ending}'  # noqa: S608 - a model's own names
+
+    def start(self, row: Model) -> Read:
+        """Execute it; return a function that reads the rows that its ending returns."""
+        own = connections[DEFAULT_DB_ALIAS]
+        values = [field.get_db_prep_save(field.pre_save(row, add=True), own) for field in self.fields]
+        row._state.adding = False
+        return send(self.sql, values)

@@ -1,0 +1,101 @@
+"""Rows made and written at once against the same rows made and written by Django."""
+
+from typing import Any
+
+import orjson
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from parcels.importing import read_parcel
+from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from shops.db import bulk
+from shops.models import Shop
+from tests.support.factories import ParcelLineFactory, ShopFactory
+
+AWKWARD = ["\\", "\\N", "\\.", "tab\there", "line\nline\r\n", "'l''été'", '"', "é\u2028\U0001f4e6", " ", "", "%s {0}"]
+
+
+def values(shop: Shop, **fields: Any) -> dict[str, Any]:
+    line = orjson.loads(orjson.dumps(ParcelLineFactory(**fields)))
+    return {**read_parcel(line), "shop_id": shop.id, "imported_at": timezone.now()}
+
+
+def row(**fields: Any) -> tuple[Any, ...]:
+    """Return a stored row as the database has it, without conversion."""
+    with connection.cursor() as cursor:
+        cursor.execute(*Parcel.objects.filter(**fields).order_by().query.sql_with_params())
+        found: tuple[Any, ...] = cursor.fetchone()[1:]  # but for its id
+        return found
+
+
+def place(parcel: Parcel) -> Any:
+    """Return where PostgreSQL keeps a row, which is another place once it was written again."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ctid FROM parcels_parcel WHERE id = %s", [parcel.id])
+        return cursor.fetchone()
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_a_row_is_stored_as_django_stores_it(text: str, db: None) -> None:
+    made = values(ShopFactory(), orderNumber=text, carrierProduct=text, destination__city=text, customerEmail=text)
+    by_django, at_once, again = (bulk.instance(Parcel, **made | {"id": name}) for name in "abc")
+    by_django.save(force_insert=True)
+    bulk.insert([at_once])
+    bulk.upsert([again], ["order_number"])
+    assert row(id="a") == row(id="b") == row(id="c")
+
+
+def test_an_instance_is_what_the_constructor_makes(db: None) -> None:
+    made = values(ShopFactory())
+    for model, known in ((Parcel, made), (ParcelTracking, {"parcel_id": "P1"}), (ParcelNumber, {"number": "N1"})):
+        found, expected = (vars(each) | {"_state": None} for each in (bulk.instance(model, **known), model(**known)))
+        assert found == expected
+
+
+def test_instances_share_no_default() -> None:
+    first, second = bulk.instance(ParcelTracking), bulk.instance(ParcelTracking)
+    first.label_numbers.append("N1")
+    assert (second.label_numbers, bulk.instance(ParcelTracking).label_numbers) == ([], [])
+
+
+def test_an_update_changes_the_named_fields_only(db: None) -> None:
+    parcel = bulk.instance(Parcel, **values(ShopFactory(), orderNumber="#1", webTemplate="before"))
+    bulk.insert([parcel])
+    parcel.order_number, parcel.web_template = "#2", "after"
+    bulk.upsert([parcel], ["order_number"])
+    assert Parcel.objects.values_list("order_number", "web_template").get() == ("#2", "before")
+
+
+def test_a_key_that_is_taken_is_djangos_error(db: None) -> None:
+    parcel = bulk.instance(Parcel, **values(ShopFactory()))
+    bulk.insert([parcel])
+    with pytest.raises(IntegrityError), transaction.atomic():
+        bulk.insert([parcel])
+
+
+@pytest.mark.real_services
+def test_a_row_that_says_nothing_new_is_not_written(db: None) -> None:
+    parcel = bulk.instance(Parcel, **values(ShopFactory()))
+    bulk.insert([parcel])
+    before = place(parcel)
+    imported_at, parcel.imported_at = parcel.imported_at, timezone.now()
+    bulk.upsert([parcel], ["order_number", "customer_email", "events"], stamps=["imported_at"])
+    assert place(parcel) == before
+    assert Parcel.objects.get().imported_at == imported_at
+    parcel.customer_email = None
+    bulk.upsert([parcel], ["order_number", "customer_email", "events"], stamps=["imported_at"])
+    assert place(parcel) != before
+    assert Parcel.objects.get().imported_at == parcel.imported_at
+
+
+@pytest.mark.real_services
+def test_many_keys_are_one_parameter(db: None) -> None:
+    bulk.insert([bulk.instance(Parcel, **values(ShopFactory(), id=name)) for name in AWKWARD if name])
+    with CaptureQueriesContext(connection) as captured:
+        assert Parcel.objects.filter(id__in=AWKWARD).count() == len(AWKWARD) - 1
+        assert Parcel.objects.exclude(id__in=AWKWARD[:1]).count() == len(AWKWARD) - 2
+        assert not Parcel.objects.filter(id__in=[]).exists()
+        assert Parcel.objects.filter(id__in=Parcel.objects.values("pk")).count() == len(AWKWARD) - 1
+    assert sum("= ANY(" in query["sql"] for query in captured) == 2
