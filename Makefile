@@ -1,7 +1,12 @@
 # Everything runs from .venv, which Python's own venv and pip make from the hashed requirements.
 PYTHON ?= python3
 PORT ?= 8000
-BIN := .venv/bin
+# `make test PYTHON=python3.13` keeps that Python's environment apart from everybody's.
+VENV := .venv
+ifeq ($(MAKECMDGOALS)/$(origin PYTHON),test/command line)
+VENV := .venv-$(notdir $(PYTHON))
+endif
+BIN := $(VENV)/bin
 # Four workers on any machine, each with its own services: most of a test's time is waiting.
 PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 # The files it writes name no package index.
@@ -12,59 +17,60 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetector --disable-plugin IPPublicDetector \
 	--disable-plugin Base64HighEntropyString --disable-plugin HexHighEntropyString
 
-.PHONY: help demo test lint audit contract openapi monitoring bench load drill lock clean
+.PHONY: help demo test lint audit contract openapi monitoring bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # env instead of a shell, which would not pass on a SIGTERM from make.
-demo: .venv/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123
+demo: $(VENV)/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123
 	@env DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
 # pytest's compiled tests are kept for its other processes, whatever the machine's default.
 test: export PYTHONDONTWRITEBYTECODE =
-test: .venv/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
+test: $(VENV)/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	-@test -x $(BIN)/promtool || $(MAKE) --no-print-directory $(BIN)/promtool
 	@status=0; \
 	$(PYTEST) --services sqlite $(ARGS) || status=1; \
 	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || test $$? -eq 5 || status=1; \
 	exit $$status  # 5: of what ARGS name nothing is about the database, so once is enough; nor are tests/carriers
 
-lint: .venv/.dev ## check style, types, the import contract, deploy/, insecure code and secrets
+lint: $(VENV)/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
 	DEBUG=1 $(BIN)/lint-imports
+	$(BIN)/python -m tests.locks
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
 	git ls-files -z ':!requirements*.txt' ':!*-lock.json' | xargs -0 -n 250 -P 2 $(BIN)/detect-secrets-hook --no-verify $(UNLESS_A_KEY)
 
-audit: .venv/.dev .venv-clients/.done ## look for known vulnerabilities in all requirements, where a database can be reached
+audit: $(VENV)/.dev .venv-clients/.done ## look for known vulnerabilities in all requirements, where a database can be reached
 	$(BIN)/python -m tests.audit
 
-contract: .venv/.dev ## test the service against its OpenAPI description, 20,000 requests on each database
+contract: $(VENV)/.dev ## test the service against its OpenAPI description, 20,000 requests on each database
 	$(BIN)/python -m tests.contract --database sqlite
 	$(BIN)/python -m tests.contract --database postgresql
 
-openapi: .venv/.dev ## write config/openapi/openapi.yaml from the code
+openapi: $(VENV)/.dev ## write config/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
-monitoring: .venv/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring
+monitoring: $(VENV)/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring
 	$(BIN)/python -m deploy.monitoring
 
-bench: .venv/.dev ## compare look-ups and searches with a bare program's; the cost of labels, imports and tracking; PARCELS=2000000
+bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the cost of labels, imports and tracking; PARCELS=2000000
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
 	$(BIN)/python -m tests.benchmarks.purchases
 	$(BIN)/python -m tests.benchmarks.importing
 	$(BIN)/python -m tests.benchmarks.background
 	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
 
-load: .venv/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
+load: $(VENV)/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: .venv/.dev ## run the drills of labels, tracking, webhooks and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
+drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -82,11 +88,21 @@ drill: .venv/.dev ## run the drills of labels, tracking, webhooks and attacks at
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
+	$(BIN)/python -m tests.drills.restore || status=1; \
 	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
 	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status
 
-lock: .venv/.dev ## pin all requirements again, with hashes
+# What the first two write anew is a change, which the check refuses.
+release: openapi monitoring ## check what a release needs, build the image, put it and its bill of materials into var/release
+	@version=$$($(BIN)/python -m deploy.release) && name=parcel-service-$$version && \
+	deploy/build.sh --tag "parcel-service:$$version" $(ARGS) && \
+	rm -rf var/release && mkdir var/release && cd var/release && \
+	buildah push --quiet "parcel-service:$$version" "oci-archive:$$name.tar:parcel-service:$$version" && \
+	python3 ../../deploy/sbom.py ../../requirements.txt >"$$name.cdx.json" && \
+	sha256sum "$$name".* | tee SHA256SUMS
+
+lock: $(VENV)/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
@@ -94,31 +110,31 @@ lock: .venv/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 
 clean: ## remove everything that make has installed
-	rm -rf .venv .venv-s3 .venv-clients tests/clients/typescript/node_modules
+	rm -rf .venv .venv-* tests/clients/typescript/node_modules
 
-.venv/bin/python:
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; set PYTHON=...")'
-	@$(PYTHON) -m venv .venv
+	@$(PYTHON) -m venv $(VENV)
 
-.venv/.demo: requirements-demo.txt | .venv/bin/python
-	@echo "Installing into .venv ..." >&2
+$(VENV)/.demo: requirements-demo.txt | $(BIN)/python
+	@echo "Installing into $(VENV) ..." >&2
 	@$(PIP_INSTALL) $<
 	@touch $@
 
-.venv/.dev: requirements-dev.txt | .venv/bin/python
-	@echo "Installing into .venv ..." >&2
+$(VENV)/.dev: requirements-dev.txt | $(BIN)/python
+	@echo "Installing into $(VENV) ..." >&2
 	@$(PIP_INSTALL) $<
-	@touch $@ .venv/.demo
+	@touch $@ $(VENV)/.demo
 
-.venv-s3/.done: requirements-s3.txt | .venv/bin/python
+.venv-s3/.done: requirements-s3.txt | $(BIN)/python
 	@echo "Installing into .venv-s3 ..." >&2
 	@test -x .venv-s3/bin/python || $(PYTHON) -m venv .venv-s3
 	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # Debian's, without installing it: no root is needed, but package lists are. Elsewhere put a promtool into the path.
-.venv/bin/promtool: | .venv/bin/python
-	@echo "Fetching promtool into .venv ..." >&2
+$(BIN)/promtool: | $(BIN)/python
+	@echo "Fetching promtool into $(VENV) ..." >&2
 	@if found=$$(command -v promtool); then ln -s "$$found" $@; exit; fi; \
 	command -v apt-get >/dev/null || { echo "There is no apt-get: put promtool, of Prometheus, into the path." >&2; exit 1; }; \
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && \
@@ -127,7 +143,7 @@ clean: ## remove everything that make has installed
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript
-.venv-clients/.done: requirements-clients.txt $(CLIENTS_IN)/package-lock.json | .venv/bin/python
+.venv-clients/.done: requirements-clients.txt $(CLIENTS_IN)/package-lock.json | $(BIN)/python
 	@echo "Installing into .venv-clients ..." >&2
 	@test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
 	@.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<

@@ -1,5 +1,6 @@
--- The two roles of the service's database, neither a superuser: parcels_owner migrates and owns the tables; parcels, with
--- which the service runs, reads and writes rows, and can't change or remove a table. Run it in each new database:
+-- The roles of the service's database, none a superuser: parcels_owner migrates and owns the tables; parcels, with
+-- which the service runs, reads and writes rows, and can't change or remove a table. Run it in each new database, with
+-- BACKUP_PASSWORD too if deploy/backup.sh copies it, as parcels_backup:
 --
 --   OWNER_PASSWORD=... SERVICE_PASSWORD=... psql --file deploy/roles.sql postgresql://postgres@HOST/parcels
 \set ON_ERROR_STOP on
@@ -18,3 +19,8 @@ ALTER DEFAULT PRIVILEGES FOR ROLE parcels_owner IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO parcels;
 ALTER DEFAULT PRIVILEGES FOR ROLE parcels_owner IN SCHEMA public
     GRANT USAGE, SELECT ON SEQUENCES TO parcels;
+\getenv backup_password BACKUP_PASSWORD
+\if :{?backup_password}
+SELECT 'CREATE ROLE parcels_backup' WHERE 'parcels_backup' NOT IN (SELECT rolname FROM pg_roles) \gexec
+ALTER ROLE parcels_backup LOGIN REPLICATION PASSWORD :'backup_password';
+\endif

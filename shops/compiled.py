@@ -69,7 +69,7 @@ class Program:
         """Compile the body of a function of `v`."""
         defined: dict[str, Any] = {}
         source = "\n    ".join(["def read(v):", *lines])
-        exec(source, self.objects, defined)  # noqa: S102 - made of declarations only, and never of what is read
+        exec(source, self.objects, defined)  # noqa: S102 - made of declarations, and never of what is read  # nosec B102
         read: Read = defined["read"]
         return read
 

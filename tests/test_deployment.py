@@ -63,7 +63,7 @@ def test_nothing_starts_without_its_secrets() -> None:
         compose_services({}, {})
     text = COMPOSE.read_text()
     with_default = {name for name, kind, _ in VARIABLE.findall(text) if kind != "?"}
-    assert with_default == {"IMAGE", "SERVE_WORKERS"}
+    assert with_default == {"IMAGE", "SERVE_WORKERS", "BACKUPS", "LABEL_BACKUPS"}
 
 
 def test_new_secrets_writes_what_compose_asks_for_and_no_secret_twice(env_file: dict[str, str]) -> None:
@@ -128,6 +128,26 @@ def test_compose_restricts_every_container_of_the_image(env_file: dict[str, str]
                 *("--read-only", "--init", "--cap-drop", "ALL"),
                 *("--security-opt", "no-new-privileges:true", "--tmpfs", "/tmp"),
             ]
+
+
+def test_the_backup_has_a_role_of_its_own_which_may_copy_the_server(env_file: dict[str, str]) -> None:
+    services = compose_services(env_file, {})
+    backup, database = services["backup"], services["postgres"]
+    assert backup.definition["image"] == database.definition["image"]  # the programs are of the server's version
+    assert backup.environment["PGPASSWORD"] == database.environment["BACKUP_PASSWORD"]
+    role = backup.environment["PGUSER"]
+    assert f"ALTER ROLE {role} LOGIN REPLICATION " in (DEPLOY / "roles.sql").read_text()
+    assert f"host replication {role} " in (DEPLOY / "replication.sh").read_text()
+
+
+def test_a_restore_writes_where_the_database_is(env_file: dict[str, str]) -> None:
+    services = compose_services(env_file, {})
+    data = "database:/var/lib/postgresql/data"
+    assert data in services["postgres"].definition["volumes"]
+    assert data in services["restore"].definition["volumes"]
+    assert services["restore"].definition["profiles"] == ["restore"]  # never by `up`
+    assert services["postgres"].environment["PGDATA"] == "/var/lib/postgresql/data/pgdata"
+    assert "restore /backups $DATA/pgdata" in (DEPLOY / "restore.sh").read_text()
 
 
 def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str, str]) -> None:

@@ -61,8 +61,9 @@ def any_of_them(rows: QuerySet[Any, Any]) -> Iterator[str]:
         sql, parameters = rows.order_by().values("pk").query.sql_with_params()
     except EmptyResultSet:  # no row can be meant
         return
+    statement = f"WITH found AS MATERIALIZED ({sql}) SELECT * FROM found LIMIT {READ_AT_MOST}"  # noqa: S608 - Django's  # nosec B608
     with connection.cursor() as cursor:
-        cursor.execute(f"WITH found AS MATERIALIZED ({sql}) SELECT * FROM found LIMIT {READ_AT_MOST}", parameters)  # noqa: S608 - Django's SQL
+        cursor.execute(statement, parameters)
         yield from (key for (key,) in cursor.fetchall())
 
 

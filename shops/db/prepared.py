@@ -112,7 +112,8 @@ class PreparedInsert:
         self.fields = [field for field in model._meta.concrete_fields if is_written(field)]
         columns = ", ".join(f'"{field.column}"' for field in self.fields)
         values = ", ".join(["%s"] * len(self.fields))
-        self.sql = f'INSERT INTO "{model._meta.db_table}" ({columns}) VALUES ({values}) {ending}'  # noqa: S608 - a model's own names
+        table = model._meta.db_table
+        self.sql = f'INSERT INTO "{table}" ({columns}) VALUES ({values}) {ending}'  # noqa: S608 - its own names  # nosec B608
 
     def start(self, row: Model) -> Read:
         """Execute it; return a function that reads the rows that its ending returns."""

@@ -1,6 +1,6 @@
-"""A recovery to a point in time, from a base backup and archived WAL, finds again what was bought after that point.
+"""A recovery to a point in time, from a backup, finds again what was bought after that point.
 
-As in docs/runbook.md, with PostgreSQL's own programs; the archive is what pg_receivewal streams from the server.
+As in docs/runbook.md, with deploy/backup.sh and PostgreSQL's own programs.
 """
 
 import os
@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from labels.models import ShippingLabel
-from tests.labels.backups import check, postgresql_program
+from tests.labels.backups import BACKUP, check, programs, remove_locks
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, client, forget
@@ -34,32 +34,26 @@ def place() -> Iterator[Path]:
 
 
 @contextmanager
-def archived_to(folder: Path) -> Iterator[None]:
-    """Archive the server's WAL while the block runs, the last of it included."""
-    folder.mkdir()
-    ask("SELECT pg_create_physical_replication_slot('archive', true)")  # it keeps what was not fetched yet
-    receive = [postgresql_program("pg_receivewal"), f"--dbname={os.environ['DATABASE_URL']}", "--slot=archive"]
-    with subprocess.Popen([*receive, f"--directory={folder}"]) as process:
+def backed_up_to(folder: Path) -> Iterator[None]:
+    """Back the server up while the block runs, the last of its WAL included."""
+    earlier = set(folder.glob("copies/*/complete"))
+    with subprocess.Popen([BACKUP, "run", folder], env=programs(os.environ["DATABASE_URL"])) as process:
         try:
+            until(lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None)
             yield
-            until((folder / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
+            ask("SELECT pg_logical_emit_message(false, 'test', 'so that there is WAL to switch from')")
+            until((folder / "wal" / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
         finally:
             process.terminate()
+    assert process.returncode == 0
     until(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
-    ask("SELECT pg_drop_replication_slot('archive')")
+    ask("SELECT pg_drop_replication_slot('backup')")
 
 
 def ask(query: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(query)
         return str(cursor.fetchone()[0])
-
-
-def back_up(folder: Path) -> None:
-    options = ["--wal-method=none", "--checkpoint=fast", "--no-sync", f"--dbname={os.environ['DATABASE_URL']}"]
-    subprocess.run([postgresql_program("pg_basebackup"), f"--pgdata={folder}", *options], check=True)
-    for name in (".handle_pids.json", ".s.PGSQL.5432.lock"):  # of the server that was copied
-        (folder / name).unlink()
 
 
 def hand_over(folder: Path) -> None:
@@ -70,17 +64,14 @@ def hand_over(folder: Path) -> None:
 
 
 @contextmanager
-def recovered(base: Path, wal: Path, moment: str) -> Iterator[None]:
-    """Recover a base backup up to a moment, with a server of its own, and let the service use that one."""
-    settings = {"restore_command": f'cp "{wal}/%f" "%p"', "recovery_target_time": moment}
-    with (base / "postgresql.auto.conf").open("a") as conf:
-        conf.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
-        conf.write("recovery_target_action = 'promote'\n")
-    (base / "recovery.signal").touch()
-    hand_over(base)
-    hand_over(wal)
+def recovered(backup: Path, data: Path, moment: str) -> Iterator[None]:
+    """Restore a backup up to a moment, start a server of its own on it, and let the service use that one."""
+    subprocess.run([BACKUP, "restore", backup, data, moment], check=True)
+    remove_locks(data)
+    hand_over(data)
+    hand_over(backup)
     original = connection.settings_dict["HOST"]
-    with postgresql(base) as url:
+    with postgresql(data) as url:
         connection.close()
         connection.settings_dict["HOST"] = parse_qs(urlsplit(url).query)["host"][0]
         forget()
@@ -96,14 +87,13 @@ def test_what_was_bought_after_the_point_is_found_by_its_pdf(
     buyer: Caller, sandbox: Sandbox, folder: Path, place: Path
 ) -> None:
     parcel = import_parcel(buyer.shop)
-    with archived_to(place / "wal"):
-        before = post(buyer, order()).json()["id"]
-        back_up(place / "base")
+    before = post(buyer, order()).json()["id"]
+    with backed_up_to(place / "backup"):
         after = {carrier: post(buyer, order(code), key=f"key-{carrier}").json() for carrier, code in PRODUCT.items()}
         moment = ask("SELECT clock_timestamp()")
         post(buyer, order())
         lost = ShippingLabel.objects.exclude(id__in=[before, *(label["id"] for label in after.values())]).get()
-    with recovered(place / "base", place / "wal", moment):
+    with recovered(place / "backup", place / "restored", moment):
         call_command("reconcile_labels")
         assert buyer.look_up(parcel["trackingId"]).json() == parcel
         for id_ in [before, *(label["id"] for label in after.values())]:
@@ -114,3 +104,41 @@ def test_what_was_bought_after_the_point_is_found_by_its_pdf(
         assert buyer.get(f"{SHIPMENTS}/{lost.id}").status_code == 404
         assert check() == f"no row: {lost.pdf_key}\n1 no row"
         assert len(sandbox.made()) == 4
+
+
+def test_a_server_without_the_slot_begins_anew_and_nothing_is_lost(buyer: Caller, place: Path) -> None:
+    for _ in range(2):
+        with backed_up_to(place / "backup"):
+            pass
+    [earlier] = place.glob("backup/before-*")
+    assert len(list(earlier.glob("copies/*/complete"))) == 1
+    assert len(list(place.glob("backup/copies/*/complete"))) == 1
+
+
+def test_a_moment_before_the_backup_and_a_folder_in_use_are_refused(buyer: Caller, place: Path) -> None:
+    with backed_up_to(place / "backup"):
+        pass
+    early = "2026-01-01 00:00:00+00"
+    refusals = {"restored": f"there is no copy from before {early}", "backup": f"{place}/backup is not empty"}
+    for name, told in refusals.items():
+        command: list[str | Path] = [BACKUP, "restore", place / "backup", place / name, early]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.strip()) == (1, told)
+    assert not (place / "restored").exists()
+
+
+def test_old_copies_go_with_their_wal_and_the_newest_stays(buyer: Caller, place: Path) -> None:
+    backup = place / "backup"
+    with backed_up_to(backup):
+        [first] = backup.glob("copies/*")
+        old, unfinished = backup / "wal" / "old", backup / "wal" / "old.partial"
+        for each in (old, unfinished):
+            each.touch()
+        for each in (first, first / "begun", old, unfinished):
+            os.utime(each, (0, 0))
+        subprocess.run(
+            [BACKUP, "now", backup], env=programs(os.environ["DATABASE_URL"]) | {"KEEP_DAYS": "1"}, check=True
+        )
+        [second] = backup.glob("copies/*")
+        assert second != first
+        assert (old.exists(), unfinished.exists()) == (False, True)

@@ -66,13 +66,13 @@ def database(transactional_db: None) -> Iterator[Database]:
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
         url = urlsplit(admin)._replace(path=f"/{DATABASE}").geturl()
-        passwords = {"OWNER_PASSWORD": "a", "SERVICE_PASSWORD": "b"}
+        passwords = {"OWNER_PASSWORD": "a", "SERVICE_PASSWORD": "b", "BACKUP_PASSWORD": "c"}
         command = [postgresql_program("psql"), "--quiet", "--file", str(ROOT / "deploy" / "roles.sql"), url]
         for _ in range(2):  # the roles may be there, as after a restore
             subprocess.run(command, env=dict(os.environ) | passwords, check=True)
         yield made
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
-        connection.execute("DROP ROLE parcels_owner, parcels")
+        connection.execute("DROP ROLE parcels_owner, parcels, parcels_backup")
 
 
 def test_one_role_migrates_and_the_other_serves_and_works_without_owning_anything(
@@ -130,6 +130,8 @@ def check_rights(database: Database) -> None:
             " FROM pg_roles WHERE rolname IN ('parcels', 'parcels_owner')"
         ).fetchone()
         assert powers == (False,)
+        copies = "SELECT rolreplication, rolsuper FROM pg_roles WHERE rolname = 'parcels_backup'"
+        assert connection.execute(copies).fetchone() == (True, False)
         groups = connection.execute("SELECT name FROM auth_group WHERE name <> 'staff' ORDER BY name").fetchall()
         assert groups == [("Accounts",), ("Operations",), ("Reporting",), ("Support",)]
         assert connection.execute("SELECT count(*) > 5 FROM shops_auditentry").fetchone() == (True,)

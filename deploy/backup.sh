@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Backs a PostgreSQL server up into a folder, and restores it from there, to the end or to a moment.
+#
+#   deploy/backup.sh run FOLDER [HOURS]             # until SIGTERM: the WAL as it is written, a copy every 24 hours
+#   deploy/backup.sh now FOLDER                     # a copy, beside `run`; older ones than KEEP_DAYS (14) go
+#   deploy/backup.sh restore FOLDER DATA [MOMENT]   # DATA is ready to be started: '2026-11-22 14:30:00+00', else the end
+#
+# libpq's variables (PGHOST, PGUSER, PGPASSWORD) or PGSERVICE name the server; the role needs REPLICATION. The programs
+# are PostgreSQL's own, of the server's version.
+set -euo pipefail
+umask 077
+SLOT=backup
+
+run() {
+    local folder=$1 hours=${2:-24}
+    # Without a slot there was no backup of this server, or it is a restored one: what is there does not lead up to it.
+    if pg_receivewal --slot="$SLOT" --create-slot 2>/dev/null; then set_aside "$folder"; fi
+    mkdir -p "$folder/wal" "$folder/copies"
+    pg_receivewal --slot="$SLOT" --directory="$folder/wal" --status-interval=5 &
+    receiver=$! # known to the trap, so not local
+    trap 'kill $receiver && wait $receiver' EXIT
+    trap 'exit 0' TERM INT
+    while kill -0 $receiver; do
+        [ -n "$(find "$folder/copies" -name complete -mmin "-$((hours * 60))")" ] || now "$folder"
+        sleep 10 &
+        wait $! || true # a signal ends the wait, not the sleep
+    done
+    exit 1
+}
+
+set_aside() {
+    local earlier
+    [ -e "$1/wal" ] || return 0
+    earlier=$1/before-$(date --utc +%Y%m%dT%H%M%SZ)
+    mkdir "$earlier"
+    mv "$1/wal" "$1/copies" "$earlier/"
+}
+
+now() {
+    local folder=$1 copy
+    copy=$folder/copies/$(date --utc +%Y%m%dT%H%M%SZ)
+    mkdir -p "$copy"
+    touch "$copy/begun"
+    pg_basebackup --pgdata="$copy/data" --format=tar --gzip --compress=1 --wal-method=stream --checkpoint=fast
+    touch "$copy/complete"
+    prune "$folder" "${KEEP_DAYS:-14}"
+    echo "copied to $copy"
+}
+
+# Remove copies that are too old, but never the newest, the WAL from before the oldest that is kept, and what was set aside.
+prune() {
+    local folder=$1 newest oldest
+    find "$folder" -mindepth 1 -maxdepth 1 -name 'before-*' -mmin "+$(($2 * 1440))" -exec rm -r {} +
+    newest=$(completed "$folder" | tail -1)
+    find "$folder/copies" -mindepth 1 -maxdepth 1 -type d ! -path "$newest" -mmin "+$(($2 * 1440))" -exec rm -r {} +
+    oldest=$(completed "$folder" | head -1)
+    find "$folder/wal" -type f ! -name '*.history' ! -name '*.partial' ! -newer "$oldest/begun" -delete
+}
+
+completed() {
+    find "$1/copies" -name complete -printf '%h\n' | sort
+}
+
+restore() {
+    local folder data=$2 moment=${3:-} copy
+    folder=$(realpath "$1")
+    [ ! -e "$data" ] || [ -z "$(ls -A "$data")" ] || { echo "$data is not empty" >&2; exit 1; }
+    copy=$(last_before "$folder" "$moment")
+    mkdir -p "$data"
+    chmod 0700 "$data"
+    tar --extract --gzip --file="$copy/data/base.tar.gz" --directory="$data"
+    tar --extract --gzip --file="$copy/data/pg_wal.tar.gz" --directory="$data/pg_wal"
+    # The last segment is not whole yet, and is called .partial.
+    cat >>"$data/postgresql.auto.conf" <<END
+restore_command = 'cp "$folder/wal/%f" "%p" 2>/dev/null || cp "$folder/wal/%f.partial" "%p"'
+recovery_target_action = 'promote'
+END
+    [ -z "$moment" ] || echo "recovery_target_time = '$moment'" >>"$data/postgresql.auto.conf"
+    touch "$data/recovery.signal"
+    echo "restored from $copy; start PostgreSQL on $data"
+}
+
+# Print the newest copy that was complete at the moment.
+last_before() {
+    local limit=now copy found=
+    [ -z "$2" ] || limit=$2
+    for copy in $(completed "$1"); do
+        [ "$(stat --format=%Y "$copy/complete")" -gt "$(date --date="$limit" +%s)" ] || found=$copy
+    done
+    [ -n "$found" ] || { echo "there is no copy from before $limit" >&2; exit 1; }
+    echo "$found"
+}
+
+case "${1:-}/$#" in
+    run/[23] | now/2 | restore/[34]) "$@" ;;
+    *) sed -n '4,6s/^# *//p' "$0" >&2 && exit 2 ;;
+esac

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Starts everything of compose.yaml on this host, with a first shop: deploy/start.sh SERVICE_HOST LABELS_HOST SHOP_NAME
+#
+# Run again, it keeps the secrets, builds the image of the present commit and replaces what has changed; without
+# SHOP_NAME it makes no further shop. COMPOSE and ENGINE name others than "docker compose" and "docker".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -eq 2 ] || [ $# -eq 3 ] || { echo "usage: $0 SERVICE_HOST LABELS_HOST [SHOP_NAME]" >&2; exit 2; }
+
+compose() {
+    # shellcheck disable=SC2086 # the command's words
+    ${COMPOSE:-docker compose} --file deploy/compose.yaml "$@"
+}
+
+if [ ! -e deploy/.env ]; then
+    deploy/new-secrets.sh "$1" "$2" >deploy/.env.new
+    mv deploy/.env.new deploy/.env
+fi
+${ENGINE:-docker} build --file deploy/Containerfile --tag parcel-service:latest .
+compose up --detach --wait
+[ $# -eq 3 ] || exit 0
+shop=$(compose run --rm --no-TTY service create_shop "$3")
+token=$(compose run --rm --no-TTY service create_token "$shop" --name first)
+cat <<END
+The shop is $shop. Its token, which is not shown again, and a first request (404 until parcels are imported):
+
+    curl -i -H "Authorization: Bearer $token" https://$1/public/v1/parcels/XU000000001FR
+
+Next: its address, contracts and parcels, and the staff's first account (docs/runbook.md, step 7). Keep deploy/.env.
+END
