@@ -28,6 +28,7 @@ urlpatterns = [
     path("docs", docs.show_guide, name="guide"),
     path("docs/refusals", docs.show_refusals, name="refusals"),
     path("docs/reference", docs.show_reference, name="reference"),
+    path("llms.txt", docs.show_index, name="llms-txt"),
     path("docs/parcels.http", docs.download_collection, name="collection"),
     path("openapi.json", openapi_json, name="openapi-json"),
     path("openapi.yaml", openapi_yaml, name="openapi-yaml"),

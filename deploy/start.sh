@@ -24,7 +24,7 @@ token=$(compose run --rm --no-TTY service create_token "$shop" --name first)
 cat <<END
 The shop is $shop. Its token, which is not shown again, and a first request (404 until parcels are imported):
 
-    curl -i -H "Authorization: Bearer $token" https://$1/public/v1/parcels/XU000000001FR
+    curl -i -H "Authorization: Bearer $token" https://$1/public/v1/tracking/parcels/XU000000001FR
 
 Next: its address, contracts and parcels, and the staff's first account (docs/runbook.md, step 7). Keep deploy/.env.
 END

@@ -68,6 +68,13 @@ def download_collection(request: HttpRequest) -> HttpResponse:
     return response
 
 
+@page
+def show_index(request: HttpRequest) -> HttpResponse:
+    """List the documentation for programs that read it (llmstxt.org)."""
+    text = render_to_string("docs/llms.txt", {"url": origin(request)})
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
 def rendered(template: str, **context: Any) -> HttpResponse:
     return HttpResponse(render_to_string(template, context))  # without the request, whose session no template needs
 

@@ -26,7 +26,7 @@ from shops.errors.coded import CODES
 from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
-PAGES = ["/docs", "/docs/refusals", "/docs/reference", "/docs/parcels.http"]
+PAGES = ["/docs", "/docs/refusals", "/docs/reference", "/docs/parcels.http", "/llms.txt"]
 HTML = PAGES[:3]
 TOLD = {"td", "dd", "code"}
 
@@ -233,3 +233,9 @@ def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) 
 def test_the_guide_is_read_without_the_database(nobody: Nobody) -> None:
     """It answers when nothing else does; without the ``db`` fixture a query would fail."""
     assert nobody.get("/docs").status_code == 200
+
+
+def test_every_link_for_programs_leads_to_a_page(nobody: Nobody) -> None:
+    links = re.findall(r"\((http://testserver\S*)\)", nobody.get("/llms.txt").content.decode())
+    assert len(links) == 6
+    assert {nobody.get(link.removeprefix("http://testserver")).status_code for link in links} == {200}
