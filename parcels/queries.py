@@ -8,14 +8,9 @@ from psycopg.pq import Format
 
 from parcels.models import DOCUMENT, Parcel
 from shops.db import replicas
+from shops.db.prepared import Argument
 
 SEARCH_LIMIT = 50
-
-
-class Argument(str):
-    """A placeholder in a queryset for the value of a named argument."""
-
-    __slots__ = ()
 
 
 class PreparedQuery:
