@@ -76,7 +76,7 @@ def perform(label: ShippingLabel) -> None:
 
 def credentials_of(label: ShippingLabel) -> Credentials:
     """Return the contract's credentials; raise CancelError."""
-    contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise restored(label, f"the shop has no {label.carrier_code} contract any more")
     try:

@@ -86,7 +86,7 @@ def adopt(
 
 def fetched(label: ShippingLabel) -> bytes:
     """Ask the carrier for the PDF, within the bulkhead and with no database connection held; raise NoPdfError."""
-    contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     try:

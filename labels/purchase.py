@@ -60,7 +60,7 @@ def buy(
     """
     with pipelined():
         used = IS_KEY_USED.start(shop=shop_id, key=key.value) if key else list
-        found = CarrierContract.objects.start_to_find(shop_id=shop_id, carrier_code=order["carrier_code"])
+        found = CarrierContract.start_to_find(shop_id=shop_id, carrier_code=order["carrier_code"])
     if key and used() and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
     order = with_sender(order, sender_address)

@@ -139,7 +139,7 @@ def hold(label: ShippingLabel) -> None:
 
 def ask(label: ShippingLabel) -> None:
     """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
-    contract = CarrierContract.objects.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         hold(label)
         return

@@ -91,7 +91,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
 
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
         """Collect what the label's pages show beside its fields."""
-        contracts = CarrierContract.objects.defer("encrypted_credentials")
+        contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
         numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
         weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
         product = PRODUCTS.get(label.product_code)
@@ -102,7 +102,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
-            "contract": contracts.find(shop_id=label.shop_id, carrier_code=label.carrier_code),
+            "contract": contracts.defer("encrypted_credentials").first(),
             "has_pdf": label.has_pdf and may_see(request),
             "has_unmerged_pdfs": unmerged_pdfs.are_kept(label) and may_see(request),
             "is_open": decisions.open_rows(label).exists(),

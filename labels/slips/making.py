@@ -76,7 +76,7 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
 
 def ask(slip: DepositSlip) -> None:
     """Ask the carrier, within the bulkhead and with no database connection held, and keep what it answers."""
-    contract = CarrierContract.objects.find(shop_id=slip.shop_id, carrier_code=slip.carrier_code)
+    contract = CarrierContract.find(shop_id=slip.shop_id, carrier_code=slip.carrier_code)
     if contract is None:
         return refuse(slip, f"The shop has no {slip.carrier_code} contract any more.")
     try:

@@ -1,7 +1,7 @@
 """Shops' contracts with carriers."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from django.db import DEFAULT_DB_ALIAS, models
 from django.db.models import Q
@@ -28,15 +28,6 @@ def new_contract_id() -> str:
 
 class CarrierContractQuerySet(ForShop):
     """Ways to find contracts."""
-
-    def find(self, *, shop_id: str, carrier_code: str) -> "CarrierContract | None":
-        """Find the shop's contract with the carrier, the one that a shop has at most."""
-        return self.start_to_find(shop_id=shop_id, carrier_code=carrier_code)()
-
-    def start_to_find(self, *, shop_id: str, carrier_code: str) -> "Callable[[], CarrierContract | None]":
-        """Send the query; return a function that reads what it found."""
-        read = OF_A_CARRIER.start(shop=shop_id, carrier=carrier_code)
-        return lambda: next((CarrierContract.from_db(DEFAULT_DB_ALIAS, CONTRACT_COLUMNS, row) for row in read()), None)
 
     def unreadable(self) -> "list[CarrierContract]":
         """Return the contracts whose credentials none of CREDENTIALS_KEYS opens, of the latest thousand."""
@@ -75,6 +66,17 @@ class CarrierContract(models.Model):
 
     def __str__(self) -> str:
         return f"{self.carrier_code} {self.account_number}"
+
+    @classmethod
+    def find(cls, *, shop_id: str, carrier_code: str) -> Self | None:
+        """Find the shop's contract with the carrier, the one that a shop has at most."""
+        return cls.start_to_find(shop_id=shop_id, carrier_code=carrier_code)()
+
+    @classmethod
+    def start_to_find(cls, *, shop_id: str, carrier_code: str) -> "Callable[[], Self | None]":
+        """Send the query; return a function that reads what it found."""
+        read = OF_A_CARRIER.start(shop=shop_id, carrier=carrier_code)
+        return lambda: next((cls.from_db(DEFAULT_DB_ALIAS, CONTRACT_COLUMNS, row) for row in read()), None)
 
     @property
     def credentials(self) -> Credentials:

@@ -71,8 +71,8 @@ class Command(base.Command):
         if not settings.DEBUG:
             name = connection.settings_dict["NAME"]
             self.stderr.write(f"DEBUG is off: adding sample data and a superuser `demo` to the database {name!r}.")
-        with ExitStack() as stack:
-            try:
+        try:
+            with ExitStack() as stack:
                 stack.enter_context(single_instance())
                 call_command("migrate", verbosity=0)
                 parcel = seed_parcels()
@@ -92,8 +92,8 @@ class Command(base.Command):
                 self.print(addresses(url, password, sandbox.url, options["collection"]))
                 while server.poll() is None:
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
-            except KeyboardInterrupt:
-                self.print("\nThe demonstration has ended.")
+        except KeyboardInterrupt:
+            self.print("\nThe demonstration has ended.")
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def own_what_the_paths_name(shop: Shop) -> None:
 def routes(resolver: URLResolver) -> Iterator[str]:
     """Name every route of the API: not the admin's, the probes', nor the pages that anyone may read."""
     for entry in resolver.url_patterns:
-        if re.match(r"admin|docs|openapi\.|livez|readyz|$", str(entry.pattern)):
+        if re.match(r"admin|docs|llms|openapi\.|livez|readyz|$", str(entry.pattern)):
             continue
         if isinstance(entry, URLPattern):
             yield entry.name or str(entry.pattern)
