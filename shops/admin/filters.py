@@ -85,6 +85,7 @@ class PeriodFilter(Created, admin.ListFilter):
     """Rows created in a period of days in UTC."""
 
     title = "day of creation (UTC)"
+    parameter_name = "created"  # unfold looks up its options by this
     template = "unfold/filters/filters_date_range.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:

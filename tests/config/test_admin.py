@@ -77,8 +77,9 @@ def test_a_nul_is_refused_at_every_address_and_wherever_it_stands(is_logged_in: 
 
 
 def test_a_nul_in_a_cookie_is_refused(root: Client) -> None:
-    root.cookies.load(r'sessionid="\000\000\000\000\000\000\000\000"')
-    assert root.get("/admin/").status_code == 400
+    cookie = r'sessionid="\000\000\000\000\000\000\000\000"'
+    # As a header: newer Pythons refuse to put it into a jar, but read it in a request, as Django does.
+    assert root.get("/admin/", headers={"cookie": cookie}).status_code == 400
 
 
 def test_no_id_fails_a_page(root: Client) -> None:
