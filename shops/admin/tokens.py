@@ -63,7 +63,11 @@ class TokenInline(TokenTabularInline):
     fields = readonly_fields = ("link", "name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
     can_delete = False
-    hide_title = True
+    show_title = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.hide_title = True  # unfold 0.91's name; later ones warn of it in a class
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessToken]:
         return super().get_queryset(request).select_related("shop")

@@ -1,5 +1,7 @@
 """The admin's list of parcels: search, filters, and their cost."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -189,3 +191,10 @@ def test_a_lists_headers_are_made_once_not_for_each_row(staff: Client, shop: Sho
     import_parcel(shop)
     shown = staff.get(PARCELS).context["cl"]
     assert unfold_list.result_headers(shown) is unfold_list.result_headers(shown)
+
+
+def test_each_cell_names_its_column_for_phones_which_show_no_headers(staff: Client, shop: Shop) -> None:
+    import_parcel(shop)
+    names = dict(re.findall(r'<t[dh] class="field-(\w+)[^>]* data-label="([^"]+)"', staff.get(PARCELS).text))
+    assert {name.lower().replace(" ", "_") for name in names.values()} >= {"status", "destination", "last_update"}
+    assert len(names) == len(re.findall(r'<t[dh] class="field-', staff.get(PARCELS).text))
