@@ -33,10 +33,10 @@ const folds = ({ React }) => ({
     response: (Response) => (props) => {
       const [isOpen, setOpen] = React.useState(false);
       const response = React.createElement(Response, props);
-      if (props.code < 400) return response;
+      if (!(props.code >= 400)) return response; // 2XX too
       const text = `${props.code} ${props.response.get("description")}`.split("\n")[0];
       const button = { type: "button", className: "unfold", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) };
-      const cell = React.createElement("td", { colSpan: 3 }, React.createElement("button", button, text));
+      const cell = React.createElement("td", { colSpan: 2 }, React.createElement("button", button, text));
       const row = React.createElement("tr", { className: "folded" }, cell);
       return React.createElement(React.Fragment, null, row, isOpen && response);
     },
