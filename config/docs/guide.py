@@ -1,7 +1,6 @@
 """Renders the texts from Markdown to HTML; their tables come from the code, and a test runs the guide's examples."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -62,28 +61,27 @@ def changes() -> Text:
 @cache
 def text_of(path: Path) -> Text:
     parser, tokens = markdown(), tokens_of(path)
-    body = parser.renderer.render(list(with_choices(tokens)), parser.options, {})
-    return Text(body, tuple(headings(tokens)))
+    headings = tuple(
+        Heading(int(opening.tag[1]), str(opening.attrGet("id")), inline.content)
+        for opening, inline in pairwise(tokens)
+        if opening.type == "heading_open"
+    )
+    return Text(parser.renderer.render(list(with_choices(tokens)), parser.options, {}), headings)
 
 
 def tokens_of(path: Path) -> list[Token]:
     """Parse a text with its tables; its headings have ids, its cells their column."""
     source = path.read_text(encoding="utf-8").replace(ORIGIN, ORIGIN_MARK)
     tokens = markdown().parse(PLACEHOLDER.sub(lambda match: TABLES[match[1]](), source))
-    for heading, opening in zip(
-        headings(tokens), (each for each in tokens if each.type == "heading_open"), strict=True
-    ):
-        opening.attrSet("id", heading.slug)
+    name_headings(tokens)
     label_cells(tokens)
     return tokens
 
 
-def headings(tokens: list[Token]) -> Iterator[Heading]:
-    """Yield the table of contents."""
+def name_headings(tokens: list[Token]) -> None:
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
-            slug = re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-")
-            yield Heading(int(opening.tag[1]), slug, inline.content)
+            opening.attrSet("id", re.sub(r"[^a-z0-9]+", "-", inline.content.lower()).strip("-"))
 
 
 def label_cells(tokens: list[Token]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from html import unescape
 
 import orjson
 from django.urls import reverse
@@ -35,21 +36,21 @@ def sections() -> Iterator[dict[str, str]]:
             yield entry(route, str(heading.attrGet("id")), page, text_in(rest[:1]), text_in(rest[1:]))
 
 
-def by_heading(tokens: Iterable[Token]) -> Iterator[tuple[Token, list[Token]]]:
-    """Yield each heading, with the tokens up to the next: the first is the heading's own text."""
+def by_heading(tokens: Iterable[Token]) -> list[tuple[Token, list[Token]]]:
+    """Return each heading with the tokens up to the next; the first is the heading's own text."""
     parts: list[tuple[Token, list[Token]]] = []
     for token in tokens:
         if token.type == "heading_open":
             parts.append((token, []))
         else:
             parts[-1][1].append(token)
-    yield from parts
+    return parts
 
 
 def text_in(tokens: Iterable[Token]) -> str:
     """Return the words of paragraphs, tables and lists, without examples' code."""
     return " ".join(
-        strip_tags(token.content)
+        unescape(strip_tags(token.content))
         if token.type == "html_block"
         else "".join(child.content or " " for child in token.children or ())
         for token in tokens
@@ -74,13 +75,10 @@ def operations() -> Iterator[dict[str, str]]:
 
 def schemas() -> Iterator[dict[str, str]]:
     for name, schema in orjson.loads(as_json())["components"]["schemas"].items():
-        fields = (
-            f"{field}: {words_of(facts.get('description', ''))}"
-            for field, facts in schema.get("properties", {}).items()
-        )
-        yield entry(
-            "reference", f"schema-{name}", "Reference", name, " ".join((schema.get("description", ""), *fields))
-        )
+        fields = schema.get("properties", {}).items()
+        words = (f"{field}: {words_of(facts.get('description', ''))}" for field, facts in fields)
+        text = " ".join((words_of(schema.get("description", "")), *words))
+        yield entry("reference", f"schema-{name}", "Reference", name, text)
 
 
 def words_of(description: str) -> str:

@@ -49,5 +49,5 @@ def test_every_error_code_and_every_field_is_found(sections: list[dict[str, Any]
 
 def test_the_text_has_no_markup_and_no_address_of_the_service(sections: list[dict[str, Any]]) -> None:
     text = json.dumps(sections)
-    for mark in ("</", "](", "**", "SERVICEORIGIN", "127.0.0.1", "testserver"):
+    for mark in ("</", "](", "**", "&#x", "&quot;", "SERVICEORIGIN", "127.0.0.1", "testserver"):
         assert mark not in text
