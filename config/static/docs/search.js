@@ -18,10 +18,13 @@ async function load() {
 }
 
 function scoreOf(text, word) {
-  const at = text.indexOf(word);
-  if (at < 0) return 0;
-  return text.length === word.length ? 3 : at === 0 || /\W/.test(text[at - 1]) ? 2 : 1;
+  if (text === word) return 3;
+  if (beginning(word).test(text)) return 2;
+  return text.includes(word) ? 0.05 : 0; // "rate" in "generated"
 }
+
+const escaped = (word) => word.replace(/[^\w\s]/g, "\\$&");
+const beginning = (word) => new RegExp(`(^|[^a-z0-9])${escaped(word)}`);
 
 function score({ titleLower, textLower }, words, query) {
   const scores = words.map((word) => 8 * scoreOf(titleLower, word) + scoreOf(textLower, word));
@@ -37,7 +40,7 @@ function best(all, query) {
 
 // Append the text to the element, with the words marked.
 function mark(element, text, words) {
-  const pattern = new RegExp(`(${words.map((word) => word.replace(/[^\w\s]/g, "\\$&")).join("|")})`, "i");
+  const pattern = new RegExp(`(${words.map(escaped).join("|")})`, "i");
   for (const [index, part] of text.split(pattern).entries()) {
     element.append(index % 2 ? Object.assign(document.createElement("mark"), { textContent: part }) : part);
   }
@@ -101,8 +104,9 @@ form.hidden = false;
 input.addEventListener("input", search);
 input.addEventListener("focus", () => status.textContent || search());
 form.addEventListener("keydown", move);
-form.addEventListener("submit", (event) => {
+form.addEventListener("submit", async (event) => {
   event.preventDefault();
+  await search();
   list.querySelector("a")?.click();
 });
 list.addEventListener("click", close);
