@@ -76,7 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.api.middleware.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.api.middleware.StaticFiles",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.middleware.AdminPolicy",
     "config.login.entrance.Entrance",
     "config.api.middleware.Sessions",
@@ -88,7 +88,7 @@ MIDDLEWARE = [
     "config.login.entrance.Places",
     "config.api.middleware.Messages",
     "config.login.middleware.Account",
-    "config.api.middleware.XFrameOptions",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.api.middleware.Hosts",
 ]
 ROOT_URLCONF = "config.urls"
@@ -222,8 +222,8 @@ CACHES = {
 }
 RATELIMIT_USE_CACHE = "rate_limit"
 # W001: django-ratelimit does not know Django's own Redis cache, which counts atomically.
-# W002, W003: config.api.middleware has subclasses of the framing and CSRF protection for pages and the admin.
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W002", "security.W003"]
+# W003: config.api.middleware has a subclass of the CSRF protection, for the admin.
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001", "security.W003"]
 if not REDIS_URL:
     # E003: the in-process counter is exact in one process; config.apps warns that it is not shared.
     SILENCED_SYSTEM_CHECKS.append("django_ratelimit.E003")
