@@ -133,7 +133,7 @@ class ParcelImport:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Stop the garbage collector, which would look at all living objects again and again: a seventh of an import."""
+    """Stop the garbage collector, which would look at all living objects again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -7,6 +7,7 @@ import pytest
 from django.core.cache import caches
 from django.db import connections
 
+from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
 from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
@@ -49,6 +50,11 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 def no_log() -> None:
     """Write no log lines: pytest shows those of a test that fails."""
     log_writer.stderr = None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashes() -> None:
+    OneAtATimeHasher.iterations = 1
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Cheap hashes, which are counted."""
+"""Hashes are counted; a colleague has an authenticator app."""
 
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -6,14 +6,8 @@ from unittest.mock import patch
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-from config.login.hashing import OneAtATimeHasher
 from tests.config.login.staff import Staff
 from tests.support.api import Clock
-
-
-@pytest.fixture(autouse=True)
-def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OneAtATimeHasher, "iterations", 1)
 
 
 @pytest.fixture

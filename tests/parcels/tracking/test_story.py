@@ -37,7 +37,7 @@ def shop_event(status: Status, at: int, code: str | None = None) -> dict[str, An
 # --- Whatever comes ---
 
 
-@settings(max_examples=10_000)
+@settings(max_examples=2_000)
 @given(news=histories, seed=st.integers(0, 2**32), size=st.integers(1, 5))
 def test_the_same_news_tell_the_same_story_in_any_order_and_batches(news: list[News], seed: int, size: int) -> None:
     shuffled = [*news, *news]
