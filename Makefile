@@ -105,8 +105,9 @@ release: openapi monitoring ## check what a release needs, build the image, put 
 
 lock: $(VENV)/.dev ## pin all requirements again, with hashes
 	$(COMPILE) --upgrade pyproject.toml -o requirements.txt
+	$(COMPILE) --upgrade pyproject.toml --all-extras -c requirements.txt -o requirements-extras.txt
 	$(COMPILE) --upgrade pyproject.toml --group demo -c requirements.txt -o requirements-demo.txt
-	$(COMPILE) --upgrade pyproject.toml --group demo --group test --group tools -c requirements.txt -o requirements-dev.txt
+	$(COMPILE) --upgrade pyproject.toml --all-extras --group demo --group test --group tools -c requirements-extras.txt -o requirements-dev.txt
 	$(COMPILE) --upgrade --group pyproject.toml:s3 -o requirements-s3.txt
 	$(COMPILE) --upgrade --group pyproject.toml:clients -o requirements-clients.txt
 

@@ -44,7 +44,7 @@ class Carrier(Client):
 
     service = "labels"
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
-    points_operation: ClassVar[str]  # as above
+    points_operations: ClassVar[tuple[str, ...]]  # as above; a call that the circuit breaker refuses has the first
     is_cancelled_locally: ClassVar[bool] = False
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     max_parcels: ClassVar[int]
@@ -131,7 +131,7 @@ class Carrier(Client):
             raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
 
         def ask() -> PickupPoint:
-            with self._call(self.points_operation, deadline, self._points_circuit_breaker):
+            with self._call(self.points_operations[0], deadline, self._points_circuit_breaker):
                 return self._find_point(shipment.pickup_point_code, shipment, credentials, deadline)
 
         key = (shipment.recipient.country_code, shipment.pickup_point_code)

@@ -1,5 +1,6 @@
 """The project's own app: its commands, and warnings of defaults that suit one machine only."""
 
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
@@ -12,12 +13,14 @@ from config.api.errors import log_unhandled
 
 
 class ServiceConfig(AppConfig):
-    """Sets up signals and system checks when the project is loaded."""
+    """Sets up signals, system checks and tracing when the project is loaded."""
 
     name = "config"
 
     def ready(self) -> None:
         trim_signals()
+        if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+            import_module("config.ops.tracing").install()
         signals.got_request_exception.connect(log_unhandled)
         checks.register(first_look_defaults)
 

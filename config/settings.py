@@ -394,7 +394,7 @@ WORK_METRICS_PORT = int(env.str("WORK_METRICS_PORT", "", validate=validators.por
 # --- Logs ---
 
 LOG_FORMAT = env.str("LOG_FORMAT", "text" if DEBUG else "json", validate=validate.OneOf(["text", "json"]))
-LOGGING = {
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"text": {"()": "config.ops.logs.TextFormatter"}, "json": {"()": "config.ops.logs.JsonFormatter"}},
@@ -416,3 +416,17 @@ LOGGING = {
         "django.security": {"level": "CRITICAL"},  # quotes refused Host, Referer and Origin headers
     },
 }
+
+# --- Traces and error reports: both need requirements-extras.txt ---
+
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "", validate=validators.tracing)
+OTEL_SERVICE_NAME = env.str("OTEL_SERVICE_NAME", "") or "parcel-service"
+SENTRY_DSN = env.str("SENTRY_DSN", "", validate=validators.sentry_dsn)
+if SENTRY_DSN:
+    LOGGING["handlers"]["reports"] = {
+        "class": "config.ops.error_reports.Handler",
+        "filters": ["request_id"],
+        "dsn": SENTRY_DSN,
+        "release": VERSION,
+    }
+    LOGGING["root"]["handlers"].append("reports")

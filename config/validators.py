@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from cryptography.fernet import Fernet
 from django.http.request import validate_host
@@ -65,6 +66,7 @@ def redis_url(value: str) -> None:
 
 
 MAX_PERIOD_S = 31 * 86_400
+SENTRY = re.compile(r"https?://[^/@\s]+@[^/@\s]+/([^/?#\s]+/)*[0-9]+")
 RATE = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,4})?([smhd])")
 
 
@@ -87,6 +89,29 @@ def http_url(value: str) -> None:
 def http_url_or_none(value: str) -> None:
     if value:
         http_url(value)
+
+
+def tracing(value: str) -> None:
+    http_url_or_none(value)
+    if value:
+        check_extra("opentelemetry.exporter.otlp.proto.http")
+
+
+def sentry_dsn(value: str) -> None:
+    if value and not (is_http_url(value) and SENTRY.fullmatch(value)):
+        raise ValidationError("needs a DSN of Sentry, such as https://KEY@sentry.example.com/1")
+    if value:
+        check_extra("sentry_sdk")
+
+
+def check_extra(module: str) -> None:
+    """Refuse a setting of an extra that is not installed."""
+    try:
+        is_installed = find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package that it is in
+        is_installed = False
+    if not is_installed:
+        raise ValidationError("needs packages that are not installed: see requirements-extras.txt")
 
 
 def base_url(value: str) -> None:

@@ -11,6 +11,7 @@ from config import __version__
 
 ROOT = Path(__file__).parent.parent
 HEADING = re.compile(r"^## (\S+) \((.+)\)$", re.MULTILINE)
+CHANGES = "config/docs/changes.md"  # for the API's users; a version that changes nothing for them is not in it
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -22,6 +23,8 @@ def faults(folder: Path, version: str) -> Iterator[str]:
         yield f"the tag v{version} exists: raise the version in config/__init__.py and pyproject.toml"
     if tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"] != version:
         yield f"pyproject.toml does not have the version {version} of config/__init__.py"
+    if "(unreleased)" in (folder / CHANGES).read_text():
+        yield f"{CHANGES} says (unreleased) where the day of the release belongs"
     yield from faults_of_changelog((folder / "CHANGELOG.md").read_text(), version)
 
 

@@ -15,6 +15,7 @@ from labels import metrics, parcels, storage, telling, unmerged_pdfs, unrecorded
 from labels.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.models import STORED, LabelState, ShippingLabel
+from shops import spans
 from shops.contracts.clients import client
 from shops.db import clock
 from shops.db.prepared import PreparedUpdate, argument, pipelined
@@ -68,6 +69,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
         raise PurchaseFailedError(label)
 
 
+@spans.step("finish")
 def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
     """Store the PDF and make the label visible; two processes may do it at once. Raise StorageUnavailableError."""
     assert label.pdf is not None

@@ -27,6 +27,7 @@ from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, new_label, shipment, with_sender
+from shops import spans
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -98,8 +99,7 @@ def buy_new(
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
             ordered, credentials = shipment(label, contract), contract.credentials
             check_customs(carrier_code, ordered)
-            reserve(label)
-            return purchase(label, ordered, credentials)
+            return place(label, ordered, credentials)
     except (KeyInUseError, KeyTakenError) as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
@@ -143,6 +143,14 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
 
 
+@spans.step("order")
+def place(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+    """Reserve the label, then purchase it; raise KeyTakenError, before anything is written, or ApiError."""
+    reserve(label)
+    return purchase(label, ordered, credentials)
+
+
+@spans.step("reserve")
 def reserve(label: ShippingLabel) -> None:
     """Commit the row before the carrier is called; raise KeyTakenError."""
     try:
@@ -184,6 +192,7 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
         metrics.count_purchase(label)
 
 
+@spans.step("carrier")
 def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> PurchasedLabel:
     """Ask the carrier, with no database connection held for long; a failure is on the row before it is raised."""
     try:

@@ -18,6 +18,7 @@ from storages.backends.s3 import S3Storage
 from carriers.http.connections import within
 from labels import bucket_deadline
 from labels.models import ShippingLabel
+from shops import spans
 from shops.paths import FILES
 
 URL_LIFETIME_S = 900
@@ -123,6 +124,7 @@ def check() -> None:
         pdfs().check()  # type: ignore[attr-defined]  # ours have it
 
 
+@spans.step("store")
 def store(label: ShippingLabel, pdf: bytes) -> None:
     """Store a label's PDF under its own key; a repetition changes nothing. Raise StorageError."""
     try:

@@ -45,6 +45,7 @@ from tests.support.canaries import (
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS
 from tests.support.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
+from tests.support.telemetry import receiving
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
@@ -54,7 +55,10 @@ PAGES = (
     "/docs",
     "/docs/refusals",
     "/docs/reference",
+    "/docs/changelog",
     "/docs/parcels.http",
+    "/docs/search.json",
+    "/llms.txt",
     "/openapi.json",
     "/openapi.yaml",
     "/",
@@ -102,6 +106,7 @@ def sandbox() -> Iterator[dict[str, str]]:
         yield {
             "ALPHA_URL": server.alpha_url,
             "ALPHA_TRACKING_URL": server.alpha_tracking_url,
+            "ALPHA_POINTS_URL": server.alpha_points_url,
             "BETA_URL": server.beta_url,
             "CARRIER_TIMEOUT": "2",
             "CARRIER_CONCURRENCY": "8",
@@ -183,6 +188,33 @@ def test_nor_is_it_when_the_database_the_counter_and_the_storage_fail(
         assert found_in(server.log.read_bytes()) == []
     assert seen[500] == 2 + 2 + 3 + 2
     assert [answer.status for answer in answers].count(503) == 1  # /readyz, without a database
+
+
+def test_nor_does_it_leave_with_traces_and_error_reports(shop: Shop, sandbox: dict[str, str], tmp_path: Path) -> None:
+    """What the worker has not sent when SIGTERM comes, it sends at its end."""
+    token = AccessTokenFactory(shop=shop).secret
+    requests = [posted(token, full_order(product)) for product in PRODUCT.values()]
+    requests += [
+        posted(token, full_order(PRODUCT["alpha"], reference=f"FAULT {fault}"))
+        for fault in ("reset", "html200", "cutoff")
+    ]
+    requests += [
+        *(posted(token, full_order("relais")), posted(token, full_order("alpha-13"), **{"Idempotency-Key": "K" * 300})),
+        *(Asked("GET", f"{PARCELS}{canary()}?{canary()}", bearing(token)), Asked("GET", f"/{canary()}", everywhere())),
+    ]
+    with receiving() as receiver:
+        settings = sandbox | receiver.settings | {"LABELS_DIR": str(tmp_path / "labels"), "RATE_LIMIT": "300/31d"}
+        with served(tmp_path / "log", settings, threads=8) as server:
+            answers = [failing_insert(server.port, token), *ask_in_turn(server.port, requests)]
+        sent = receiver.everything()
+    assert {answer.status for answer in answers} == {201, 400, 404, 500, 502}
+    names = Counter(span.name for span in receiver.spans())
+    assert names.keys() == {"order", "reserve", "carrier", "point", "call", "finish", "store"}
+    assert names["store"] == 3
+    assert [report["transaction"] for report in receiver.reports()] == ["labels"]
+    assert found_in(sent) == []
+    for secret in (token, token[4:34]):
+        assert secret.encode() not in sent
 
 
 def test_a_server_that_logs_what_clients_write_is_found_out(shop: Shop, tmp_path: Path) -> None:

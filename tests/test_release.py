@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.release import faults
+from deploy.release import CHANGES, faults
 from tests.support.processes import ROOT
 
 pytestmark = pytest.mark.any_database
@@ -33,6 +33,8 @@ def repository(tmp_path: Path) -> Path:
     """A repository from which version 0.2.0 can be released."""
     (tmp_path / "pyproject.toml").write_text(f'[project]\nversion = "{VERSION}"\n')
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    (tmp_path / CHANGES).parent.mkdir(parents=True)
+    (tmp_path / CHANGES).write_text("### 0.2.0 (2026-12-01)\n")
     git(tmp_path, "init", "--quiet")
     commit(tmp_path)
     return tmp_path
@@ -81,6 +83,12 @@ def test_the_changelog_has_the_version_its_day_and_what_operators_do(
     (repository / "CHANGELOG.md").write_text(CHANGELOG.replace(before, after))
     commit(repository)
     assert told in "\n".join(faults(repository, VERSION))
+
+
+def test_the_page_of_changes_has_the_day(repository: Path) -> None:
+    (repository / CHANGES).write_text("### 0.2.0 (unreleased)\n")
+    commit(repository)
+    assert list(faults(repository, VERSION)) == [f"{CHANGES} says (unreleased) where the day of the release belongs"]
 
 
 def test_both_files_have_the_version(repository: Path) -> None:

@@ -49,7 +49,7 @@ class Alpha(Carrier):
 
     name = CARRIER
     purchase_operation = alpha_message.PURCHASE
-    points_operation = points.LOOK_UP
+    points_operations = (points.LOOK_UP, points.LOOK_UP_ABROAD)
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE

@@ -32,7 +32,7 @@ class Beta(Carrier):
 
     name = CARRIER
     purchase_operation = PURCHASE
-    points_operation = points.LOOK_UP
+    points_operations = (points.LOOK_UP, points.SEARCH)
     is_cancelled_locally = True
     max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS

@@ -45,7 +45,7 @@ def error_response(entry: ErrorEntry) -> HttpResponse:
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     """Turn every exception of an API view into the error shape; clients see no details of unexpected ones."""
-    error = as_api_exception(exc)
+    error = as_api_exception(exc, context["view"].request)
     code = error.public_code if isinstance(error, ApiError) else None
     message = message_of(error, context["view"])
     response = Response(error_body(error.status_code, message, code), status=error.status_code)
@@ -58,7 +58,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     return response
 
 
-def as_api_exception(exc: Exception) -> exceptions.APIException:
+def as_api_exception(exc: Exception, request: HttpRequest) -> exceptions.APIException:
     """Convert any other exception to one of DRF; an unexpected one is logged."""
     match exc:
         case exceptions.APIException():
@@ -69,7 +69,7 @@ def as_api_exception(exc: Exception) -> exceptions.APIException:
             return exceptions.PermissionDenied()
         case SuspiciousOperation():
             return ApiError(REQUEST_UNREADABLE)
-    logger.error("unhandled exception", exc_info=exc)
+    logger.error("unhandled exception", exc_info=exc, extra={"route": route(request)})
     return ApiError(UNEXPECTED)
 
 
@@ -89,9 +89,14 @@ def allowed_methods(view: "APIView") -> str:
     return ", ".join(view.allowed_methods)
 
 
-def log_unhandled(sender: Any, **kwargs: Any) -> None:
+def log_unhandled(sender: Any, *, request: HttpRequest, **kwargs: Any) -> None:
     """Log a page's failure as the API logs its own; Django's own log line would show the path."""
-    logger.error("unhandled exception", exc_info=sys.exception())
+    logger.error("unhandled exception", exc_info=sys.exception(), extra={"route": route(request)})
+
+
+def route(request: HttpRequest) -> str | None:
+    """Return the name that stands for the path, which holds what a client wrote."""
+    return request.resolver_match.view_name if request.resolver_match else None
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

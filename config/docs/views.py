@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +13,8 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
-from config.docs.guide import ORIGIN_MARK, guide, refusals
+from config.docs.guide import ORIGIN_MARK, Text, changes, guide, refusals
+from config.docs.search import index
 
 MAX_AGE_S = 60  # caches may show the previous release this long
 # Swagger UI's icons are data: URLs. It sets its styles by script, which needs no permission here.
@@ -43,21 +43,31 @@ def page(view: View) -> View:
 @page
 def show_guide(request: HttpRequest) -> HttpResponse:
     """Show the guide; its examples have the service's own address."""
-    text = guide()
-    body = text.body.replace(ORIGIN_MARK, escape(origin(request)))
-    return rendered("docs/guide.html", body=mark_safe(body), headings=text.headings)  # noqa: S308 - our own file
+    return shown(request, "docs/guide.html", guide())
 
 
 @page
 def show_refusals(request: HttpRequest) -> HttpResponse:
     """Show every error code of the carriers, and what becomes of it."""
-    return rendered("docs/refusals.html", body=mark_safe(refusals().body))  # noqa: S308 - our own file
+    return shown(request, "docs/refusals.html", refusals())
+
+
+@page
+def show_changes(request: HttpRequest) -> HttpResponse:
+    """Show what changed for the API's users, and how parts are deprecated."""
+    return shown(request, "docs/changes.html", changes())
 
 
 @page
 def show_reference(request: HttpRequest) -> HttpResponse:
     """Show every endpoint and field of the schema, to try out."""
-    return rendered("docs/reference.html")
+    return HttpResponse(render_to_string("docs/reference.html"))
+
+
+@page
+def show_search_index(request: HttpRequest) -> HttpResponse:
+    """Return the sections that the pages' script searches."""
+    return HttpResponse(index(), content_type="application/json")
 
 
 @page
@@ -75,8 +85,10 @@ def show_index(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
-def rendered(template: str, **context: Any) -> HttpResponse:
-    return HttpResponse(render_to_string(template, context))  # without the request, whose session no template needs
+def shown(request: HttpRequest, template: str, text: Text) -> HttpResponse:
+    body = mark_safe(text.body.replace(ORIGIN_MARK, escape(origin(request))))  # noqa: S308 - our own file
+    # Without the request, whose session no template needs.
+    return HttpResponse(render_to_string(template, {"body": body, "headings": text.headings}))
 
 
 def origin(request: HttpRequest) -> str:

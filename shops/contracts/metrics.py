@@ -1,9 +1,10 @@
-"""Prometheus metrics of the calls to carriers."""
+"""Prometheus metrics, and spans, of the calls to carriers."""
 
 from prometheus_client import Gauge, Histogram
 
 from carriers.circuit_breaker import CircuitState
 from carriers.observer import Call
+from shops import spans
 
 # A carrier usually answers within a second; the deadline is CARRIER_TIMEOUT (20 s).
 CALL_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 20, 30)
@@ -33,6 +34,7 @@ class CarrierMetrics:
 
     def call_ended(self, call: Call) -> None:
         CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)
+        spans.call_ended(call)
 
     def circuit_changed(self, carrier: str, state: CircuitState) -> None:
         show_circuit_state(carrier, state)

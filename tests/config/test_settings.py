@@ -101,6 +101,8 @@ BAD: dict[str, Sequence[str | None]] = {
         for what in ("PARCELS", "LABEL_ADDRESSES", "LABEL_PDFS", "IDEMPOTENCY_KEYS", "TOKENS")
     },
     "AWS_S3_ENDPOINT_URL": ["hunter2", "ftp://host/"],
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ["hunter2", "ftp://host/"],
+    "SENTRY_DSN": "hunter2 https://host/1 https://hunter2@host https://hunter2@host/one ftp://hunter2@host/1".split(),
     "AWS_S3_ADDRESSING_STYLE": ["", "hunter2"],
 }
 
@@ -169,6 +171,27 @@ def test_a_bad_setting_is_told_in_words() -> None:
     assert ended.returncode == 1
     said = "needs COUNT/PERIOD, such as 100/60s, the period at most 31 days"
     assert ended.stderr == f'Not started: Environment variable "RATE_LIMIT" invalid: {said}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "module"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318", "opentelemetry.exporter.otlp"),
+        ("SENTRY_DSN", "https://hunter2@sentry.example.com/1", "sentry_sdk"),
+    ],
+)
+def test_a_setting_of_packages_that_are_not_installed_stops_the_start(
+    name: str, value: str, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "")
+    assert "reports" not in load()["LOGGING"]["handlers"]
+    monkeypatch.setenv(name, value)
+    assert load()[name] == value
+    for loaded in [each for each in sys.modules if each.startswith(module)]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(EnvError, match=rf"{name}.*not installed: see requirements-extras\.txt"):
+        load()
 
 
 def test_staff_need_a_second_factor_where_debug_is_off(monkeypatch: pytest.MonkeyPatch) -> None:

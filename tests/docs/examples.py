@@ -9,7 +9,7 @@ from typing import Any
 
 from config.docs.guide import SOURCE, markdown
 
-RUN = ("sh", "python", "js")
+RUN = ("sh", "python", "js", "php")
 SHOWN = ("http", "json", "text")
 MORE = "..."  # in an answer: further fields
 

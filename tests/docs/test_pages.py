@@ -16,7 +16,8 @@ from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_JSON_BYTES
-from config.docs.guide import ORIGIN_MARK, SOURCE, guide
+from config.docs.examples import LANGUAGES
+from config.docs.guide import ORIGIN_MARK, PLACEHOLDER, SOURCE, guide
 from labels.serializers import MAX_WEIGHT_KG
 from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
@@ -26,8 +27,8 @@ from shops.errors.coded import CODES
 from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
-PAGES = ["/docs", "/docs/refusals", "/docs/reference", "/docs/parcels.http", "/llms.txt"]
-HTML = PAGES[:3]
+HTML = ["/docs", "/docs/refusals", "/docs/changelog", "/docs/reference"]
+PAGES = [*HTML, "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
 TOLD = {"td", "dd", "code"}
 
 
@@ -171,6 +172,29 @@ def test_swagger_ui_still_has_what_the_reference_builds_on() -> None:
         assert name in style
 
 
+@pytest.mark.parametrize("path", HTML)
+def test_without_scripts_there_is_no_search(path: str, nobody: Nobody) -> None:
+    (search,) = Elements(nobody.get(path)).all("form")
+    assert "hidden" in search
+
+
+def test_a_choice_of_language_needs_no_script_and_hides_no_example(nobody: Nobody) -> None:
+    elements = Elements(nobody.get("/docs"))
+    choices = [each for each in elements.all("input") if each["type"] == "radio"]
+    groups = {each["name"]: [other for other in choices if other["name"] == each["name"]] for each in choices}
+    assert len(groups) == len(elements.all("fieldset")) > 3
+    for group in groups.values():
+        assert len(group) > 2
+        assert ["checked" in each for each in group] == [True] + [False] * (len(group) - 1)
+    assert {each["for"] for each in elements.all("label")} == {each["id"] for each in choices}
+    assert [each["value"] for each in choices] == [
+        each["data-language"] for each in elements.all("div") if "data-language" in each
+    ]
+    assert len(elements.all("pre")) == SOURCE.read_text(encoding="utf-8").count("\n```") / 2
+    style = text_of("docs/docs.css")
+    assert all(f'[value="{language}"]:checked ~ [data-language="{language}"]' in style for language in LANGUAGES)
+
+
 def test_no_heading_skips_a_level(nobody: Nobody) -> None:
     levels = [int(tag[1]) for tag, _ in Elements(nobody.get("/docs")).found if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -198,7 +222,7 @@ def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
         assert cause[0].upper() + cause[1:] in elements.texts
         assert f"What to do: {error.remedy}" in elements.texts
     assert {each["id"] for each in elements.all("code") if "id" in each} == set(CODES)
-    assert "[[" not in guide().body
+    assert not PLACEHOLDER.search(guide().body)
 
 
 def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
@@ -237,5 +261,5 @@ def test_the_guide_is_read_without_the_database(nobody: Nobody) -> None:
 
 def test_every_link_for_programs_leads_to_a_page(nobody: Nobody) -> None:
     links = re.findall(r"\((http://testserver\S*)\)", nobody.get("/llms.txt").content.decode())
-    assert len(links) == 6
+    assert len(links) == 7
     assert {nobody.get(link.removeprefix("http://testserver")).status_code for link in links} == {200}

@@ -31,7 +31,7 @@ CARRIERS = [client("alpha"), client("beta")]
 # The prefix of the points of each operation at a carrier.
 STAGES = (
     {carrier.purchase_operation: "call" for carrier in CARRIERS}
-    | {carrier.points_operation: "point" for carrier in CARRIERS}
+    | {carrier.points_operations[0]: "point" for carrier in CARRIERS}
     | {FIND: "find", CANCEL: "cancel"}
 )
 

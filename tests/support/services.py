@@ -36,7 +36,7 @@ SETTINGS = tuple(
     "KEEP_AUDIT_DAYS OPERATOR SUDO_USER".split()
 )
 # Nor variables that boto3, libpq and HTTP clients read: every server of the tests is on this machine.
-IS_LIBRARYS = re.compile(r"AWS_|PG|XDG_|.*_proxy\Z", re.IGNORECASE)
+IS_LIBRARYS = re.compile(r"AWS_|OTEL_|PG|SENTRY_|XDG_|.*_proxy\Z", re.IGNORECASE)
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "SECRET_KEY": "a key for tests, which is long enough and no secret at all",

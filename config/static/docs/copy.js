@@ -1,5 +1,3 @@
-"use strict";
-
 // A button on each block of code that copies it.
 for (const block of document.querySelectorAll("pre.code")) {
   const button = document.createElement("button");

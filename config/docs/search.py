@@ -1,0 +1,85 @@
+"""The search's index: the sections of the texts and of the reference, each with its address."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html import unescape
+
+import orjson
+from django.urls import reverse
+from django.utils.html import strip_tags
+from markdown_it.token import Token
+
+from config.docs.guide import CHANGES, REFUSALS, SOURCE, markdown, tokens_of
+from config.openapi.views import as_json
+from shops.errors.coded import CODES
+
+PAGES = {
+    "guide": ("Guide", SOURCE),
+    "refusals": ("Carriers' errors", REFUSALS),
+    "changes": ("Changes", CHANGES),
+}
+
+
+@cache
+def index() -> bytes:
+    """Return the index as JSON: a list of `url`, `page`, `title` and `text`, the same on every host."""
+    return orjson.dumps([*sections(), *codes(), *operations(), *schemas()])
+
+
+def entry(route: str, anchor: str, page: str, title: str, text: str) -> dict[str, str]:
+    return {"url": f"{reverse(route)}#{anchor}", "page": page, "title": title, "text": " ".join(text.split())}
+
+
+def sections() -> Iterator[dict[str, str]]:
+    for route, (page, path) in PAGES.items():
+        for heading, rest in by_heading(tokens_of(path)):
+            yield entry(route, str(heading.attrGet("id")), page, text_in(rest[:1]), text_in(rest[1:]))
+
+
+def by_heading(tokens: Iterable[Token]) -> list[tuple[Token, list[Token]]]:
+    """Return each heading with the tokens up to the next; the first is the heading's own text."""
+    parts: list[tuple[Token, list[Token]]] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            parts.append((token, []))
+        else:
+            parts[-1][1].append(token)
+    return parts
+
+
+def text_in(tokens: Iterable[Token]) -> str:
+    """Return the words of paragraphs, tables and lists, without examples' code."""
+    return " ".join(
+        unescape(strip_tags(token.content))
+        if token.type == "html_block"
+        else "".join(child.content or " " for child in token.children or ())
+        for token in tokens
+        if token.type in {"inline", "html_block"}
+    )
+
+
+def codes() -> Iterator[dict[str, str]]:
+    for error in CODES.values():
+        yield entry("guide", error.name, "Guide", error.name, f"{error.cause} {error.remedy}")
+
+
+def operations() -> Iterator[dict[str, str]]:
+    description = orjson.loads(as_json())
+    for path, methods in (description["paths"] | description["webhooks"]).items():
+        for method, operation in methods.items():
+            anchor = f"operations-{operation['tags'][0]}-{operation['operationId']}"
+            names = [each.get("name", "") for each in operation.get("parameters", [])]
+            words = (method.upper(), path, words_of(operation["description"]), *names)
+            yield entry("reference", anchor, "Reference", operation["summary"], " ".join(words))
+
+
+def schemas() -> Iterator[dict[str, str]]:
+    for name, schema in orjson.loads(as_json())["components"]["schemas"].items():
+        fields = schema.get("properties", {}).items()
+        words = (f"{field}: {words_of(facts.get('description', ''))}" for field, facts in fields)
+        text = " ".join((words_of(schema.get("description", "")), *words))
+        yield entry("reference", f"schema-{name}", "Reference", name, text)
+
+
+def words_of(description: str) -> str:
+    return text_in(markdown().parse(description))

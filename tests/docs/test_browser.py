@@ -1,0 +1,128 @@
+"""The documentation in a browser: axe finds no fault, it fits a phone, and its scripts do their work."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.browser import needs_browser, shown
+
+pytestmark = pytest.mark.any_database
+
+PHONE, DESK = 390, 1280
+SCREEN = 844
+SEARCH = """
+  const key = (name) => {
+    const pressed = new window.KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true });
+    page.activeElement.dispatchEvent(pressed);
+  };
+  key("/");
+  const input = page.activeElement;
+  const results = async (query) => {
+    page.querySelector(".found ul").replaceChildren();
+    input.value = query;
+    input.dispatchEvent(new window.Event("input"));
+    await until(() => page.querySelector(".found a"));
+    return [...page.querySelectorAll(".found a")].map((link) => link.getAttribute("href"));
+  };
+  const code = await results("address_rejected alpha");
+  const field = await results("hsCode");
+  const words = await results("same key");
+  key("ArrowDown");
+  const said = page.querySelector("[role=status]").textContent;
+  return { code, field, words, said, focused: page.activeElement.getAttribute("href") };
+"""
+CHOICES = "[...page.querySelectorAll('.examples input:checked')].map((each) => each.value)"
+CHOOSE = f"""
+  window.localStorage.clear();
+  const tab = page.querySelectorAll("input[value=php]")[3];
+  tab.scrollIntoView({{ behavior: "instant" }});
+  const before = tab.getBoundingClientRect().top;
+  tab.click();
+  return {{ chosen: {CHOICES}, moved: Math.round(tab.getBoundingClientRect().top - before) }};
+"""
+READ = f"""
+  const marked = () => page.querySelector(".contents [aria-current]").textContent;
+  const read = [marked()];
+  for (const top of [page.getElementById("limits").offsetTop - 100, page.documentElement.scrollHeight]) {{
+    window.scrollTo({{ top, behavior: "instant" }});
+    window.dispatchEvent(new window.Event("scroll")); // without a screen there is no frame to fire it in
+    read.push(marked());
+  }}
+  return {{ chosen: {CHOICES}, read }};
+"""
+LINKED = """
+  const sections = await (await window.fetch("/docs/search.json")).json();
+  const anchors = sections.map(({ url }) => url.split("/docs/reference#")[1]).filter(Boolean);
+  await until(() => page.getElementById("schema-Parcel"));
+  return { count: anchors.length, missing: anchors.filter((each) => !page.getElementById(each)) };
+"""
+UNFOLD = """
+  const operation = await until(() => page.querySelector("#operations-labels-buyLabel.is-open"));
+  const rows = operation.querySelectorAll(".responses-table > tbody > .response").length;
+  const height = page.documentElement.scrollHeight;
+  operation.querySelector(".unfold").click();
+  await until(() => operation.querySelectorAll(".responses-table > tbody > .response").length === rows + 1);
+  return { rows, height };
+"""
+SCHEMA = "await until(() => page.querySelector('#schema-Parcel li'));"
+# In this order, in one browser: what is chosen first is remembered afterwards.
+CHECKS: dict[str, tuple[str, int, str, str]] = {
+    "choice": ("/docs", PHONE, "dark", CHOOSE),
+    "later": ("/docs", DESK, "light", READ),
+    "search": ("/docs/changelog", DESK, "light", SEARCH),
+    "search on a phone": ("/docs/changelog", PHONE, "dark", SEARCH),
+    "refusals": ("/docs/refusals", DESK, "dark", ""),
+    "reference": ("/docs/reference", PHONE, "light", LINKED),
+    "operation": ("/docs/reference#operations-labels-buyLabel", PHONE, "dark", UNFOLD),
+    "schema": ("/docs/reference#schema-Parcel", DESK, "light", SCHEMA),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    found = shown(list(CHECKS.values()), tmp_path_factory.mktemp("browser"))
+    return dict(zip(CHECKS, found, strict=True))
+
+
+@needs_browser
+def test_a_browser_finds_no_fault_in_any_page(results: dict[str, Any]) -> None:
+    assert {name: each for name, each in results.items() if each.get("failed") or each["found"]} == {}
+    assert {name: each for name, each in results.items() if each["scrollWidth"] > each["width"]} == {}
+    assert all(each["isDark"] == (each["theme"] == "dark") for each in results.values())
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["search", "search on a phone"])
+def test_the_search_finds_codes_fields_and_words(name: str, results: dict[str, Any]) -> None:
+    told = results[name]["told"]
+    assert told["code"][0] == "/docs#ALPHA_ADDRESS_REJECTED"
+    assert "/docs/reference#schema-CustomsItem" in told["field"]
+    assert told["words"][0] == told["focused"]
+    assert "/docs#retries-and-idempotency" in told["words"]
+    assert told["said"].endswith("sections")
+
+
+@needs_browser
+def test_a_language_is_chosen_once_for_all_examples(results: dict[str, Any]) -> None:
+    assert set(results["choice"]["told"]["chosen"]) == {"php"}
+    assert abs(results["choice"]["told"]["moved"]) <= 1
+    assert set(results["later"]["told"]["chosen"]) == {"php"}
+
+
+@needs_browser
+def test_the_contents_mark_the_section_being_read(results: dict[str, Any]) -> None:
+    assert results["later"]["told"]["read"] == ["First call in two minutes", "Limits", "All faults"]
+
+
+@needs_browser
+def test_the_search_leads_to_every_operation_and_schema(results: dict[str, Any]) -> None:
+    told = results["reference"]["told"]
+    assert told["count"] > 25
+    assert told["missing"] == []
+
+
+@needs_browser
+def test_errors_are_folded_so_an_operation_is_short_on_a_phone(results: dict[str, Any]) -> None:
+    assert results["operation"]["told"]["rows"] == 1  # of thirteen answers
+    assert results["reference"]["scrollHeight"] <= 4 * SCREEN
+    assert results["operation"]["told"]["height"] <= 8 * SCREEN
