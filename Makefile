@@ -70,7 +70,7 @@ bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the 
 load: $(VENV)/.dev ## measure the load that two cores hold with a p99 below 50 ms; ARGS="--threads 10"
 	$(BIN)/python -m tests.benchmarks.mixed $(ARGS)
 
-drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
+drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades and attacks at full length, hours; ROUNDS=10 for fewer kills (125)
 	@status=0; \
 	$(BIN)/python -m tests.drills.kill --rounds $(or $(ROUNDS),125) || status=1; \
 	for database in sqlite postgresql; do \
@@ -89,6 +89,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks and attacks 
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
 	$(BIN)/python -m tests.drills.restore || status=1; \
+	$(BIN)/python -m tests.drills.upgrade || status=1; \
 	$(BIN)/python -m tests.drills.attacks unfinished-bodies large-heads hostile-bodies frozen-redis || status=1; \
 	$(BIN)/python -m tests.drills.attacks --through-caddy || status=1; \
 	exit $$status

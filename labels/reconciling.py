@@ -153,7 +153,11 @@ def ask(label: ShippingLabel) -> None:
         # First, as the search may catch up between the two questions.
         is_caught_up = bool(control_id and carrier.find_by_reference(control_id, credentials))
         found = carrier.find_by_reference(label.id, credentials)
-        if numbers := all_numbers(label, found):
+        numbers = all_numbers(label, found)
+        if numbers and label.state != LabelState.FAILED and (pdf := unrecorded.pdf(label)):  # the shop may have it
+            outcomes.keep(label, PurchasedLabel(numbers, pdf))
+            store(label)
+        elif numbers:
             cancel_found(label, carrier, credentials, numbers)
         elif found:
             found_in_part(label, found)

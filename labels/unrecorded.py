@@ -1,7 +1,8 @@
-"""Labels that were bought while the database was away: the storage keeps them until the reconciliation records them.
+"""Labels that were bought and are not recorded: the storage keeps them until the reconciliation records them.
 
-The PDF is where the label's belongs, and a file beside it holds what else the carrier gave. That file is written last
-and removed when the row has everything.
+Where the database was away, the PDF is where the label's belongs, and a file beside it holds what else the carrier
+gave. That file is written last and removed when the row has everything. Where the database lost the purchase's end, by
+a restore to a moment or a failover, there is the PDF alone, and the carrier is asked for the numbers.
 """
 
 import json
@@ -40,6 +41,11 @@ def find(label: ShippingLabel) -> PurchasedLabel | None:
         reservation_number=facts["reservation_number"],
         is_customs_form_missing=facts["is_customs_form_missing"],
     )
+
+
+def pdf(label: ShippingLabel) -> bytes | None:
+    """Return the PDF that the storage has of a purchase, if any. Raise StorageError."""
+    return storage.read(label.pdf_key)
 
 
 def forget(label: ShippingLabel) -> None:

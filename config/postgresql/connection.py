@@ -26,7 +26,8 @@ class Connection(psycopg.Connection[Any]):
 
     answer_timeout = AnswerTimeout()
     hosts: Hosts | None = None
-    is_demoted = False  # the server was a primary when it was connected to, and now refuses to write
+    # The server was a primary and now refuses to write, or a migration changed columns of prepared statements.
+    is_outdated = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -46,8 +47,8 @@ class Connection(psycopg.Connection[Any]):
 
     @property
     def is_lost(self) -> bool:
-        """True if the next statement would fail: the server was demoted, or its host has fallen silent since."""
-        return self.is_demoted or (self.hosts is not None and self.hosts.is_lost(self.host, self.connected_at))
+        """True if the next statement would fail: it is outdated, or its host has fallen silent since."""
+        return self.is_outdated or (self.hosts is not None and self.hosts.is_lost(self.host, self.connected_at))
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
@@ -57,6 +58,6 @@ class Connection(psycopg.Connection[Any]):
             if self.hosts:
                 self.hosts.note_silence(self.host)
             raise psycopg.OperationalError("the database did not answer in time") from None
-        except errors.ReadOnlySqlTransaction:
-            self.is_demoted = True
+        except (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported):
+            self.is_outdated = True
             raise

@@ -59,7 +59,7 @@ def fault_of(operation: Operation, migration: Migration, state: ProjectState) ->
                 else "the previous version does not fill it: needs null or db_default"
             )
         case AlterField():
-            return narrowing(old_field(operation, migration, state), operation.field)
+            return change_of(old_field(operation, migration, state), operation.field)
         case RunPython() | RunSQL():
             return None if operation.reversible else "can't be reversed"
     return None if isinstance(operation, HARMLESS) else "the previous version may use it"
@@ -73,14 +73,14 @@ def old_field(operation: AlterField, migration: Migration, state: ProjectState) 
     return state.models[migration.app_label, operation.model_name_lower].fields[operation.name]
 
 
-def narrowing(old: Any, new: Any) -> str | None:
-    """Describe a change that the database would enforce; None for choices and texts, which it does not know."""
+def change_of(old: Any, new: Any) -> str | None:
+    """Describe a change that the database would see; None for choices and texts, which it does not know."""
     if old.null and not new.null and not new.has_db_default():
         return "the previous version may leave it out"
     if type(old) is not type(new) or old.unique is not new.unique or new.db_index > old.db_index:
         return "its column changes"
-    if (new.max_length or 0) < (old.max_length or 0):
-        return "it becomes shorter"
+    if new.max_length != old.max_length:
+        return "statements that the previous version has prepared fail, whatever its new length"
     return None
 
 
@@ -114,7 +114,7 @@ def nothing(*args: object) -> None:
         (AddField("thing", "note", models.TextField(db_default="")), True),
         (AddField("thing", "note", models.TextField(default="")), False),
         (AddField("thing", "note", models.TextField()), False),
-        (AlterField("thing", "name", models.CharField(max_length=20)), True),
+        (AlterField("thing", "name", models.CharField(max_length=20)), False),
         (AlterField("thing", "name", models.CharField(max_length=10, choices=[("a", "A")], null=True)), True),
         (AlterField("thing", "name", models.CharField(max_length=5)), False),
         (AlterField("thing", "name", models.CharField(max_length=10, unique=True)), False),

@@ -17,13 +17,15 @@ CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK")
 class Process:
     """A process in a session of its own, which is killed with all its children."""
 
-    def __init__(self, command: list[str], variables: dict[str, str], log: Path, stderr: int | None = None) -> None:
+    def __init__(
+        self, command: list[str], variables: dict[str, str], log: Path, stderr: int | None = None, cwd: Path = ROOT
+    ) -> None:
         self.log = log
         with log.open("ab") as output:
             self.log_begins_at = output.tell()
             self.popen = subprocess.Popen(
                 command,
-                cwd=ROOT,
+                cwd=cwd,
                 env=variables,
                 start_new_session=True,
                 stdout=subprocess.PIPE,
@@ -67,6 +69,11 @@ class Process:
     def thaw(self) -> None:
         for pid in process_tree(self.popen.pid):
             os.kill(pid, signal.SIGCONT)
+
+    def stop(self, timeout_s: float = 90) -> int:
+        """Send SIGTERM, as an orchestrator does; return the exit code."""
+        self.popen.terminate()
+        return self.popen.wait(timeout_s)
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):

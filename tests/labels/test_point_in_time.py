@@ -15,13 +15,13 @@ from django.core.management import call_command
 from django.db import connection
 
 from labels.models import ShippingLabel
-from tests.labels.backups import BACKUP, check, programs, remove_locks
+from tests.labels.backups import BACKUP, backed_up, check, hand_over, programs, recovered, restore
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, client, forget
 from tests.support.factories import import_parcel
 from tests.support.paths import SHIPMENTS
-from tests.support.services import data_folder, postgresql
+from tests.support.services import data_folder
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
@@ -36,16 +36,9 @@ def place() -> Iterator[Path]:
 @contextmanager
 def backed_up_to(folder: Path) -> Iterator[None]:
     """Back the server up while the block runs, the last of its WAL included."""
-    earlier = set(folder.glob("copies/*/complete"))
-    with subprocess.Popen([BACKUP, "run", folder], env=programs(os.environ["DATABASE_URL"])) as process:
-        try:
-            until(lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None)
-            yield
-            ask("SELECT pg_logical_emit_message(false, 'test', 'so that there is WAL to switch from')")
-            until((folder / "wal" / ask("SELECT pg_walfile_name(pg_switch_wal())")).exists)
-        finally:
-            process.terminate()
-    assert process.returncode == 0
+    with backed_up(os.environ["DATABASE_URL"], folder):
+        yield
+        ask("SELECT pg_logical_emit_message(false, 'test', 'so that there is WAL to switch from')")
     until(lambda: ask("SELECT active FROM pg_replication_slots") == "False")
     ask("SELECT pg_drop_replication_slot('backup')")
 
@@ -56,27 +49,19 @@ def ask(query: str) -> str:
         return str(cursor.fetchone()[0])
 
 
-def hand_over(folder: Path) -> None:
-    """Give a folder to the user that servers run as, which is another one where the tests are run by root."""
-    owner = Path(ask("SHOW data_directory")).stat()
-    for path in [folder, *folder.rglob("*")]:
-        os.chown(path, owner.st_uid, owner.st_gid)
-
-
 @contextmanager
-def recovered(backup: Path, data: Path, moment: str) -> Iterator[None]:
+def recovered_to(moment: str, backup: Path, data: Path) -> Iterator[None]:
     """Restore a backup up to a moment, start a server of its own on it, and let the service use that one."""
-    subprocess.run([BACKUP, "restore", backup, data, moment], check=True)
-    remove_locks(data)
-    hand_over(data)
-    hand_over(backup)
+    owner = Path(ask("SHOW data_directory")).stat()
+    restore(backup, data, moment)
+    for folder in (data, backup):
+        hand_over(folder, owner)
     original = connection.settings_dict["HOST"]
-    with postgresql(data) as url:
+    with recovered(data) as url:
         connection.close()
         connection.settings_dict["HOST"] = parse_qs(urlsplit(url).query)["host"][0]
         forget()
         try:
-            until(lambda: ask("SELECT pg_is_in_recovery()") == "False")
             yield
         finally:
             connection.close()
@@ -93,7 +78,7 @@ def test_what_was_bought_after_the_point_is_found_by_its_pdf(
         moment = ask("SELECT clock_timestamp()")
         post(buyer, order())
         lost = ShippingLabel.objects.exclude(id__in=[before, *(label["id"] for label in after.values())]).get()
-    with recovered(place / "backup", place / "restored", moment):
+    with recovered_to(moment, place / "backup", place / "restored"):
         call_command("reconcile_labels")
         assert buyer.look_up(parcel["trackingId"]).json() == parcel
         for id_ in [before, *(label["id"] for label in after.values())]:

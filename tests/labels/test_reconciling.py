@@ -56,6 +56,18 @@ def test_what_alpha_made_and_cannot_print_again_is_cancelled_and_the_key_is_free
     assert [sandbox.is_cancelled(each) for each in sandbox.made()] == [True, False]
 
 
+def test_what_alpha_made_and_the_storage_has_is_the_shops_and_is_not_cancelled(buyer: Caller, sandbox: Sandbox) -> None:
+    """The database was restored to a moment at which the purchase was under way."""
+    given = post(buyer, order(parcels=weighing(1, 2)), key=KEY).json()
+    as_if_killed()
+    pass_time()
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert not any(map(sandbox.is_cancelled, sandbox.made()))
+    assert_bought(buyer, sandbox)
+    replayed = post(buyer, order(parcels=weighing(1, 2)), key=KEY)
+    assert (replayed.status_code, replayed.json()["id"]) == (201, given["id"])
+
+
 @pytest.mark.parametrize("fault", ["nolabel", "notpdf", "base64"])
 def test_a_pdf_that_did_not_come_is_fetched_by_the_reservations_number(
     fault: str, buyer: Caller, sandbox: Sandbox

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 import pytest
 from django.db import DatabaseError, OperationalError
-from django.db.utils import ConnectionHandler, InternalError
+from django.db.utils import ConnectionHandler, InternalError, NotSupportedError
 from pytest_django import DjangoDbBlocker
 
 from config import databases
@@ -133,6 +133,21 @@ def test_a_connection_whose_server_became_a_standby_is_dropped(servers: list[Ser
         cursor.execute("CREATE TABLE lost (id int)")
     end_request(connection)
     assert port_of(connection) == servers[1].proxy.port
+
+
+def test_a_connection_whose_prepared_statements_no_longer_fit_is_dropped(
+    servers: list[Server], connect: Connect
+) -> None:
+    connection = connect(servers[0])
+    with psycopg.connect(servers[0].url, autocommit=True) as other:
+        other.execute("CREATE TABLE widened AS SELECT 'a'::varchar(1) AS letter")
+        for _ in range(2):  # the second time it is prepared
+            assert value(connection, "SELECT letter FROM widened") == "a"
+        other.execute("ALTER TABLE widened ALTER letter TYPE varchar(2)")
+    with pytest.raises(NotSupportedError, match="cached plan"):
+        value(connection, "SELECT letter FROM widened")
+    end_request(connection)
+    assert value(connection, "SELECT letter FROM widened") == "a"
 
 
 def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], connect: Connect) -> None:
