@@ -70,12 +70,14 @@ def find(*, shop_id: str, number: str) -> bytes | None:
     return next(iter(BY_NUMBER.documents(shop_id=shop_id, number=number)), None)
 
 
-def search(*, shop_id: str, order_number: str | None, email: str | None) -> list[bytes]:
-    """Find the shop's newest parcels, at most `SEARCH_LIMIT`, by order number, e-mail or both."""
+def search(*, shop_id: str, order_number: str | None, email: str | None) -> bytes:
+    """Find the shop's newest parcels, at most `SEARCH_LIMIT`, by order number, e-mail or both; return an array."""
     if order_number and email:
-        return BY_BOTH.documents(shop_id=shop_id, order_number=order_number, email=email)
-    if order_number:
-        return BY_ORDER.documents(shop_id=shop_id, order_number=order_number)
-    if email:
-        return BY_EMAIL.documents(shop_id=shop_id, email=email)
-    raise ValueError("an order number or an e-mail is needed")
+        found = BY_BOTH.documents(shop_id=shop_id, order_number=order_number, email=email)
+    elif order_number:
+        found = BY_ORDER.documents(shop_id=shop_id, order_number=order_number)
+    elif email:
+        found = BY_EMAIL.documents(shop_id=shop_id, email=email)
+    else:
+        raise ValueError("an order number or an e-mail is needed")
+    return b"[%b]" % b",".join(found)

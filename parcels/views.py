@@ -43,8 +43,7 @@ class ParcelViewSet(GenericViewSet[Parcel]):
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")
         if not order_number and not email:
             raise ApiError(without_filter(request.query_params))
-        documents = queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email)
-        return answer(b"[%b]" % b",".join(documents))
+        return answer(queries.search(shop_id=str(request.user.pk), order_number=order_number, email=email))
 
 
 def without_filter(parameters: Iterable[str]) -> ErrorEntry:

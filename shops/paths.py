@@ -4,4 +4,5 @@ API_ROOT = "/public/"
 TRACKING = f"{API_ROOT}v1/tracking"
 FILES = "/files/"
 PREFIXES = (API_ROOT, FILES)
-LOOK_UPS = (f"{TRACKING}/parcels/", f"{TRACKING}/search")
+PARCEL = f"{TRACKING}/parcels/"
+SEARCH = f"{TRACKING}/search"

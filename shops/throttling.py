@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
 BACK_OFF_S = 1.0
+# Where the WSGI environment has the usage of a request that was counted before Django got it.
+COUNTED = "service.usage"
 NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
@@ -69,7 +71,7 @@ class ShopThrottle(BaseThrottle):
     """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        usage = count(request._request, group="shop", key=str(request.user.pk))
+        usage = request.META.get(COUNTED) or count(request._request, group="shop", key=str(request.user.pk))
         request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # for the middleware
         usage.check()
         return True
@@ -108,7 +110,7 @@ def network_address(address: str) -> str:
 
 
 def count(
-    request: HttpRequest, *, group: str, key: str, limit: int | None = None, window_s: int | None = None
+    request: HttpRequest | None, *, group: str, key: str, limit: int | None = None, window_s: int | None = None
 ) -> Usage:
     """Count a request; within the deadline, and in this process alone while the counter store does not answer."""
     default_limit, default_window_s = settings.RATE_LIMIT
@@ -122,7 +124,7 @@ def count(
     return usage
 
 
-def shared_count(request: HttpRequest, *, group: str, key: str, limit: int, window_s: int) -> Usage | None:
+def shared_count(request: HttpRequest | None, *, group: str, key: str, limit: int, window_s: int) -> Usage | None:
     """Count in the store that all processes share; None if it does not answer, which is logged."""
     if back_off.is_active:
         return None

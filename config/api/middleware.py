@@ -1,10 +1,7 @@
 """Middleware: request id, API headers and log line for every request; Django's own for the admin only."""
 
-import logging
-import random
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -21,18 +18,15 @@ from django.middleware.security import SecurityMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 
-from config.api import bodies
+from config.api import bodies, recording
 from config.api.errors import error_response, plain_response
 from config.api.hosts import is_admin, is_served
 from config.api.policies import ADMIN_POLICY, check_host
-from config.ops import logs, metrics
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
 from shops.paths import PREFIXES
-from shops.traffic import traffic
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-logger = logging.getLogger("service.request")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 # Names of views that read a form of anyone.
 PUBLIC_FORMS = {"admin:login", "account_login", "mfa_authenticate", "account_logout"}
@@ -50,8 +44,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = f"{random.getrandbits(128):032x}"
-        logs.request_id.set(request_id)
+        request_id = recording.begin()
         response = self.response_to(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request):
@@ -67,7 +60,7 @@ class RequestMiddleware:
         return response
 
     def api_response(self, request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = self.refusal(request) or self.view_response(request)
+        response: HttpResponse = refusal(request) or self.view_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
         headers["Content-Length"] = str(len(response.content))
@@ -75,15 +68,16 @@ class RequestMiddleware:
             headers[name] = value
         return response
 
-    def refusal(self, request: HttpRequest) -> HttpResponse | None:
-        """Refuse a wrong host name, and http: a redirect would hide that the token went in clear."""
-        try:
-            check_host(request)
-        except DisallowedHost:
-            return error_response(HOST_UNKNOWN)
-        if not is_served(request):
-            return error_response(PATH_UNKNOWN)
-        return error_response(HTTPS_REQUIRED) if settings.HTTPS and not request.is_secure() else None
+
+def refusal(request: HttpRequest) -> HttpResponse | None:
+    """Refuse a wrong host name, and http: a redirect would hide that the token went in clear."""
+    try:
+        check_host(request)
+    except DisallowedHost:
+        return error_response(HOST_UNKNOWN)
+    if not is_served(request):
+        return error_response(PATH_UNKNOWN)
+    return error_response(HTTPS_REQUIRED) if settings.HTTPS and not request.is_secure() else None
 
 
 def call_view(request: HttpRequest) -> HttpResponse:
@@ -94,27 +88,15 @@ def call_view(request: HttpRequest) -> HttpResponse:
 
 
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
-    """Log a request on one line and count it, with nothing that the client wrote.
-
-    The route stands for the path, which holds a tracking number; an unknown method is "other"; the query is left out.
-    """
-    match, status = request.resolver_match, response.status_code
-    route = match.view_name if match else None
-    method = request.method if request.method in METHODS else "other"
-    metrics.observe_request(route or "none", method, status, duration_s)
-    if status == HTTPStatus.OK and request.path_info in settings.HEALTH_PATHS:
-        return  # successful probes would fill a quiet log
-    shop_id = getattr(request, "shop_id", None)
-    if shop_id:
-        traffic.note(shop_id, status)
-    extra = {
-        "method": method,
-        "route": route,
-        "status": status,
-        "duration_ms": round(duration_s * 1000, 2),
-        "shop": shop_id,
-    }
-    logger.info("request", extra=extra)
+    """Record a request; an unknown method is "other"."""
+    match = request.resolver_match
+    recording.record(
+        route=match.view_name if match else None,
+        method=request.method if request.method in METHODS else "other",
+        status=response.status_code,
+        shop_id=getattr(request, "shop_id", None),
+        duration_s=duration_s,
+    )
 
 
 class AdminOnly:

@@ -12,7 +12,7 @@ from typing import Any
 
 from granian.server import mp
 
-from shops.paths import LOOK_UPS
+from shops.paths import PARCEL, SEARCH
 
 LOOK_UP_THREADS = 2
 Answer = Callable[[Any, dict[str, Any]], Any]
@@ -21,7 +21,7 @@ logger = logging.getLogger("service.request")
 
 def is_look_up(environ: dict[str, Any]) -> bool:
     """Tell whether a request reads parcels only: it has no body, and waits for nothing but the database and Redis."""
-    return environ["REQUEST_METHOD"] in {"GET", "HEAD"} and environ["PATH_INFO"].startswith(LOOK_UPS)
+    return environ["REQUEST_METHOD"] in {"GET", "HEAD"} and environ["PATH_INFO"].startswith((PARCEL, SEARCH))
 
 
 def handing_over(answer: Answer) -> Answer:

@@ -8,12 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib.auth.models import Permission, User
-from django.db import connection
+from django.core.handlers.wsgi import WSGIRequest
+from django.core.signals import request_finished
+from django.db import close_old_connections, connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 
+from config.api import fast_path
 from config.login import limits
 from shops import throttling
 from shops.authentication import find, find_replicated, known_digests
@@ -34,6 +37,7 @@ UNKNOWN_PATH = PATH_UNKNOWN.message
 
 def forget() -> None:
     """Clear the state that the process keeps between requests: tokens, counts, and the counter's back-off."""
+    fast_path.headers_of.cache_clear()
     find.cache_clear()
     find_replicated.cache_clear()
     known_digests.clear()
@@ -43,10 +47,32 @@ def forget() -> None:
     limits.blocked.windows.clear()
 
 
+class Handler(ClientHandler):
+    """The test client's handler, behind the fast path as in the server."""
+
+    def __call__(self, environ: dict[str, Any]) -> Any:
+        answer = fast_answer(environ)
+        if answer is None:
+            return super().__call__(environ)
+        headers, body = answer
+        response: Any = HttpResponse(body, headers=dict(headers))
+        response.wsgi_request = WSGIRequest(environ)
+        return response
+
+
+def fast_answer(environ: dict[str, Any]) -> Any:
+    """Ask the fast path; the database's connections stay, as Django's own handler for tests sees to it."""
+    request_finished.disconnect(close_old_connections)
+    try:
+        return fast_path.answer_to(environ)
+    finally:
+        request_finished.connect(close_old_connections)
+
+
 @cache
 def handler() -> ClientHandler:
     """Load the middleware once: one of them reads all static files' names."""
-    return ClientHandler(enforce_csrf_checks=False)
+    return Handler(enforce_csrf_checks=False)
 
 
 def client() -> Client:

@@ -1,0 +1,32 @@
+"""The record of each request: an id, a log line, a metric, and its shop's traffic."""
+
+import logging
+import random
+from http import HTTPStatus
+
+from config.ops import logs, metrics
+from shops.traffic import traffic
+
+PROBES = {"livez", "readyz"}
+logger = logging.getLogger("service.request")
+
+
+def begin() -> str:
+    """Give the request that begins in this thread an id, which its log lines have."""
+    request_id = f"{random.getrandbits(128):032x}"
+    logs.request_id.set(request_id)
+    return request_id
+
+
+def record(*, route: str | None, method: str, status: int, shop_id: str | None, duration_s: float) -> None:
+    """Log a request on one line and count it, with nothing that the client wrote.
+
+    The route stands for the path, which holds a tracking number; the query is left out.
+    """
+    metrics.observe_request(route or "none", method, status, duration_s)
+    if route in PROBES and status == HTTPStatus.OK:
+        return  # successful probes would fill a quiet log
+    if shop_id:
+        traffic.note(shop_id, status)
+    facts = {"method": method, "route": route, "status": status}
+    logger.info("request", extra=facts | {"duration_ms": round(duration_s * 1000, 2), "shop": shop_id})

@@ -1,0 +1,105 @@
+"""The fast path answers as Django does, and answers nothing but ordinary requests that succeed."""
+
+from typing import Any
+
+import pytest
+from django.test.client import ClientHandler, RequestFactory
+from pytest_django.fixtures import Settings
+
+from config.api import fast_path
+from shops import throttling
+from tests.support.api import Caller, fast_answer
+from tests.support.factories import import_parcel
+from tests.support.paths import PARCELS, SEARCH
+
+NUMBER, ORDER, EMAIL = "6A18523767336", "#1450", "ada@example.com"
+ORDINARY = [
+    PARCELS + NUMBER,
+    f"{PARCELS}{NUMBER}?anything=1",
+    f"{SEARCH}?orderName=%231450",
+    f"{SEARCH}?orderName=%231450&email=ada%40example.com",
+    f"{SEARCH}?email=ada@example.com&orderName=&other=1",
+    f"{SEARCH}?email=nobody&email=ada@example.com",
+    f"{SEARCH}?orderName=%00",
+    f"{SEARCH}?orderName=%ff%C3",
+    f"{SEARCH}?orderName=a+b",
+]
+# A path, and what makes it out of the ordinary.
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    (PARCELS + "absent", {}),
+    (PARCELS + NUMBER + "/", {}),
+    (PARCELS + "REF%2F7", {}),
+    (PARCELS + "colis%20", {}),
+    (PARCELS, {}),
+    (SEARCH, {}),
+    (SEARCH + "/?orderName=1", {}),
+    (SEARCH + "?orderName=", {}),
+    (SEARCH + "?orderName=" + "1" * 500, {}),
+    (PARCELS + NUMBER, {"REQUEST_METHOD": "HEAD"}),
+    (PARCELS + NUMBER, {"REQUEST_METHOD": "POST"}),
+    (PARCELS + NUMBER, {"CONTENT_LENGTH": "2"}),
+    (PARCELS + NUMBER, {"HTTP_TRANSFER_ENCODING": "chunked"}),
+    (PARCELS + NUMBER, {"HTTP_HOST": "evil.example.com"}),
+    (PARCELS + NUMBER, {"HTTP_AUTHORIZATION": ""}),
+    (PARCELS + NUMBER, {"HTTP_AUTHORIZATION": "Bearer pts_unknown"}),
+]
+
+
+@pytest.fixture
+def asker(own: Caller) -> Caller:
+    """A shop with a parcel, whose token was valid in this process."""
+    import_parcel(own.shop, trackingId=NUMBER, orderNumber=ORDER, customerEmail=EMAIL)
+    assert own.look_up(NUMBER).status_code == 200
+    return own
+
+
+def environ(asker: Caller, path: str, **changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = RequestFactory().get(path, HTTP_AUTHORIZATION=f"Bearer {asker.token}").environ
+    return {name: value for name, value in (made | changes).items() if value != ""}
+
+
+def without_id(headers: Any) -> dict[str, str]:
+    return {name: value for name, value in dict(headers).items() if name != "X-Request-Id"}
+
+
+@pytest.mark.parametrize("path", ORDINARY)
+def test_status_headers_and_body_are_those_of_django(path: str, asker: Caller) -> None:
+    found = fast_answer(environ(asker, path))
+    throttling.in_process.counts.clear()
+    asked: Any = ClientHandler(enforce_csrf_checks=False)(environ(asker, path))
+    assert found is not None
+    assert asked.status_code == 200
+    assert found[1] == asked.content
+    remaining = "RateLimit"
+    fast, slow = without_id(found[0]), without_id(asked.items())
+    assert fast.pop(remaining).partition(";t=")[0] != slow.pop(remaining).partition(";t=")[0]  # both were counted
+    assert fast == slow
+
+
+@pytest.mark.parametrize(("path", "changes"), OTHERS)
+def test_all_else_is_left_to_django(path: str, changes: dict[str, Any], asker: Caller) -> None:
+    assert fast_answer(environ(asker, path, **changes)) is None
+
+
+def test_over_https_answers_say_so_and_http_is_left_to_django(asker: Caller, settings: Settings) -> None:
+    settings.HTTPS, settings.SECURE_HSTS_SECONDS = True, 60
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    fast_path.headers_of.cache_clear()
+    assert fast_answer(environ(asker, PARCELS + NUMBER)) is None
+    found = fast_answer(environ(asker, PARCELS + NUMBER, HTTP_X_FORWARDED_PROTO="https"))
+    assert found is not None
+    assert "Strict-Transport-Security" in dict(found[0])
+
+
+def test_a_request_that_goes_on_to_django_is_counted_once(asker: Caller) -> None:
+    first, second = asker.look_up(NUMBER), asker.look_up("absent")
+    assert remaining(second) == remaining(first) - 1
+
+
+def test_a_limit_that_is_used_up_is_djangos_to_tell(asker: Caller, settings: Settings) -> None:
+    settings.RATE_LIMIT = (2, 60)
+    assert [asker.look_up(NUMBER).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def remaining(response: Any) -> int:
+    return int(response["RateLimit"].partition("r=")[2].partition(";")[0])
