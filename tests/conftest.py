@@ -1,12 +1,14 @@
 """Fixtures of all tests: two shops with tokens, a client without one, empty counters, a clock."""
 
 import time
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
 from django.core.cache import caches
 from django.db import connections
 
+from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
 from tests.support.api import Caller, Clock, Nobody, caller, forget
@@ -55,6 +57,14 @@ def no_log() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def cheap_hashes() -> None:
     OneAtATimeHasher.iterations = 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_connections() -> Iterator[None]:
+    """Keep a test's connection, with its transaction, after a request; Django's own handler for tests does so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_path, "close_old_connections", lambda: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.core.signals import request_finished
+from django.db import close_old_connections
 from django.http import HttpResponse, QueryDict
 from django.middleware.security import SecurityMiddleware
 
@@ -59,7 +59,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     found = None
     with suppress(Exception):  # Django tries once more, and tells what is wrong
         found = found_for_shop(environ, read)
-    request_finished.send(FastPath)  # for the connections to the database, as at the end of Django's own requests
+    close_old_connections()  # to the database, as at the end of Django's own requests
     if found is None:
         return None
     shop_id, usage, body = found

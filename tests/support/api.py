@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib.auth.models import Permission, User
 from django.core.handlers.wsgi import WSGIRequest
-from django.core.signals import request_finished
-from django.db import close_old_connections, connection
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
@@ -51,22 +50,13 @@ class Handler(ClientHandler):
     """The test client's handler, behind the fast path as in the server."""
 
     def __call__(self, environ: dict[str, Any]) -> Any:
-        answer = fast_answer(environ)
+        answer = fast_path.answer_to(environ)
         if answer is None:
             return super().__call__(environ)
         headers, body = answer
         response: Any = HttpResponse(body, headers=dict(headers))
         response.wsgi_request = WSGIRequest(environ)
         return response
-
-
-def fast_answer(environ: dict[str, Any]) -> Any:
-    """Ask the fast path; the database's connections stay, as Django's own handler for tests sees to it."""
-    request_finished.disconnect(close_old_connections)
-    try:
-        return fast_path.answer_to(environ)
-    finally:
-        request_finished.connect(close_old_connections)
 
 
 @cache

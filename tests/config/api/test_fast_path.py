@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from config.api import fast_path
 from shops import throttling
-from tests.support.api import Caller, fast_answer
+from tests.support.api import Caller
 from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH
 
@@ -64,7 +64,7 @@ def without_id(headers: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", ORDINARY)
 def test_status_headers_and_body_are_those_of_django(path: str, asker: Caller) -> None:
-    found = fast_answer(environ(asker, path))
+    found = fast_path.answer_to(environ(asker, path))
     throttling.in_process.counts.clear()
     asked: Any = ClientHandler(enforce_csrf_checks=False)(environ(asker, path))
     assert found is not None
@@ -78,15 +78,15 @@ def test_status_headers_and_body_are_those_of_django(path: str, asker: Caller) -
 
 @pytest.mark.parametrize(("path", "changes"), OTHERS)
 def test_all_else_is_left_to_django(path: str, changes: dict[str, Any], asker: Caller) -> None:
-    assert fast_answer(environ(asker, path, **changes)) is None
+    assert fast_path.answer_to(environ(asker, path, **changes)) is None
 
 
 def test_over_https_answers_say_so_and_http_is_left_to_django(asker: Caller, settings: Settings) -> None:
     settings.HTTPS, settings.SECURE_HSTS_SECONDS = True, 60
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     fast_path.headers_of.cache_clear()
-    assert fast_answer(environ(asker, PARCELS + NUMBER)) is None
-    found = fast_answer(environ(asker, PARCELS + NUMBER, HTTP_X_FORWARDED_PROTO="https"))
+    assert fast_path.answer_to(environ(asker, PARCELS + NUMBER)) is None
+    found = fast_path.answer_to(environ(asker, PARCELS + NUMBER, HTTP_X_FORWARDED_PROTO="https"))
     assert found is not None
     assert "Strict-Transport-Security" in dict(found[0])
 
