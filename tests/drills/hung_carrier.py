@@ -2,7 +2,7 @@
 
 The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up, and 32 clients order
 labels, while a carrier or the storage accepts connections and stays silent. It prints the look-ups before, during and
-after, and the label clients' answers. `tests.drills.threads` runs it for many numbers of threads.
+after, and the label clients' answers.
 """
 
 import argparse
