@@ -33,6 +33,7 @@ def pipelined() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
+    connection.close_if_health_check_failed()  # a cursor would do so in the block, where the pipeline is the old one's
     connection.ensure_connection()
     with connection.wrap_database_errors, connection.connection.pipeline():
         yield

@@ -96,3 +96,15 @@ def test_an_adoption_holds_none(buyer: Caller, sandbox: Sandbox, held: Held, dja
     ada = django_user_model.objects.create_user("ada")
     assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None, decided_by=ada).state == "label_generated"
     assert held == [True, False]  # the purchase's, then the adoption's
+
+
+@pytest.mark.real_services
+def test_a_purchase_replaces_one_that_the_server_has_ended(buyer: Caller) -> None:
+    assert post(buyer, order(), key="1").status_code == 201
+    ended, other = server_process(), connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [ended])
+    other.close()
+    connection.health_check_done = False  # type: ignore[attr-defined]  # as at the end of a request
+    assert post(buyer, order(), key="2").status_code == 201
+    assert server_process() != ended
