@@ -31,13 +31,13 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
 def find(label: ShippingLabel) -> PurchasedLabel | None:
     """Return what the storage keeps of a purchase, if anything. Raise StorageError."""
     content = storage.read(facts_key(label))
-    pdf = storage.read(label.pdf_key) if content else None
-    if content is None or pdf is None:
+    kept = pdf(label) if content else None
+    if content is None or kept is None:
         return None
     facts = json.loads(content)
     return PurchasedLabel(
         tuple(facts["tracking_numbers"]),
-        pdf,
+        kept,
         reservation_number=facts["reservation_number"],
         is_customs_form_missing=facts["is_customs_form_missing"],
     )

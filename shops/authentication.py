@@ -1,7 +1,9 @@
 """Bearer authentication: the token identifies the shop."""
 
 import logging
+from collections.abc import Mapping
 from threading import Lock
+from typing import Any
 
 from cachetools import LRUCache, TTLCache, cached
 from django.db import DatabaseError
@@ -31,7 +33,7 @@ class BearerAuthentication(BaseAuthentication):
     is_replica_enough = False
 
     def authenticate(self, request: Request) -> tuple[Shop, AccessToken]:
-        secret = sent_token(request)
+        secret = sent_token(request.META)
         if secret is None:
             count_refusal(request)
             raise UnauthenticatedError(TOKEN_MISSING)
@@ -46,7 +48,7 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str | None:
         challenge = f'Bearer realm="{REALM}"'
-        return challenge if sent_token(request) is None else f'{challenge}, error="invalid_token"'
+        return challenge if sent_token(request.META) is None else f'{challenge}, error="invalid_token"'
 
 
 class ForbiddingBearerAuthentication(BearerAuthentication):
@@ -58,12 +60,12 @@ class ForbiddingBearerAuthentication(BearerAuthentication):
         return None
 
 
-def sent_token(request: Request) -> str | None:
+def sent_token(environ: Mapping[str, Any]) -> str | None:
     """Return the bearer token that was sent, well-formed or not; None if there is none.
 
     The server passes a header that is not ASCII on as an empty one: a token was sent, and can't be read.
     """
-    header = request.META.get("HTTP_AUTHORIZATION")
+    header = environ.get("HTTP_AUTHORIZATION")
     if header == "":
         return ""
     scheme, _, token = (header or "").strip().partition(" ")

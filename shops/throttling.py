@@ -71,7 +71,7 @@ class ShopThrottle(BaseThrottle):
     """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        usage = request.META.get(COUNTED) or count(request._request, group="shop", key=str(request.user.pk))
+        usage = request.META.get(COUNTED) or count(group="shop", key=str(request.user.pk))
         request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # for the middleware
         usage.check()
         return True
@@ -80,7 +80,7 @@ class ShopThrottle(BaseThrottle):
 def count_refusal(request: Request) -> None:
     """Count a request without a valid token against its address and network; raise ApiError beyond a limit."""
     for group, key, limit in senders(request._request):
-        usage = count(request._request, group=group, key=key, limit=limit)
+        usage = count(group=group, key=key, limit=limit)
         if usage.is_exceeded:
             blocked.add((group, key), usage)
         usage.check()
@@ -109,13 +109,11 @@ def network_address(address: str) -> str:
     return str(ipaddress.ip_network((address, NETWORK_PREFIXES[version]), strict=False).network_address)
 
 
-def count(
-    request: HttpRequest | None, *, group: str, key: str, limit: int | None = None, window_s: int | None = None
-) -> Usage:
+def count(*, group: str, key: str, limit: int | None = None, window_s: int | None = None) -> Usage:
     """Count a request; within the deadline, and in this process alone while the counter store does not answer."""
     default_limit, default_window_s = settings.RATE_LIMIT
     limit, window_s = limit or default_limit, window_s or default_window_s
-    usage = shared_count(request, group=group, key=key, limit=limit, window_s=window_s)
+    usage = shared_count(group=group, key=key, limit=limit, window_s=window_s)
     if usage is None:
         metrics.STAND_IN.labels(group).inc()
         usage = in_process.count(f"{group}:{key}", limit=limit, window_s=window_s)
@@ -124,12 +122,12 @@ def count(
     return usage
 
 
-def shared_count(request: HttpRequest | None, *, group: str, key: str, limit: int, window_s: int) -> Usage | None:
+def shared_count(*, group: str, key: str, limit: int, window_s: int) -> Usage | None:
     """Count in the store that all processes share; None if it does not answer, which is logged."""
     if back_off.is_active:
         return None
     try:
-        usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
+        usage = get_usage(None, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
     except (RedisError, OSError):
         back_off.begin()
         metrics.FAILURES.labels(group).inc()

@@ -191,7 +191,7 @@ def test_nor_is_it_when_the_database_the_counter_and_the_storage_fail(
 
 
 def test_nor_does_it_leave_with_traces_and_error_reports(shop: Shop, sandbox: dict[str, str], tmp_path: Path) -> None:
-    """What the worker has not sent when SIGTERM comes, it sends at its end."""
+    """The worker sends the rest at its end, after SIGTERM."""
     token = AccessTokenFactory(shop=shop).secret
     requests = [posted(token, full_order(product)) for product in PRODUCT.values()]
     requests += [

@@ -20,7 +20,7 @@ from django.middleware.security import SecurityMiddleware
 from config.api import recording
 from config.api.middleware import refusal
 from parcels import queries
-from shops.authentication import is_known, valid_token
+from shops.authentication import is_known, sent_token, valid_token
 from shops.paths import PARCEL, SEARCH
 from shops.throttling import COUNTED, Usage, count
 
@@ -100,10 +100,10 @@ def headers_of(*origin: str | None) -> Headers | None:
 
 def found_for_shop(environ: Environ, read: Read) -> tuple[str, Usage, bytes] | None:
     """Count the request and read its answer, for a token that was valid here before: other senders are counted too."""
-    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-    token = valid_token(secret, is_replica_enough=True) if scheme == "Bearer" and is_known(secret) else None
+    secret = sent_token(environ)
+    token = valid_token(secret, is_replica_enough=True) if secret and is_known(secret) else None
     if token is None:
         return None
-    usage = environ[COUNTED] = count(None, group="shop", key=token.shop_id)
+    usage = environ[COUNTED] = count(group="shop", key=token.shop_id)
     body = None if usage.is_exceeded else read(token.shop_id)
     return None if body is None else (token.shop_id, usage, body)

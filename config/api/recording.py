@@ -4,10 +4,12 @@ import logging
 import random
 from http import HTTPStatus
 
+from django.conf import settings
+
 from config.ops import logs, metrics
 from shops.traffic import traffic
 
-PROBES = {"livez", "readyz"}
+PROBES = {path.removeprefix("/") for path in settings.HEALTH_PATHS}  # their routes are named as their paths
 logger = logging.getLogger("service.request")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import cache
 from html import unescape
+from typing import Any
 
 import orjson
 from django.urls import reverse
@@ -13,6 +14,7 @@ from config.docs.guide import CHANGES, REFUSALS, SOURCE, markdown, tokens_of
 from config.openapi.views import as_json
 from shops.errors.coded import CODES
 
+Json = dict[str, Any]
 PAGES = {
     "guide": ("Guide", SOURCE),
     "refusals": ("Carriers' errors", REFUSALS),
@@ -23,7 +25,8 @@ PAGES = {
 @cache
 def index() -> bytes:
     """Return the index as JSON: a list of `url`, `page`, `title` and `text`, the same on every host."""
-    return orjson.dumps([*sections(), *codes(), *operations(), *schemas()])
+    description = orjson.loads(as_json())
+    return orjson.dumps([*sections(), *codes(), *operations(description), *schemas(description)])
 
 
 def entry(route: str, anchor: str, page: str, title: str, text: str) -> dict[str, str]:
@@ -63,8 +66,7 @@ def codes() -> Iterator[dict[str, str]]:
         yield entry("guide", error.name, "Guide", error.name, f"{error.cause} {error.remedy}")
 
 
-def operations() -> Iterator[dict[str, str]]:
-    description = orjson.loads(as_json())
+def operations(description: Json) -> Iterator[dict[str, str]]:
     for path, methods in (description["paths"] | description["webhooks"]).items():
         for method, operation in methods.items():
             anchor = f"operations-{operation['tags'][0]}-{operation['operationId']}"
@@ -73,8 +75,8 @@ def operations() -> Iterator[dict[str, str]]:
             yield entry("reference", anchor, "Reference", operation["summary"], " ".join(words))
 
 
-def schemas() -> Iterator[dict[str, str]]:
-    for name, schema in orjson.loads(as_json())["components"]["schemas"].items():
+def schemas(description: Json) -> Iterator[dict[str, str]]:
+    for name, schema in description["components"]["schemas"].items():
         fields = schema.get("properties", {}).items()
         words = (f"{field}: {words_of(facts.get('description', ''))}" for field, facts in fields)
         text = " ".join((words_of(schema.get("description", "")), *words))

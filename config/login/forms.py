@@ -1,6 +1,5 @@
 """The forms that take a code: counted, and each code is taken once."""
 
-from allauth.core import context
 from allauth.core.internal.cryptokit import compare_user_code
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, BaseAuthenticateForm, ReauthenticateForm
@@ -17,7 +16,7 @@ class CountedCode(BaseAuthenticateForm):
     """Counts a code before it is compared, and refuses a TOTP code that any process took before."""
 
     def clean_code(self) -> str:
-        count_code(context.request, self.user.pk)
+        count_code(self.user.pk)
         code: str = super().clean_code()
         if self.authenticator.type == Authenticator.Type.TOTP and not take(self.authenticator, code):
             raise get_adapter().validation_error("incorrect_code")
@@ -36,7 +35,7 @@ class TOTPForm(ActivateTOTPForm):
     """The first code of an authenticator app."""
 
     def clean_code(self) -> str:
-        count_code(context.request, self.user.pk)
+        count_code(self.user.pk)
         return str(super().clean_code())
 
 

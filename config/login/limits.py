@@ -24,25 +24,25 @@ def count_page(request: HttpRequest) -> None:
 
 def count_sender(request: HttpRequest, kind: str, times: int) -> None:
     address = throttling.client_address(request)
-    count(request, f"{kind}_address", address, OF_ADDRESS * times)
-    count(request, f"{kind}_network", throttling.network_address(address), OF_NETWORK * times)
+    count(f"{kind}_address", address, OF_ADDRESS * times)
+    count(f"{kind}_network", throttling.network_address(address), OF_NETWORK * times)
 
 
-def count_user_name(request: HttpRequest, username: str) -> None:
+def count_user_name(username: str) -> None:
     """Count an attempt against the name, whether it exists or not; raise LoginRefusedError beyond the limit."""
-    count(request, "login_user", username, OF_USER_NAME)
+    count("login_user", username, OF_USER_NAME)
 
 
-def count_code(request: HttpRequest, user_id: int) -> None:
+def count_code(user_id: int) -> None:
     """Count a TOTP or recovery code; raise LoginRefusedError beyond the limit."""
-    count(request, "login_code", str(user_id), OF_CODES)
+    count("login_code", str(user_id), OF_CODES)
 
 
-def count(request: HttpRequest, group: str, key: str, limit: int) -> None:
+def count(group: str, key: str, limit: int) -> None:
     """Count once; what this process knows to be used up is refused without asking the counter store."""
     usage = blocked.find((group, key))
     if not usage:
-        usage = throttling.count(request, group=group, key=key, limit=limit, window_s=WINDOW_S)
+        usage = throttling.count(group=group, key=key, limit=limit, window_s=WINDOW_S)
         if usage.is_exceeded:
             blocked.add((group, key), usage)
     if usage.is_exceeded:

@@ -1,4 +1,4 @@
-"""Tables, counts and faults, printed for people."""
+"""Tables, figures, counts and faults, printed for people."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +13,11 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     for first, *others in texts:
         cells = [first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True))]
         print("  " + "  ".join(cells), flush=True)
+
+
+def say(title: str, what: object) -> None:
+    """Print one figure behind its title."""
+    print(f"  {title:<38} {what}", flush=True)
 
 
 def counts(outcomes: Counter[str]) -> str:

@@ -16,17 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.drills import settlement
-from tests.drills.printing import exit_code
+from tests.drills.printing import exit_code, say
 from tests.labels.backups import ask, backed_up, hand_over, programs, recovered, restore
 from tests.support.services import postgresql
 
 SCALE_OF_A_GIGABYTE = 67  # pgbench's
 TRANSACTIONS = 20_000
 COUNT = "SELECT count(*) FROM pgbench_history"
-
-
-def say(title: str, what: str) -> None:
-    print(f"  {title:<38} {what}", flush=True)
 
 
 @contextmanager

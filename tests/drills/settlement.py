@@ -23,6 +23,7 @@ from django.db import connection
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, environment
 from tests.drills.http_client import Answer
+from tests.drills.printing import say
 from tests.drills.shop import ACCOUNTS, SHOP, carrier_of, new_key, order
 from tests.labels.backups import ask, backed_up, check, hand_over, recovered, restore
 from tests.support.waiting import until
@@ -131,10 +132,6 @@ def settled(env: Environment, moment: str, before: Keys, under_way: Keys, after:
         *(f"{each}: not found by alpha's search" for each in alphas ^ set(confirmed)),
         *([] if len(without_row) == len(after) else ["the ledger and the orders after the moment differ"]),
     ]
-
-
-def say(title: str, what: object) -> None:
-    print(f"  {title:<38} {what}", flush=True)
 
 
 def states() -> dict[str, str]:

@@ -12,7 +12,7 @@ from tests.support.waiting import WAIT_TIMEOUT_S
 
 
 class Protocol:
-    """What granian gives a request's answer to."""
+    """Takes a request's answer in granian's place."""
 
     def __init__(self) -> None:
         self.statuses: list[int] = []
