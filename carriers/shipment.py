@@ -5,7 +5,7 @@ No `repr` here shows a name, an address or a secret: these objects appear in tra
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
@@ -42,12 +42,16 @@ class Party:
 
 @dataclass(frozen=True)
 class Package:
-    """One physical parcel of a shipment; the sides are whole centimetres, if known."""
+    """One physical parcel of a shipment; the sides are whole centimetres, if known.
+
+    `reference` is printed on this parcel in place of the shipment's.
+    """
 
     weight_kg: Decimal
     length_cm: int | None = None
     width_cm: int | None = None
     height_cm: int | None = None
+    reference: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         """Refuse values that only a programming error can cause."""
@@ -60,7 +64,7 @@ class CustomsItem:
     """Goods declared to customs: value and weight are those of one piece.
 
     Without `weight_kg` the pieces share their parcel's weight. Without `origin_country_code` the goods come from the
-    sender's country.
+    sender's country. `parcel` is the index of the parcel that holds them; of one declaration all items have it or none.
     """
 
     description: str
@@ -69,6 +73,7 @@ class CustomsItem:
     weight_kg: Decimal | None = None
     hs_code: str = ""
     origin_country_code: str = ""
+    parcel: int | None = None
 
 
 @dataclass(frozen=True)
@@ -107,16 +112,22 @@ class PickupPoint:
 
 @dataclass(frozen=True)
 class Credentials:
-    """A shop's contract with one carrier: account number and password, or (beta) an API key."""
+    """A shop's account with one carrier: its number, and a password or (beta) an API key.
+
+    `parent_account_number` is that of the account which this one is under (beta).
+    """
 
     account_number: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
+    parent_account_number: str = field(default="", repr=False)
 
     @property
     def values(self) -> tuple[str, ...]:
         """All values that must never be shown."""
-        return tuple(value for value in (self.account_number, self.password, self.api_key) if value)
+        return tuple(
+            value for value in (self.account_number, self.password, self.api_key, self.parent_account_number) if value
+        )
 
 
 @dataclass(frozen=True)
@@ -131,10 +142,11 @@ class CredentialsShape:
 
 @dataclass(frozen=True)
 class ProductOverride:
-    """A contract's own product code, and perhaps service, in place of the catalogue's."""
+    """A contract's own product code, and perhaps service and `as` (alpha), in place of the catalogue's."""
 
     carrier_code: str
     service: str = ""
+    as_code: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +154,9 @@ class Shipment:
     """Everything a carrier needs to make one label.
 
     `id` is the reference that the carrier stores, at most 15 upper-case letters and digits; `reference` is free text
-    that it prints. `ship_at` is an aware datetime and should be now: carriers refuse a date in the past.
+    that it prints. `ship_at` is an aware datetime and should be now: carriers refuse a date in the past. `ship_on` is
+    the day, in Europe/Paris, that the parcels are handed in on; None is the day of the call. `instructions` are words
+    to the driver, `insured_value_eur` is that of each parcel, `label_format` is `10x15` or `A4`.
     """
 
     id: str
@@ -156,6 +170,10 @@ class Shipment:
     commercial_name: str = field(default="", repr=False)
     customs: Customs | None = None
     override: ProductOverride | None = None
+    ship_on: date | None = None
+    instructions: str = field(default="", repr=False)
+    insured_value_eur: Decimal | None = None
+    label_format: str = "10x15"
 
     def __post_init__(self) -> None:
         """Refuse values that only a programming error can cause."""
@@ -171,7 +189,8 @@ class Shipment:
 class PurchasedLabel:
     """A label that exists at the carrier: a tracking number for each package and one PDF, in the packages' order.
 
-    The pages of the customs forms follow the labels'. `reservation_number` fetches the PDF again (alpha).
+    The pages of the customs forms follow the labels'. `reservation_number` fetches the PDF again (alpha). `warnings`
+    are the carrier's texts, redacted. `pickup_point` is where the parcels go, for a pickup product.
     """
 
     tracking_numbers: tuple[str, ...]
@@ -179,3 +198,4 @@ class PurchasedLabel:
     warnings: tuple[str, ...] = ()
     reservation_number: str = ""
     is_customs_form_missing: bool = False
+    pickup_point: PickupPoint | None = None

@@ -122,6 +122,19 @@ class ShippingLabel(models.Model):
         default=list, blank=True, help_text="Each parcel's length, width and height; empty if none is known."
     )
     customs = models.JSONField(null=True, blank=True, help_text="The order's own declaration, with its public names.")
+    parcel_references = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Each parcel's own reference; empty if none has one."
+    )
+    ship_on = models.DateField(null=True, blank=True, help_text="The day that it is handed in on, if the order says.")
+    insured_value_eur = models.DecimalField(
+        max_digits=8, decimal_places=2, null=True, blank=True, help_text="The insured value of each parcel."
+    )
+    label_format = models.CharField(
+        max_length=8, blank=True, default="", db_default="", help_text="The paper that the order wants."
+    )
+    account_number = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The carrier's account it is bought on."
+    )
     idempotency_key = NullableKeyField(max_length=255, null=True, blank=True)
     body_digest = models.CharField(max_length=64, blank=True)
 
@@ -129,6 +142,12 @@ class ShippingLabel(models.Model):
     tracking_numbers = models.JSONField(default=list, help_text="All that are known to be made, in parcel order.")
     reservation_number = models.CharField(max_length=32, blank=True, help_text="alpha gives the PDF again by it.")
     pdf = models.BinaryField(null=True, editable=False, help_text="Kept here until the storage has it.")
+    warnings = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="What the carrier said of a bought label."
+    )
+    pickup_point = models.JSONField(
+        null=True, blank=True, help_text="The pickup point's name and address, with an address's public names."
+    )
     staff_notice = models.CharField(max_length=255, blank=True, help_text="What staff must know of a bought label.")
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True, help_text="The carrier's answer, redacted.")
