@@ -307,10 +307,10 @@ def aws_keys() -> dict[str, str | None]:
 def label_storage(bucket: str) -> dict[str, Any]:
     """Configure the storage of PDFs: a private bucket, or a folder that only the service's account can read."""
     if not bucket:
-        return {"BACKEND": "labels.folder.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
+        return {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
     return {
-        "BACKEND": "labels.storage.LabelBucket",
+        "BACKEND": "labels.pdfs.storage.LabelBucket",
         "OPTIONS": {
             "bucket_name": bucket,
             **aws_keys(),

@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from django.db.models import QuerySet
 
-from labels import storage
 from labels.models import OVER, STORED, ShippingLabel
+from labels.pdfs import storage
 from labels.slips import making
 from shops.db import clock
 from shops.db.batches import batches

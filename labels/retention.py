@@ -9,8 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from labels import parcels
 from labels.erasure import anonymise, remove_pdf
+from labels.lifecycle import parcels
 from labels.models import LabelState, ShippingLabel
 from parcels import erasure
 

@@ -10,10 +10,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import openapi, purchase, storage
+from labels import openapi
 from labels.errors import StorageUnavailableError
 from labels.idempotency import IdempotencyKey, digest, read_key
+from labels.lifecycle import purchase
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 from labels.serializers import LabelSerializer, read_order
 from shops.errors.coded import PDF_UNREADABLE
 from shops.errors.exceptions import ApiError

@@ -9,7 +9,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from labels.bulkhead import bulkhead
+from labels.lifecycle.bulkhead import bulkhead
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from labels import erasure as label_erasure
-from labels import parcels as label_parcels
+from labels.lifecycle import parcels as label_parcels
 from parcels import erasure as parcel_erasure
 from shops.management import base
 

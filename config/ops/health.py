@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from config.ops.background_check import Check
-from labels import storage
+from labels.pdfs import storage
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock

@@ -19,8 +19,8 @@ from granian.http import HTTP1Settings
 from config.api import bodies
 from config.ops import metrics, threads
 from config.ops.health import checks
-from labels import storage
-from labels.db_retry import DB_RETRY_TIMEOUT_S
+from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S
+from labels.pdfs import storage
 
 if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler

@@ -17,7 +17,7 @@ from config.ops import metrics, work_report
 from config.ops.serving import check_port
 from config.retention import apply_retention
 from labels.figures import counting as label_counting
-from labels.reconciling import reconcile
+from labels.lifecycle.reconciling import reconcile
 from parcels.figures import counting as parcel_counting
 from parcels.tracking.refreshing import refresh
 from shops import pacing

@@ -9,8 +9,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from labels import decisions
 from labels.admin.selected import SelectedLabels, by_reason, is_confirmed, named
+from labels.lifecycle import decisions
 from labels.models import LabelState, ShippingLabel
 
 if TYPE_CHECKING:

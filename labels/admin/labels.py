@@ -16,7 +16,6 @@ from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
 
 from carriers.products import PRODUCTS
-from labels import decisions, storage, unmerged_pdfs
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
 from labels.admin.filters import OrderedFilter, ProductFilter, ReasonFilter, RecentFilter, StateFilter
@@ -28,7 +27,9 @@ from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin
+from labels.lifecycle import decisions
 from labels.models import OVER, LabelState, ShippingLabel
+from labels.pdfs import storage, unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.admin.personal import conceal, masked, may_see
@@ -104,7 +105,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
             "product_meaning": product.meaning if product else "",
             "contract": contracts.defer("encrypted_credentials").first(),
             "has_pdf": label.has_pdf and may_see(request),
-            "has_unmerged_pdfs": unmerged_pdfs.are_kept(label) and may_see(request),
+            "has_unmerged_pdfs": unmerged.are_kept(label) and may_see(request),
             "is_open": decisions.open_rows(label).exists(),
             "is_over": label.state in {*OVER, LabelState.RECEIVED, LabelState.CANCELLING},
             "is_cancellation_open": label.state == LabelState.CANCELLING and decisions.cancellations(label).exists(),

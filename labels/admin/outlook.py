@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from labels import asking
+from labels.lifecycle import asking
 from labels.models import CANCEL_TIMEOUT, LabelState, ShippingLabel, lease
 from shops.contracts.models import CarrierContract
 from shops.db import clock

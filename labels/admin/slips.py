@@ -11,10 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 
-from labels import storage
 from labels.admin.printing import pdf_answer
 from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
 from labels.models import DepositSlip, ShippingLabel
+from labels.pdfs import storage
 from labels.slips import making
 from shops.admin import personal
 from shops.admin.base import CappedList, LargeTableAdmin

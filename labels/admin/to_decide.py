@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from labels import asking, decisions
 from labels.admin.outlook import outlooks
+from labels.lifecycle import asking, decisions
 from labels.models import LabelState, ShippingLabel
 from labels.templatetags.label_page import state_name
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin

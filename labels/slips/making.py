@@ -8,10 +8,10 @@ from contextlib import suppress
 from django.db import connection
 
 from carriers.errors import CarrierError, CarrierUnavailable
-from labels import storage
-from labels.bulkhead import BulkheadFullError, bulkhead
-from labels.db_retry import with_db_retry
+from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
+from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
 from labels.slips.models import DepositSlip
 from shops.audit.models import Action
 from shops.audit.recording import record

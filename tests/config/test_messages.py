@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
 from config.api import bodies
-from labels import storage
+from labels.pdfs import storage
 from shops.errors.plain import PLAIN_ERRORS
 from shops.paths import FILES
 from tests.config.api.test_bodies import all_held

@@ -18,8 +18,8 @@ from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
 from config.docs.guide import ORIGIN_MARK, PLACEHOLDER, SOURCE, guide
+from labels.pdfs.storage import URL_LIFETIME_S
 from labels.serializers import MAX_WEIGHT_KG
-from labels.storage import URL_LIFETIME_S
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
 from shops.authentication import TOKEN_CACHE_TTL_S

@@ -154,7 +154,7 @@ def problem_of(row: Any, parcels: list[dict[str, Any]]) -> str:
 
 
 def problem_of_label(row: Any, numbers: list[str]) -> str:
-    from labels import storage
+    from labels.pdfs import storage
 
     if sorted(numbers) != sorted(row.tracking_numbers):
         return f"has {row.tracking_numbers}, the carrier made {numbers}"

@@ -9,8 +9,9 @@ import requests
 from django.utils import timezone
 
 from carriers.sandbox.server import SandboxServer
-from labels import orders, purchase
+from labels import orders
 from labels.idempotency import IdempotencyKey
+from labels.lifecycle import purchase
 from labels.models import ShippingLabel
 from labels.serializers import LabelOrderSerializer
 from shops.contracts.clients import client
@@ -27,7 +28,7 @@ def sandbox(settings: Any, tmp_path: Any) -> Iterator[SandboxServer]:
         alpha = {"url": server.alpha_url, "tracking_url": server.alpha_tracking_url}
         settings.CARRIER_ENDPOINTS = {"alpha": alpha, "beta": {"url": server.beta_url}}
         settings.STORAGES = settings.STORAGES | {
-            "labels": {"BACKEND": "labels.folder.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
+            "labels": {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": str(tmp_path)}}
         }
         client.cache_clear()
         yield server

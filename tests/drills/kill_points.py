@@ -22,8 +22,9 @@ from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from carriers.pickup_points import PickupPointCache
 from config.wsgi import application as service
-from labels import cancelling, outcomes, purchase, reconciling, storage
+from labels.lifecycle import cancelling, outcomes, purchase, reconciling
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
 from shops.contracts.clients import client
 from tests.drills.interruptions import current, interruption, reach, read
 

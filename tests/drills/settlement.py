@@ -148,8 +148,9 @@ def adopt(env: Environment, label_ids: list[str]) -> int:
     """Adopt labels with their stored PDF and the numbers on it, as a person does; return how many."""
     from django.contrib.auth.models import User
 
-    from labels import decisions, storage
+    from labels.lifecycle import decisions
     from labels.models import ShippingLabel
+    from labels.pdfs import storage
 
     person = User.objects.create(username="drill")
     for label in ShippingLabel.objects.filter(id__in=label_ids):

@@ -7,8 +7,8 @@ import pytest
 from django.db import OperationalError
 
 from carriers.sandbox.server import SandboxServer
-from labels import db_retry, outcomes
 from labels.errors import PurchaseFailedError, StorageUnavailableError
+from labels.lifecycle import db_retry, outcomes
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
 from shops.db.prepared import PreparedInsert

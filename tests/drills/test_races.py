@@ -9,9 +9,10 @@ from django.utils import timezone
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
-from labels import outcomes, purchase, reconciling, storage
 from labels.errors import PurchaseFailedError
+from labels.lifecycle import outcomes, purchase, reconciling
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.errors.exceptions import ApiError

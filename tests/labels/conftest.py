@@ -17,8 +17,9 @@ from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from carriers.sandbox.server import SandboxServer
-from labels import db_retry, storage
+from labels.lifecycle import db_retry
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
 from shops.contracts import clients
 from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.factories import ContractFactory
@@ -145,13 +146,13 @@ def asker(own: Caller, sandbox: Sandbox) -> Caller:
 def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bulkhead for one request of each carrier; others are refused at once unless the test lets them wait."""
     settings.CARRIER_CONCURRENCY = 1
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", 0.0)
+    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", 0.0)
 
 
 @pytest.fixture
 def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests wait for the bulkhead as long as a busy machine needs."""
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", JOIN_TIMEOUT_S)
+    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", JOIN_TIMEOUT_S)
 
 
 @contextmanager

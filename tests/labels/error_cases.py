@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_django.fixtures import Settings
 
-from labels import cancelling
+from labels.lifecycle import cancelling
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract

@@ -8,9 +8,9 @@ import factory
 from django.utils import timezone
 
 from carriers.products import PRODUCTS
-from labels import storage
 from labels.ids import id_prefix, new_label_id
 from labels.models import OVER, LabelState, ShippingLabel
+from labels.pdfs import storage
 from shops.contracts.models import CarrierContract
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, RECIPIENT, SENDER
 from tests.support.factories import ShopFactory

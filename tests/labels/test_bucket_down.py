@@ -9,8 +9,8 @@ import pytest
 from botocore.config import Config
 from pytest_django.fixtures import Settings
 
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
-from labels.reconciling import reconcile
 from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row

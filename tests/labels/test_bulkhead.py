@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from labels.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError
+from labels.lifecycle.bulkhead import WAIT_TIMEOUT_S, Bulkhead, BulkheadFullError, KeyInUseError
 from tests.support.waiting import until
 
 DEADLINE_S = 3600

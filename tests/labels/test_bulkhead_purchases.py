@@ -12,9 +12,10 @@ from django.db import OperationalError, connections
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import decisions, purchase, storage
-from labels.bulkhead import bulkhead
+from labels.lifecycle import decisions, purchase
+from labels.lifecycle.bulkhead import bulkhead
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
 from shops.contracts import clients
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.gates import DEADLINE_S, Gate, elsewhere
@@ -179,7 +180,7 @@ def test_a_label_that_waits_for_the_storage_enters_a_bulkhead_that_is_left(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     with ExitStack() as others:
         others.enter_context(bulkhead_full())
         with elsewhere(buyer, order(), KEY) as retry:
@@ -193,7 +194,7 @@ def test_a_request_that_waits_finds_what_was_stored_meanwhile(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr("labels.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     stored, store = [], storage.store
 
     def counted(label: ShippingLabel, pdf: bytes) -> None:

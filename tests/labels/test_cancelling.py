@@ -7,10 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from labels import cancelling, storage
-from labels.bulkhead import bulkhead
+from labels.lifecycle import cancelling
+from labels.lifecycle.bulkhead import bulkhead
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.reconciling import reconcile
+from labels.pdfs import storage
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import LabelFactory

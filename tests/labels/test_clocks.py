@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
-from labels.reconciling import reconcile
 from shops.contracts import clients
 from shops.db import clock
 from tests.labels.conftest import Sandbox, assert_coded, row

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from labels import decisions
+from labels.lifecycle import decisions
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.reconciling import reconcile
 from shops.contracts import clients
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import PRODUCT, order, post

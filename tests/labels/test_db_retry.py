@@ -3,8 +3,8 @@
 import pytest
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from labels import db_retry
-from labels.db_retry import with_db_retry
+from labels.lifecycle import db_retry
+from labels.lifecycle.db_retry import with_db_retry
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Make no pause, and note each time that the connection is given up."""
     noted: list[bool] = []
     monkeypatch.setattr(db_retry, "PAUSE_S", 0)
-    monkeypatch.setattr("labels.db_retry.connection.close", lambda: noted.append(True))
+    monkeypatch.setattr("labels.lifecycle.db_retry.connection.close", lambda: noted.append(True))
     return noted
 
 

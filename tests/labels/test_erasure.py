@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import storage
 from labels.models import OVER, LabelState, ShippingLabel
+from labels.pdfs import storage
 from parcels import erasure
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import storage
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 from shops.paths import FILES
 from tests.labels.conftest import assert_coded, row
 from tests.labels.factories import PDF
@@ -99,7 +99,7 @@ def test_an_attempt_that_fails_half_way_leaves_nothing_behind(
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("labels.folder.os.fsync", fail)
+        patch.setattr("labels.pdfs.folder.os.fsync", fail)
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
     assert [path for path in folder.rglob("*") if path.is_file()] == []
     assert fetch(post(buyer, order(), key="k").json()["labelUrl"]).is_pdf

@@ -2,9 +2,9 @@
 
 import pytest
 
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.orders import shipment
-from labels.reconciling import reconcile
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import CONTROL, Sandbox, assert_coded, row

@@ -85,8 +85,8 @@ def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
     def saving(label: ShippingLabel) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("labels.outcomes.save_state", saving)
-    monkeypatch.setattr("labels.db_retry.DB_RETRY_TIMEOUT_S", 0)
+    monkeypatch.setattr("labels.lifecycle.outcomes.save_state", saving)
+    monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
     before, unrecorded = purchases(), value("labels_unrecorded_total", carrier="alpha")
     assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
     assert purchases() - before == {("alpha", LabelState.UNKNOWN): 1}  # the storage, of `received`, is well

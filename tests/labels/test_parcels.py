@@ -13,9 +13,9 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from labels import cancelling
+from labels.lifecycle import cancelling
+from labels.lifecycle.parcels import Publication
 from labels.models import ShippingLabel
-from labels.parcels import Publication
 from labels.retention import remove_addresses
 from parcels.importing import BATCH_SIZE
 from parcels.models import Parcel, ParcelNumber, ParcelTracking

@@ -10,8 +10,8 @@ import pytest
 
 from carriers.alpha.client import Alpha
 from config.ops.logs import JsonFormatter, TextFormatter
+from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
-from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, row
 from tests.labels.interruptions import pass_time

@@ -7,10 +7,10 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.shipment import PurchasedLabel
-from labels import cancelling, outcomes
 from labels.errors import PurchaseFailedError
+from labels.lifecycle import cancelling, outcomes
+from labels.lifecycle.reconciling import ASK_AGAIN_AFTER, reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.reconciling import ASK_AGAIN_AFTER, reconcile
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, row

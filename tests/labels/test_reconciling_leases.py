@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from carriers.errors import OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import db_retry, outcomes
+from labels.lifecycle import db_retry, outcomes
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, nothing_finished, row
 from tests.labels.factories import ContractFactory, LabelFactory

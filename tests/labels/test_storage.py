@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import pytest
 from django.core import signing
 
-from labels import storage
+from labels.pdfs import storage
 from tests.labels import buckets
 from tests.labels.conftest import Sandbox, row
 from tests.labels.urls import bought, fetch

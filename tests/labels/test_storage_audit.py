@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import storage, storage_audit
 from labels.models import LabelState, ShippingLabel
+from labels.pdfs import audit, storage
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF, LabelFactory
@@ -102,7 +102,7 @@ def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -
 
 
 def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_audit, "BATCH_SIZE", 2)
+    monkeypatch.setattr(audit, "BATCH_SIZE", 2)
     labels = [LabelFactory(shop=own.shop) for _ in range(5)]
     storage.remove(labels[4])
     with CaptureQueriesContext(connection) as captured:
@@ -138,7 +138,7 @@ def test_a_process_killed_while_it_stores_leaves_no_difference(
 
     label = LabelFactory(shop=own.shop, state="received")
     with monkeypatch.context() as patched:
-        patched.setattr("labels.folder.os.fsync", die)
+        patched.setattr("labels.pdfs.folder.os.fsync", die)
         patched.setattr(Path, "unlink", lambda *_, **__: None)
         with pytest.raises(SystemExit):
             storage.store(label, PDF)

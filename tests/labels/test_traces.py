@@ -10,8 +10,8 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from config.ops.tracing import OrderTracer
-from labels import storage
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 from shops import spans
 from tests.labels.conftest import Sandbox, nothing_finished
 from tests.labels.orders import LINKED, PRODUCT, order, post, weighing

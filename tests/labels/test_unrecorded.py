@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from labels import db_retry, storage, unrecorded
+from labels.lifecycle import db_retry
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
-from labels.reconciling import reconcile
+from labels.pdfs import recovery, storage
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.interruptions import BETA, KEY, assert_bought, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
@@ -46,7 +47,7 @@ def test_it_is_recorded_with_its_numbers_without_asking_the_carrier(
     assert row().tracking_numbers == [parcel.tracking_number for parcel in sandbox.made()]
     assert fetch(post(buyer, body, key=KEY).json()["labelUrl"]).is_pdf
     assert (sandbox.questions(), sandbox.calls()) == (0, calls)
-    assert not storage.is_stored(unrecorded.facts_key(row()))
+    assert not storage.is_stored(recovery.facts_key(row()))
     assert check() == ([], "")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from carriers.products import PRODUCTS
-from labels import outcomes
+from labels.lifecycle import outcomes
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from tests.labels.conftest import Sandbox, assert_coded, row

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError
 
-from labels import cancelling, decisions
+from labels.lifecycle import cancelling, decisions
+from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
-from labels.reconciling import reconcile
 from shops.webhooks import outbox
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.conftest import Sandbox, row
@@ -92,7 +92,7 @@ def test_an_event_that_cant_be_written_undoes_the_change(
     def fail(*args: Any) -> None:
         raise OperationalError
 
-    monkeypatch.setattr("labels.db_retry.DB_RETRY_TIMEOUT_S", 0)
+    monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
     monkeypatch.setattr(outbox, "write", fail)
     assert post(buyer, order()).status_code == 500
     assert row().state == LabelState.RECEIVED

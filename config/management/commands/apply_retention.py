@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from config.retention import BATCH_SIZE, apply_retention
-from labels.storage import StorageError
+from labels.pdfs.storage import StorageError
 from shops.management import base
 
 MAX_BATCH_SIZE = 10_000

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
-from labels.storage import StorageError
+from labels.pdfs.storage import StorageError
 from parcels import erasure as parcel_erasure
 from shops.audit.models import Action
 from shops.audit.recording import record

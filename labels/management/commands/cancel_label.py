@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from labels import cancelling
+from labels.lifecycle import cancelling
 from labels.models import LabelState, ShippingLabel
 from shops.audit.models import Action
 from shops.audit.recording import record

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from labels.reconciling import reconcile
+from labels.lifecycle.reconciling import reconcile
 from shops.management import base
 
 

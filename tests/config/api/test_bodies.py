@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from config.api import bodies
-from labels.bulkhead import bulkhead
+from labels.lifecycle.bulkhead import bulkhead
 from shops.errors.plain import BODY_TOO_LARGE, PLAIN_ERRORS
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in

@@ -80,7 +80,7 @@ def test_a_fault_of_an_order_is_reported_by_its_route_and_place(
     frames = error["stacktrace"]["frames"]
     assert frames[-1]["function"] == "refusing.<locals>.refuse"
     ours = [frame for frame in frames if frame["in_app"]]
-    assert ("labels.purchase", "buy") in {(frame["module"], frame["function"]) for frame in ours}
+    assert ("labels.lifecycle.purchase", "buy") in {(frame["module"], frame["function"]) for frame in ours}
     assert {name for frame in frames for name in frame} == {"module", "function", "lineno", "in_app"}
     assert report.keys() <= ALLOWED
     assert report["breadcrumbs"] == {"values": []}

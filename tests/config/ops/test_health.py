@@ -19,7 +19,7 @@ from pytest_django.fixtures import Settings
 from carriers.errors import CarrierUnavailable
 from config import __version__
 from config.ops import health
-from labels import storage
+from labels.pdfs import storage
 from shops.contracts.clients import client as carrier_client
 from tests.labels.factories import ContractFactory
 from tests.support.api import Response, client
@@ -166,7 +166,7 @@ def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
         options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
-        labels = {"BACKEND": "labels.storage.LabelBucket", "OPTIONS": options}
+        labels = {"BACKEND": "labels.pdfs.storage.LabelBucket", "OPTIONS": options}
         settings.STORAGES = settings.STORAGES | {"labels": labels}
         with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
             storage.check()

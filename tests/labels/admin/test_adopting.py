@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader, PdfWriter
 
-from labels import decisions
+from labels.lifecycle import decisions
+from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
-from labels.reconciling import reconcile
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.admin.pages import (

@@ -12,9 +12,9 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from labels import decisions
+from labels.lifecycle import decisions
+from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel, lease
-from labels.reconciling import reconcile
 from shops.contracts import clients
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, bought_unknown, buy, decide, numbers_of, page_of, pdf_file, upload

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from labels import storage
-from labels.folder import LabelFolder
 from labels.ids import new_label_id
 from labels.models import ShippingLabel
+from labels.pdfs import storage
+from labels.pdfs.folder import LabelFolder
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, page_of, pdf_file
 from tests.labels.factories import LabelFactory

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
-from labels import printing, storage
 from labels.models import ShippingLabel
+from labels.pdfs import printing, storage
 from shops.audit.models import AuditEntry
 from shops.models import Shop
 from tests.labels.admin.pages import LABELS, pdf_file

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pytest
 from django.test import Client
 
-from labels import erasure, storage
+from labels import erasure
 from labels.models import DepositSlip, ShippingLabel
+from labels.pdfs import storage
+from labels.pdfs.storage import StorageError
 from labels.slips import making
-from labels.storage import StorageError
 from shops.audit.models import AuditEntry
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from labels.lifecycle.reconciling import ASK_AGAIN_AFTER
 from labels.models import LabelState, ShippingLabel, lease
-from labels.reconciling import ASK_AGAIN_AFTER
 from shops.admin.personal import MASKED
 from shops.audit.models import Action, AuditEntry
 from shops.contracts.models import CarrierContract

@@ -16,9 +16,9 @@ from django.db.models.functions import Coalesce
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
-from labels import cancelling, outcomes, parcels, telling
-from labels.bulkhead import BulkheadFullError, bulkhead
 from labels.errors import StorageUnavailableError
+from labels.lifecycle import cancelling, events, outcomes, parcels
+from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.models import LabelState, ShippingLabel, lease
 from shops.audit import recording
 from shops.audit.models import Action
@@ -140,7 +140,7 @@ def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> N
             decided_by=decided_by.get_username(),
             decided_at=now,
         )
-        telling.tell_failed(label)
+        events.tell_failed(label)
         record(before, decided_by, f"Marked as not made; it was {before.state}.")
 
 

@@ -6,11 +6,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q, QuerySet
 
 from carriers.observer import calls_for
-from labels import reconciling
-from labels.bulkhead import BulkheadFullError, bulkhead
-from labels.decisions import DecisionError, NotOpenError
+from labels.lifecycle import reconciling
+from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
+from labels.lifecycle.decisions import DecisionError, NotOpenError
 from labels.models import LabelState, ShippingLabel, lease
-from labels.storage import StorageError
+from labels.pdfs.storage import StorageError
 from shops.audit.models import Action
 from shops.audit.recording import record
 from shops.contracts.clients import client

@@ -16,8 +16,8 @@ from django.core.files.storage import Storage, storages
 from storages.backends.s3 import S3Storage
 
 from carriers.http.connections import within
-from labels import bucket_deadline
 from labels.models import ShippingLabel
+from labels.pdfs import bucket_deadline
 from shops import spans
 from shops.paths import FILES
 

@@ -7,8 +7,8 @@ from threading import Lock
 from carriers import pdf
 from carriers.http.messages import UnreadableError
 from carriers.pdf_merger import MAX_OUTPUT_BYTES
-from labels import storage
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 
 MAX_LABELS = 500
 READERS = 8  # an object store answers within some milliseconds, of which nearly all are waiting

@@ -5,7 +5,7 @@ refuses costs next to nothing, and nothing is written of it.
 
 A label is never lost and never bought twice. Its row is committed before the carrier is called, with the id that the
 carrier keeps as its reference. What the carrier gave is in the database before anything else is done with it. An
-interrupted purchase stays visible, to `labels.reconciling` and to the staff.
+interrupted purchase stays visible, to `labels.lifecycle.reconciling` and to the staff.
 """
 
 import logging
@@ -20,11 +20,12 @@ from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Re
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel, Shipment
-from labels import metrics, outcomes
-from labels.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
-from labels.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
+from labels import metrics
 from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
+from labels.lifecycle import outcomes
+from labels.lifecycle.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
+from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, new_label, shipment, with_sender
 from shops import spans

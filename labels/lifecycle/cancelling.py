@@ -14,9 +14,9 @@ from carriers.base import Carrier
 from carriers.errors import CancellationRefused, CarrierError
 from carriers.observer import calls_for
 from carriers.shipment import Credentials
-from labels import parcels
-from labels.bulkhead import BulkheadFullError, bulkhead
-from labels.db_retry import with_db_retry
+from labels.lifecycle import parcels
+from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
+from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError

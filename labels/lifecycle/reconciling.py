@@ -16,10 +16,11 @@ from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel
-from labels import cancelling, outcomes, unrecorded
 from labels.errors import StorageUnavailableError
+from labels.lifecycle import cancelling, outcomes
 from labels.models import LabelState, ShippingLabel, lease
-from labels.storage import StorageError
+from labels.pdfs import recovery
+from labels.pdfs.storage import StorageError
 from shops.audit.models import Action
 from shops.audit.recording import record
 from shops.contracts.clients import client
@@ -99,12 +100,12 @@ def settle(label: ShippingLabel) -> None:
 
 def record_stored(label: ShippingLabel) -> bool:
     """Record a label that was bought while the database was away; tell if it was. Raise StorageError."""
-    purchased = unrecorded.find(label)
+    purchased = recovery.find(label)
     if purchased is None:
         return False
     outcomes.keep(label, purchased)
     with suppress(StorageError):  # `check_labels` names what is left
-        unrecorded.forget(label)
+        recovery.forget(label)
     return True
 
 
@@ -154,7 +155,7 @@ def ask(label: ShippingLabel) -> None:
         is_caught_up = bool(control_id and carrier.find_by_reference(control_id, credentials))
         found = carrier.find_by_reference(label.id, credentials)
         numbers = all_numbers(label, found)
-        if numbers and label.state != LabelState.FAILED and (pdf := unrecorded.pdf(label)):  # the shop may have it
+        if numbers and label.state != LabelState.FAILED and (pdf := recovery.pdf(label)):  # the shop may have it
             outcomes.keep(label, PurchasedLabel(numbers, pdf))
             store(label)
         elif numbers:

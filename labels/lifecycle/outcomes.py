@@ -11,10 +11,12 @@ from django.db.models import QuerySet
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.shipment import PurchasedLabel
-from labels import metrics, parcels, storage, telling, unmerged_pdfs, unrecorded
-from labels.db_retry import DATABASE_ERRORS, with_db_retry
+from labels import metrics
 from labels.errors import PurchaseFailedError, StorageUnavailableError
+from labels.lifecycle import events, parcels
+from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
 from labels.models import STORED, LabelState, ShippingLabel
+from labels.pdfs import recovery, storage, unmerged
 from shops import spans
 from shops.contracts.clients import client
 from shops.db import clock
@@ -58,7 +60,7 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
         logger.critical("label bought and not recorded", extra=facts, exc_info=True)
         metrics.UNRECORDED.labels(label.carrier_code).inc()
         with suppress(storage.StorageError):
-            unrecorded.keep(label, purchased)
+            recovery.keep(label, purchased)
         label.state = LabelState.UNKNOWN
         describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
         raise PurchaseFailedError(label) from error
@@ -119,7 +121,7 @@ def save_settled(label: ShippingLabel) -> None:
     row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
     was_failed = row.values_list("state", flat=True).first() == LabelState.FAILED
     if save_state(label) and label.state == LabelState.FAILED and not was_failed:
-        telling.tell_failed(label)
+        events.tell_failed(label)
 
 
 def describe_end(label: ShippingLabel, error: CarrierError, ask_again_at: datetime | None = None) -> None:
@@ -135,7 +137,7 @@ def describe_end(label: ShippingLabel, error: CarrierError, ask_again_at: dateti
     label.tracking_numbers = list(error.made_numbers)
     label.reservation_number = error.reservation_number or label.reservation_number
     if error.made_pdfs:
-        label.pdf = unmerged_pdfs.zipped(error.made_numbers, error.made_pdfs)
+        label.pdf = unmerged.zipped(error.made_numbers, error.made_pdfs)
     if error.is_nothing_made:
         label.state = LabelState.FAILED
         label.idempotency_key = None

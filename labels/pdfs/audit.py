@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from labels import storage, unrecorded
 from labels.ids import id_prefix, id_time
 from labels.models import STORED, LabelState, ShippingLabel
+from labels.pdfs import recovery, storage
 
 BATCH_SIZE = 1_000
 FIELDS = ("id", "shop", "state", "pdf_removed_at")
@@ -90,7 +90,7 @@ def without_label(name: str) -> Iterator[Difference]:
     is_expected = label is not None and label.pdf_key == name and may_be_kept(label)
     if is_expected or not storage.is_stored(name):
         return
-    if label is None or name not in (label.pdf_key, unrecorded.facts_key(label)):
+    if label is None or name not in (label.pdf_key, recovery.facts_key(label)):
         yield Difference(NO_ROW, name)
     elif name != label.pdf_key:
         yield Difference(NOT_RECORDED, described(label))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
-from labels.storage import signer
+from labels.pdfs.storage import signer
 from shops.paths import FILES
 
 PARTIAL = "partial"  # the folder of files that are being written

@@ -8,8 +8,8 @@ a restore to a moment or a failover, there is the PDF alone, and the carrier is 
 import json
 
 from carriers.shipment import PurchasedLabel
-from labels import storage
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 
 
 def facts_key(label: ShippingLabel) -> str:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
-from labels import telling
+from labels.lifecycle import events
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.numbers import GIVEN_OUT_AGAIN_MS, HOLD, numbers_of, own_numbers
@@ -56,7 +56,7 @@ def save_end(rows: QuerySet[ShippingLabel], label: ShippingLabel, *, state: Labe
         if is_written and state == LabelState.GENERATED:
             own_parcel(label).update(is_withdrawn=False)
         elif is_written:
-            telling.tell_cancelled(label)
+            events.tell_cancelled(label)
     return is_written
 
 
@@ -99,7 +99,7 @@ class Publication:
         if not known:
             self.insert()
         if self.endpoints():
-            telling.tell_generated(self.label)
+            events.tell_generated(self.label)
 
     def insert(self) -> None:
         label = self.label

@@ -1,0 +1,1 @@
+"""Where labels' PDFs are kept, signed, recovered and printed."""
