@@ -31,20 +31,26 @@ run() {
 set_aside() {
     local earlier
     [ -e "$1/wal" ] || return 0
-    earlier=$1/before-$(date --utc +%Y%m%dT%H%M%SZ)
+    earlier=$1/before-$(timestamp)
     mkdir "$earlier"
     mv "$1/wal" "$1/copies" "$earlier/"
 }
 
 now() {
     local folder=$1 copy
-    copy=$folder/copies/$(date --utc +%Y%m%dT%H%M%SZ)
-    mkdir -p "$copy"
+    copy=$folder/copies/$(timestamp)
+    mkdir -p "$folder/copies"
+    mkdir "$copy"
     touch "$copy/begun"
     pg_basebackup --pgdata="$copy/data" --format=tar --gzip --compress=1 --wal-method=stream --checkpoint=fast
     touch "$copy/complete"
     prune "$folder" "${KEEP_DAYS:-14}"
     echo "copied to $copy"
+}
+
+# With microseconds: two copies within a second are two folders, and their names sort by time.
+timestamp() {
+    date --utc +%Y%m%dT%H%M%S.%6NZ
 }
 
 # Remove copies that are too old, but never the newest, the WAL from before the oldest that is kept, and what was set aside.
@@ -82,10 +88,12 @@ END
 
 # Print the newest copy that was complete at the moment.
 last_before() {
-    local limit=now copy found=
+    local limit=now limit_ns completed_ns copy found=
     [ -z "$2" ] || limit=$2
+    limit_ns=$(date --date="$limit" +%s%N)
     for copy in $(completed "$1"); do
-        [ "$(stat --format=%Y "$copy/complete")" -gt "$(date --date="$limit" +%s)" ] || found=$copy
+        completed_ns=$(stat --format=%.9Y "$copy/complete")
+        [ "${completed_ns/[.,]/}" -gt "$limit_ns" ] || found=$copy
     done
     [ -n "$found" ] || { echo "there is no copy from before $limit" >&2; exit 1; }
     echo "$found"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.drills import settlement
 from tests.drills.printing import exit_code, say
-from tests.labels.backups import ask, backed_up, hand_over, programs, recovered, restore
+from tests.labels.backups import DRILL_TIMEOUT_S, ask, backed_up, hand_over, programs, recovered, restore
 from tests.support.services import postgresql
 
 SCALE_OF_A_GIGABYTE = 67  # pgbench's
@@ -47,7 +47,7 @@ def time_restore(folder: Path, gigabytes: float) -> list[str]:
         with timed("filled"):
             pgbench(programs(url), "--initialize", "--scale", str(round(gigabytes * SCALE_OF_A_GIGABYTE)))
         say("data", size(folder / "pg" / "base"))
-        with backed_up(url, folder / "backup") as copy_s:
+        with backed_up(url, folder / "backup", timeout_s=DRILL_TIMEOUT_S) as copy_s:
             say("copy", f"{copy_s:6.1f} s")
             pgbench(programs(url), "--transactions", str(TRANSACTIONS))
             expected, moment = ask(url, COUNT), ask(url, "SELECT clock_timestamp()")
@@ -57,7 +57,7 @@ def time_restore(folder: Path, gigabytes: float) -> list[str]:
     with timed("restore: the copy is unpacked"):
         restore(folder / "backup", folder / "restored", moment)
     hand_over(folder, owner)
-    with timed("recovery to the moment"), recovered(folder / "restored") as url:
+    with timed("recovery to the moment"), recovered(folder / "restored", timeout_s=DRILL_TIMEOUT_S) as url:
         found = ask(url, COUNT)
     say("transactions before the moment", f"{expected}, restored {found}")
     return [] if found == expected else [f"{expected} transactions before the moment, restored {found}"]

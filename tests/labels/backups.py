@@ -15,10 +15,10 @@ from django.core.management import CommandError, call_command
 
 from tests.support.processes import ROOT
 from tests.support.services import postgresql
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 BACKUP = ROOT / "deploy" / "backup.sh"
-TIMEOUT_S = 3600  # of a copy or a recovery, whatever its size
+DRILL_TIMEOUT_S = 3600  # of a copy or a recovery of a drill at length
 
 
 def url(name: str) -> str:
@@ -52,7 +52,7 @@ def ask(server: str, query: str) -> str:
 
 
 @contextmanager
-def backed_up(server: str, folder: Path) -> Iterator[float]:
+def backed_up(server: str, folder: Path, *, timeout_s: float = WAIT_TIMEOUT_S) -> Iterator[float]:
     """Back a server up until the WAL of the block has arrived too; yield the seconds that the copy took."""
     started_s, earlier = time.monotonic(), set(folder.glob("copies/*/complete"))
     command: list[str | Path] = [BACKUP, "run", folder]
@@ -61,8 +61,9 @@ def backed_up(server: str, folder: Path) -> Iterator[float]:
         try:
             until(
                 lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None,
-                timeout_s=TIMEOUT_S,
+                timeout_s=timeout_s,
             )
+            assert process.poll() is None
             yield time.monotonic() - started_s
             until((folder / "wal" / ask(server, "SELECT pg_walfile_name(pg_switch_wal())")).exists)
         finally:
@@ -83,10 +84,10 @@ def hand_over(folder: Path, owner: os.stat_result) -> None:
 
 
 @contextmanager
-def recovered(data: Path) -> Iterator[str]:
+def recovered(data: Path, *, timeout_s: float = WAIT_TIMEOUT_S) -> Iterator[str]:
     """Start a server on restored data; yield its URL when it has recovered."""
     with postgresql(data) as server:
-        until(lambda: ask(server, "SELECT pg_is_in_recovery()") == "False", timeout_s=TIMEOUT_S)
+        until(lambda: ask(server, "SELECT pg_is_in_recovery()") == "False", timeout_s=timeout_s)
         yield server
 
 

@@ -103,7 +103,9 @@ def test_a_server_without_the_slot_begins_anew_and_nothing_is_lost(buyer: Caller
 def test_a_moment_before_the_backup_and_a_folder_in_use_are_refused(buyer: Caller, place: Path) -> None:
     with backed_up_to(place / "backup"):
         pass
-    early = "2026-01-01 00:00:00+00"
+    [complete] = place.glob("backup/copies/*/complete")
+    os.utime(complete, (1_767_225_600.9, 1_767_225_600.9))
+    early = "2026-01-01 00:00:00.5+00"  # of the same second
     refusals = {"restored": f"there is no copy from before {early}", "backup": f"{place}/backup is not empty"}
     for name, told in refusals.items():
         command: list[str | Path] = [BACKUP, "restore", place / "backup", place / name, early]
