@@ -28,21 +28,17 @@ class Handler(logging.Handler):
 
     def __init__(self, dsn: str, release: str) -> None:
         super().__init__(logging.ERROR)
-        # No integrations: they would send what they find. None is needed to make a report.
-        sentry_sdk.init(
-            dsn,
-            release=release,
-            default_integrations=False,
-            auto_enabling_integrations=False,
-            max_breadcrumbs=0,
+        # No integrations: they would send what they find. Nor the process's scope, with what happened before an error.
+        self.client = sentry_sdk.Client(
+            dsn, release=release, default_integrations=False, auto_enabling_integrations=False
         )
         sys.excepthook = self.report_uncaught
-        Finalize(None, sentry_sdk.flush, kwargs={"timeout": FLUSH_TIMEOUT_S}, exitpriority=1)
+        Finalize(None, self.client.flush, kwargs={"timeout": FLUSH_TIMEOUT_S}, exitpriority=1)
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name.partition(".")[0] not in SENDERS:
             with suppress(Exception):  # a report that can't be made must not break what it tells of
-                sentry_sdk.capture_event(report(record))
+                self.client.capture_event(report(record))
 
     def report_uncaught(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """Report what ends a command, beside Python's own traceback."""
