@@ -41,10 +41,10 @@ class Handler(BaseHTTPRequestHandler):
         is_signed = sent_at.isdigit() and self.headers.get("webhook-signature") == signing.sign(
             message_id, int(sent_at), body, keys=[self.server.secret]
         )
+        if is_signed:  # shown first: the sender ends when it is answered, and then the demonstration
+            self.server.show(summary(orjson.loads(body)))
         self.send_response(204 if is_signed else 401)
         self.end_headers()
-        if is_signed:
-            self.server.show(summary(orjson.loads(body)))
 
     def log_message(self, *args: Any) -> None:
         """Write nothing: a delivery has its own line."""

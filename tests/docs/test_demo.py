@@ -72,7 +72,9 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
             out, _ = process.communicate(timeout=TIMEOUT_S)
         finally:
             process.kill()
-    assert (process.returncode, out.decode().strip()) == (0, "The demonstration has ended.")
+    *received, blank, last = out.decode().splitlines()
+    assert (process.returncode, blank, last) == (0, "", "The demonstration has ended.")
+    assert all(line.startswith("webhook received: ") for line in received)
     assert (tmp_path / "log").read_text().startswith("DEBUG is off: ")
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{url}/livez", timeout=TIMEOUT_S)
