@@ -43,7 +43,7 @@ def _sample(country_code: str, zip_code: str, city: str, province_code: str = ""
         zip_code=zip_code,
         city=city,
         country_code=country_code,
-        phone="+33612345678",
+        phone="+33699001122",
         email="sample@example.com",
         province_code=province_code,
     )

@@ -89,7 +89,7 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
         "recipientContactName": "Soren Grunwald",
         "recipientCountry": "FR",
         "recipientEmail": "soren@mail.example",
-        "recipientMobilePhone": "+33612345678",
+        "recipientMobilePhone": "+33699001122",
         "recipientName": "Cafe de lEtoile",
         "recipientName2": "Soren Grunwald",
         "recipientPreAlert": "22",
@@ -116,7 +116,7 @@ def test_a_relay_overseas_is_asked_for_and_answered_by_alpha_3(serve: Serve) -> 
     ]
     recipient = sent(carriers.shipping, "recipientValue")
     assert (recipient["recipientCountry"], recipient["recipientZipCode"]) == ("RE", "97400")
-    assert recipient["recipientPhone"] == recipient["recipientMobilePhone"] == "+33612345678"
+    assert recipient["recipientPhone"] == recipient["recipientMobilePhone"] == "+33699001122"
     assert sent(carriers.shipping, "skybillValue")["productCode"] == "4P"
 
 

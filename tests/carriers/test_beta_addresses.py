@@ -53,7 +53,7 @@ def test_a_belgian_senders_address_is_printed_whole() -> None:
         ("US", "+12125550123", "mobileNumber"),
         ("US", "+33144112233", "mobileNumber"),
         ("CH", "+41446681800", "phoneNumber"),
-        ("DE", "+4915112345678", "mobileNumber"),
+        ("DE", "+4915112233445", "mobileNumber"),
         ("DE", "+49301234567", "phoneNumber"),
     ],
 )

@@ -85,7 +85,7 @@ def test_the_label_is_sent_to_the_points_own_address_in_the_customers_name(serve
         "countryCode": "FR",
         "city": "Nantes",
         "zipCode": "44000",
-        "mobileNumber": "+33612345678",
+        "mobileNumber": "+33699001122",
         "email": "soren@mail.example",
     }
     letter = bodies(services.labels)[0]["letter"]

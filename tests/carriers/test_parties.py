@@ -13,10 +13,10 @@ from tests.carriers.test_text import alpha_fields, beta_address, beta_letter
 @pytest.mark.parametrize(
     ("phone", "mobile", "landline"),
     [
-        ("+33612345678", "+33612345678", None),
-        ("+33712345678", "+33712345678", None),
+        ("+33699001122", "+33699001122", None),
+        ("+33799001122", "+33799001122", None),
         ("+33144112233", None, "+33144112233"),
-        ("+4915112345678", "+4915112345678", None),
+        ("+4915112233445", "+4915112233445", None),
         ("+12125550123", "+12125550123", None),  # mobile or not, such numbers look alike
         ("+262692123456", "+262692123456", None),
         ("", None, None),
@@ -29,7 +29,7 @@ def test_a_phone_goes_into_the_field_of_its_kind(phone: str, mobile: str | None,
     assert (beta.get("mobileNumber"), beta.get("phoneNumber")) == (mobile, landline)
 
 
-@pytest.mark.parametrize("phone", ["+4915112345678", "+12125550123", "+262692123456"])
+@pytest.mark.parametrize("phone", ["+4915112233445", "+12125550123", "+262692123456"])
 def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: str) -> None:
     address = beta_address(phone=phone)
     assert (address.get("mobileNumber"), address.get("phoneNumber")) == (None, phone)
@@ -37,7 +37,7 @@ def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: st
 
 def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:
     fields = alpha_fields(product_code="alpha_relais_europe_outre_mer")
-    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+33612345678"
+    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+33699001122"
 
 
 REFUSED = [
@@ -45,7 +45,7 @@ REFUSED = [
     ("beta_point_retrait_france", {"recipient": {"phone": "+33144112233"}}, "destinationAddress.phone"),
     ("beta_point_retrait_france", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
     ("beta", {"recipient": {"phone": "+999123456789012"}}, "destinationAddress.phone"),
-    ("alpha-13", {"recipient": {"phone": "06 12 34 56 78"}}, "destinationAddress.phone"),
+    ("alpha-13", {"recipient": {"phone": "06 99 00 11 22"}}, "destinationAddress.phone"),
     ("alpha-13", {"sender": {"email": "nobody"}}, "originAddress.email"),
     ("alpha-13", {"sender": {"email": "a@" + "b" * 79}}, "originAddress.email"),
     ("beta", {"recipient": {"email": "é@mail.example"}}, "destinationAddress.email"),

@@ -14,7 +14,7 @@ SENDER = {
 }  # fmt: skip
 RECIPIENT = {
     "firstName": "Søren", "lastName": "Grünwald", "address1": "128 boulevard Œdipe", "city": "Paris", "zip": "75011",
-    "countryCode": "FR", "phone": "+33612345678", "email": "soren@mail.example",
+    "countryCode": "FR", "phone": "+33699001122", "email": "soren@mail.example",
 }  # fmt: skip
 PRODUCTS = {"alpha": "alpha-18", "beta": "beta_domicile_sans_signature_france"}
 PICKUPS = {"alpha": ("relais", "1234A"), "beta": ("beta_point_retrait_france", "001234")}

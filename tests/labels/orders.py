@@ -51,14 +51,14 @@ RECIPIENT: Json = {
     "city": "Villeneuve",
     "zip": "75011",
     "countryCode": "FR",
-    "phone": "+33612345678",
+    "phone": "+33699001122",
     "email": "soren@mail.example",
 }
 # Must be in no answer and no log line; the tests that look for it use these two addresses.
 PERSONAL = (
     *("zoé", "zoe", "lefèvre", "lefevre", "église", "eglise", "lyon", "69002"),
     *("søren", "soren", "grünwald", "grunwald", "œdipe", "oedipe", "villeneuve", "75011", "mail.example"),
-    *(start + number for number in ("472001122", "612345678") for start in ("", "0", "33")),
+    *(start + number for number in ("472001122", "699001122") for start in ("", "0", "33")),
 )
 SECRETS = (*PASSWORD.values(), *ACCOUNT.values())
 # As words of their own: within an identifier or the fraction of a number they are there by chance.

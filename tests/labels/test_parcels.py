@@ -104,7 +104,7 @@ def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
         "provinceCode": "",
         "country": "France",
         "countryCode": "FR",
-        "phone": "+33612345678",
+        "phone": "+33699001122",
         "latitude": None,
         "longitude": None,
         "isPickupPoint": False,

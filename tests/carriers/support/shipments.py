@@ -42,7 +42,7 @@ RECIPIENT = Party(
     zip_code="75011",
     city="Paris",
     country_code="FR",
-    phone="+33612345678",
+    phone="+33699001122",
     email="soren@mail.example",
 )
 CUSTOMS = Customs(

@@ -77,7 +77,7 @@ def beta_to(country: str, postal_code: str, code: str = "DOS") -> Changes:
     return {
         f"{ADDRESSEE}.countryCode": country,
         f"{ADDRESSEE}.zipCode": postal_code,
-        f"{ADDRESSEE}.mobileNumber": "+491701234567",
+        f"{ADDRESSEE}.mobileNumber": "+491701122334",
         f"{SERVICE}.productCode": code,
         f"{SERVICE}.returnTypeChoice": 3,
     }
