@@ -42,6 +42,12 @@ class CustomsItemSerializer(ObjectSerializer):
         required=False, default="", help_text="Where the goods were made. Left out, it is the sender's country."
     )
     weight = AmountField(max_value=MAX_WEIGHT_KG, unit="kilograms", help_text="The weight of one piece in kilograms.")
+    parcel = IntegerField(
+        min_value=0,
+        max_value=MAX_LISTED - 1,
+        required=False,
+        help_text="The index, from 0, of the parcel that holds them. All goods of an order have it or none.",
+    )
 
 
 class CustomsSerializer(ObjectSerializer):

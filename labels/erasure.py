@@ -2,8 +2,8 @@
 
 Kept, as it was paid for: the label's and the order's identifiers, tracking numbers, product, weights, state, times,
 error codes and the addresses' countries; and a sender that is the shop's own address. Erased: the rest of the
-addresses with phone and e-mail, the reference (free text), the pickup point (where somebody fetches their parcels),
-the free text of the customs declaration, the carrier's text about the order, and the PDF, which shows all of it.
+addresses with phone and e-mail, the references (free text), the pickup point (where somebody fetches their parcels),
+the free text of the customs declaration, the carrier's texts about the order, and the PDF, which shows all of it.
 """
 
 from collections import defaultdict
@@ -82,7 +82,8 @@ def anonymise(rows: QuerySet[ShippingLabel]) -> int:
     for label in rows.select_related("shop").only("recipient", "sender", "customs", "shop__sender_address"):
         alike[orjson.dumps(remainder(label))].append(label.id)
     now = clock.now()
-    notes = {"reference": "", "pickup_point_code": "", "error_message": "", "search_words": ""}
+    notes: dict[str, Any] = dict.fromkeys(("reference", "pickup_point_code", "error_message", "search_words"), "")
+    notes |= {"parcel_references": [], "warnings": [], "pickup_point": None}
     for addresses, ids in alike.items():
         rows_alike = ShippingLabel.objects.filter(id__in=ids)
         rows_alike.update(**orjson.loads(addresses), **notes, addresses_removed_at=now)

@@ -55,6 +55,8 @@ SENDER: Final[Json] = {
     "countryCode": "FR",
     "phone": "+33320123456",
 }
+# What an address may say beside the fields that most have.
+FURTHER: Final[Json] = {"company": "Atelier Nord SARL", "address2": "Bâtiment C, 3e étage"}
 ORDER: Final[Json] = {
     "orderId": "5400000002",
     "carrierCode": "alpha",
@@ -90,6 +92,7 @@ CUSTOMS: Final[Json] = {
             "hsCode": "340600",
             "originCountry": "FR",
             "weight": 0.45,
+            "parcel": 0,
         }
     ],
     "shippingCost": 18.5,
@@ -113,7 +116,9 @@ CUSTOMS_ORDER: Final[Json] = {
         "phone": "+12125550100",
         "email": "ada.byron@example.com",
     },
-    "parcels": [{"weight": 1.2, "length": 30, "width": 20, "height": 12.5}],
+    "parcels": [{"weight": 1.2, "length": 30, "width": 20, "height": 12.5, "reference": "ORDER 1003/1"}],
+    "insuredValue": 150,
+    "labelFormat": "A4",
     "customs": CUSTOMS,
 }
 LABEL: Final[Json] = {

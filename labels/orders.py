@@ -12,12 +12,14 @@ from carriers.customs import customs_of, items_by_parcel
 from carriers.shipment import Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
-from labels.serializers import NO_SENDER
+from labels.serializers import LABEL_FORMATS, NO_SENDER
 from shops.addresses import party
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.errors.coded import product_not_activated
 from shops.errors.exceptions import ApiError
+
+DEFAULT_FORMAT, _ = LABEL_FORMATS
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
@@ -53,14 +55,17 @@ def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None
 
 def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
     """Make the shipment of a row, on the contract that it is ordered on."""
-    sides = label.sides_cm or [[None, None, None]] * len(label.weights_kg)
+    count = len(label.weights_kg)
+    sides = label.sides_cm or [[None, None, None]] * count
+    references = label.parcel_references or [""] * count
     return Shipment(
         id=label.id,
         product_code=label.product_code,
         sender=party(label.sender),
         recipient=party(label.recipient),
         packages=tuple(
-            Package(Decimal(weight), *sides_cm) for weight, sides_cm in zip(label.weights_kg, sides, strict=True)
+            Package(Decimal(weight), *sides_cm, reference=reference)
+            for weight, sides_cm, reference in zip(label.weights_kg, sides, references, strict=True)
         ),
         ship_at=label.created_at,
         reference=label.reference,
@@ -68,6 +73,10 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         commercial_name=contract.commercial_name,
         customs=declared(label.customs, contract) if label.customs else contract.customs,
         override=contract.override(label.product_code),
+        ship_on=label.ship_on,
+        instructions=label.recipient.get("instructions", ""),
+        insured_value_eur=label.insured_value_eur,
+        label_format=label.label_format or DEFAULT_FORMAT,
     )
 
 
@@ -82,6 +91,7 @@ def declared(customs: dict[str, Any], contract: CarrierContract) -> Customs:
                 weight_kg=Decimal(item["weight"]),
                 hs_code=item["hsCode"],
                 origin_country_code=item["originCountry"],
+                parcel=item.get("parcel"),
             )
             for item in customs["items"]
         ),

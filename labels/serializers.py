@@ -17,8 +17,10 @@ from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
 from shops.serializer_fields import (
     AmountField,
+    CentsField,
     ChoiceField,
     CodeField,
+    DateField,
     Fault,
     NumberField,
     ObjectSerializer,
@@ -28,11 +30,14 @@ from shops.serializer_fields import (
 
 MAX_WEIGHT_KG = 30
 MAX_SIDE_CM = 300
+MAX_INSURED_EUR = 20_000
+LABEL_FORMATS = ("10x15", "A4")
 SIDES = ("length", "width", "height")
 SIDE = "in centimetres, rounded up to a whole one. Needed where the sender pays the duties."
 CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
 NO_SENDER = "is required, as the shop has no sender address of its own."
+MAX_REFERENCE_LENGTH = max(carrier.max_reference_length for carrier in CARRIERS.values())
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
@@ -47,6 +52,11 @@ class OrderedParcelSerializer(ObjectSerializer):
     length = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Length {SIDE}")
     width = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Width {SIDE}")
     height = AmountField(max_value=MAX_SIDE_CM, unit="centimetres", required=False, help_text=f"Height {SIDE}")
+    reference = StringField(
+        required=False,
+        max_length=MAX_REFERENCE_LENGTH,
+        help_text="Free text that the carrier prints on this parcel in place of the order's.",
+    )
 
 
 class RecipientSerializer(AddressSerializer):
@@ -70,6 +80,10 @@ class RecipientSerializer(AddressSerializer):
         required=False,
         max_length=2,
         help_text="The two letters of the state or province; beta needs them for the US and Canada.",
+    )
+
+    instructions = StringField(
+        required=False, help_text="Words to the driver, which beta prints; for alpha put them into `address2`."
     )
 
     def validate_provinceCode(self, code: str) -> str:  # noqa: N802 - DRF's name for it
@@ -98,6 +112,23 @@ class LabelOrderSerializer(ObjectSerializer):
         help_text="The pickup point: 4 digits and a letter for alpha, 6 digits for beta. "
         "Required for a pickup-point product.",
     )
+    shipDate = DateField(
+        source="ship_on",
+        required=False,
+        help_text="The day in Europe/Paris that the parcels are handed in on, today by default.",
+    )
+    insuredValue = CentsField(
+        source="insured_value_eur",
+        max_value=MAX_INSURED_EUR,
+        required=False,
+        help_text="The value in euros that each parcel is insured for.",
+    )
+    labelFormat = ChoiceField(
+        LABEL_FORMATS,
+        source="label_format",
+        required=False,
+        help_text="The PDF's paper, in centimetres or A4. Left out, it is the contract's, or else 10x15.",
+    )
     originAddress = AddressSerializer(
         source="sender",
         required=False,
@@ -121,7 +152,8 @@ class LabelOrderSerializer(ObjectSerializer):
         try:
             values = super().to_internal_value(data)
             parcels = values.pop("parcels")
-            return values | {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
+            own = {"weights_kg": weights_kg(parcels), "sides_cm": sides_cm(parcels)}
+            return values | own | {"parcel_references": references(parcels)}
         except serializers.ValidationError as error:
             is_missing = isinstance(data, dict) and "originAddress" not in data
             if is_missing and not self.context.get("sender_address"):
@@ -170,13 +202,29 @@ def sides_cm(parcels: list[dict[str, float]]) -> list[list[int | None]]:
     return sides if any(any(of_parcel) for of_parcel in sides) else []
 
 
+def references(parcels: list[dict[str, Any]]) -> list[str]:
+    """Return each parcel's own reference; nothing where no parcel has one."""
+    own = [parcel.get("reference", "") for parcel in parcels]
+    return own if any(own) else []
+
+
 def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
     """Find what is beyond the carrier's own limits."""
-    parcels, reference = data.get("parcels"), data.get("reference")
+    parcels = data.get("parcels")
     if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
         yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
-    if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
-        yield ["reference"], f"must have at most {carrier.max_reference_length} characters for {carrier.name}."
+    too_long = f"must have at most {carrier.max_reference_length} characters for {carrier.name}."
+    for path, holder in (([], data), *((["parcels", index], parcel) for index, parcel in listed(parcels))):
+        reference = holder.get("reference")
+        if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
+            yield [*path, "reference"], too_long
+
+
+def listed(parcels: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield a body's parcels that can be looked into, with their index."""
+    for index, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
+        if isinstance(parcel, dict):
+            yield index, parcel
 
 
 def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
@@ -189,9 +237,8 @@ def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
         yield ["pickupPointCode"], f"must be a pickup point code of {carrier.name}: {carrier.pickup_point_form}."
     if product.needs_pickup_point:
         yield from contact_faults(product, data)
-    parcels = data.get("parcels")
-    for number, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
-        weight = parcel.get("weight") if isinstance(parcel, dict) else None
+    for number, parcel in listed(data.get("parcels")):
+        weight = parcel.get("weight")
         if isinstance(weight, int | float) and weight > product.max_weight_kg:
             limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
             yield ["parcels", number, "weight"], limit

@@ -75,7 +75,9 @@ class AddressSerializer(ObjectSerializer):
 
     firstName = TextField(help_text="First name.")
     lastName = TextField(help_text="Last name.")
+    company = StringField(required=False, help_text="The firm; it is printed above the person.")
     address1 = TextField(help_text="Street and number. What does not fit on the carrier's label is refused.")
+    address2 = StringField(required=False, help_text="Building, floor, entrance or hamlet.")
     city = TextField(help_text="Town.")
     zip = TextField(help_text="Postal code, as the country writes it.")
     countryCode = CountryField(help_text="The country's ISO 3166-1 alpha-2 code, in upper case.")
@@ -108,6 +110,8 @@ def party(address: dict[str, str]) -> Party:
         zip_code=address["zip"],
         city=address["city"],
         country_code=address["countryCode"],
+        company=address.get("company", ""),
+        address2=address.get("address2", ""),
         phone=address["phone"],
         email=address.get("email", ""),
         province_code=address.get("provinceCode", ""),

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -86,6 +88,24 @@ class ChoiceField(StringField):
         return text
 
 
+class DateField(StringField):
+    """A calendar day, ``YYYY-MM-DD``, read as a date."""
+
+    form = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=10, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        text = super().to_internal_value(data)
+        try:
+            if self.form.fullmatch(text):
+                return date.fromisoformat(text)
+        except ValueError:  # the 30th of February
+            pass
+        raise serializers.ValidationError("must be a day, YYYY-MM-DD.")
+
+
 class NumberField(StrictField):
     """A JSON number; an integer stays an integer."""
 
@@ -106,6 +126,19 @@ class AmountField(NumberField):
         if not 0 < number <= self.max_value:
             raise serializers.ValidationError(f"must be above 0 and at most {self.max_value} {self.unit}.")
         return number
+
+
+class CentsField(AmountField):
+    """An amount of euros, of whole cents, read as an exact decimal."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(unit="euros", **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        euros = Decimal(str(super().to_internal_value(data)))
+        if euros != round(euros, 2):
+            raise serializers.ValidationError("must have at most two decimals.")
+        return euros
 
 
 class IntegerField(StrictField):

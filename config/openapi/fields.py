@@ -17,7 +17,7 @@ from carriers import CARRIERS
 from labels import serializers as labels
 from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
 from labels.ids import LABEL_ID_LENGTH
-from labels.openapi import CUSTOMS, CUSTOMS_ORDER, LABEL, ORDER, SENDER
+from labels.openapi import CUSTOMS, CUSTOMS_ORDER, FURTHER, LABEL, ORDER, SENDER
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
 from parcels.openapi import PARCEL
@@ -26,6 +26,7 @@ from shops import addresses, serializer_fields
 Json = dict[str, Any]
 
 PLAIN: Final[dict[type[Any], Json]] = {
+    serializer_fields.DateField: {"type": "string", "format": "date"},
     serializer_fields.NumberField: {"type": "number"},
     serializer_fields.BooleanField: {"type": "boolean"},
     serializer_fields.ArrayField: {"type": "array", "items": {}},
@@ -54,17 +55,19 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
         "DeliveryWindow", "When a parcel is expected.", PARCEL["estimatedDeliveryDateWindow"]
     ),
     labels.LabelOrderSerializer: Component(
-        "LabelOrder", "An order for a label.", ORDER | {"pickupPointCode": "1234A", "customs": CUSTOMS}
+        "LabelOrder",
+        "An order for a label.",
+        CUSTOMS_ORDER | ORDER | {"pickupPointCode": "1234A", "shipDate": "2026-11-23"},
     ),
     labels.RecipientSerializer: Component(
         "RecipientAddress",
         "The postal address that parcels go to.",
-        ORDER["destinationAddress"] | {"provinceCode": "NY"},
+        ORDER["destinationAddress"] | FURTHER | {"provinceCode": "NY", "instructions": "Sonner deux fois"},
     ),
     labels.OrderedParcelSerializer: Component("OrderedParcel", "One physical parcel.", CUSTOMS_ORDER["parcels"][0]),
     CustomsSerializer: Component("Customs", "A customs declaration, of all parcels of an order.", CUSTOMS),
     CustomsItemSerializer: Component("CustomsItem", "Goods of one kind.", CUSTOMS["items"][0]),
-    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER),
+    addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER | FURTHER),
     labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
 }
 PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
@@ -93,10 +96,11 @@ def schema_of(field: serializers.Field[Any, Any, Any, Any]) -> Json:
             return {"type": "string", "enum": list(field.choices)}
         case addresses.CountryField():
             return {"type": "string", "enum": sorted(addresses.COUNTRY_CODES)}
-        case serializer_fields.StringField():
+        case serializer_fields.StringField() if type(field) not in PLAIN:
             return {"type": "string"} | dict(string_bounds(field))
         case serializer_fields.AmountField():
-            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value}
+            step = {"multipleOf": 0.01} if isinstance(field, serializer_fields.CentsField) else {}
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value} | step
         case serializer_fields.IntegerField():
             return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
     return PLAIN[type(field)]

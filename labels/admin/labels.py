@@ -1,6 +1,7 @@
 """The staff's pages of labels, and their decisions."""
 
 from contextlib import suppress
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
@@ -93,12 +94,11 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
     def facts(self, request: HttpRequest, label: ShippingLabel) -> dict[str, Any]:
         """Collect what the label's pages show beside its fields."""
         contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
-        numbers = [*label.tracking_numbers, *[""] * (len(label.weights_kg) - len(label.tracking_numbers))]
-        weights = [*label.weights_kg, *[""] * (len(numbers) - len(label.weights_kg))]
+        parcels = zip_longest(label.weights_kg, label.tracking_numbers, label.parcel_references, fillvalue="")
         product = PRODUCTS.get(label.product_code)
         return {
             "label": label,
-            "parcels": list(zip(weights, numbers, strict=True)),
+            "parcels": list(parcels),
             "parcel": parcel_of(label),
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),

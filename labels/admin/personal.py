@@ -5,8 +5,12 @@ from typing import Any
 from labels.models import ShippingLabel
 from shops.admin.personal import dots, dots_in
 
-party = dots_in("firstName", "lastName", "address1", "zip", "phone", "email")
-LABEL = {"recipient": party, "error_message": dots}  # a carrier's text may quote the address
+party = dots_in(*("firstName", "lastName", "company", "address1", "address2", "instructions", "zip", "phone", "email"))
+LABEL = {
+    "recipient": party,
+    "parcel_references": lambda references: list(map(dots, references)),
+    "error_message": dots,  # a carrier's text may quote the address
+}
 
 
 def columns_of(label: ShippingLabel) -> dict[str, Any]:

@@ -24,12 +24,15 @@ PREFIX = "sender_"
 LABELS = {
     "firstName": "First name",
     "lastName": "Last name",
+    "company": "Company",
     "address1": "Street and number",
+    "address2": "Building, floor, entrance",
     "zip": "Postal code",
     "city": "Town",
     "countryCode": "Country (two letters)",
     "phone": "Phone",
 }
+OPTIONAL = ("company", "address2")
 FIELDS = tuple(PREFIX + name for name in LABELS)
 
 
@@ -43,9 +46,9 @@ class ShopForm(ShopModelForm):
 
     refusals: dict[str, str]  # by carrier, why labels can't be sent from the address
 
-    (sender_firstName, sender_lastName, sender_address1, sender_zip, sender_city, sender_countryCode, sender_phone) = (
-        address_field(name) for name in LABELS
-    )
+    sender_firstName, sender_lastName, sender_company = map(address_field, ("firstName", "lastName", "company"))
+    sender_address1, sender_address2, sender_zip = map(address_field, ("address1", "address2", "zip"))
+    sender_city, sender_countryCode, sender_phone = map(address_field, ("city", "countryCode", "phone"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -56,6 +59,7 @@ class ShopForm(ShopModelForm):
     def clean(self) -> dict[str, Any]:
         super().clean()
         typed = {name: self.cleaned_data.get(PREFIX + name, "") for name in LABELS}
+        typed = {name: text for name, text in typed.items() if text or name not in OPTIONAL}
         if not any(name in self.data for name in FIELDS):  # the page has none for those who only look
             return self.cleaned_data
         if not any(text.strip() for text in typed.values()):

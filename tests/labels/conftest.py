@@ -12,11 +12,13 @@ import pytest
 from django.db import OperationalError, connection, connections
 from pytest_django.fixtures import Settings
 
+from carriers.base import Carrier
 from carriers.sandbox.fault_registry import read_armed_fault
 from carriers.sandbox.label import Label
 from carriers.sandbox.ledger import Purchase
 from carriers.sandbox.routes import ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, BETA_PATH
 from carriers.sandbox.server import SandboxServer
+from carriers.shipment import PurchasedLabel, Shipment
 from labels.lifecycle import db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -140,6 +142,20 @@ def asker(own: Caller, sandbox: Sandbox) -> Caller:
     for carrier_code in ACCOUNT:
         ContractFactory(shop=own.shop, carrier_code=carrier_code)
     return own
+
+
+@pytest.fixture
+def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipment]:
+    """Note what both clients are asked for, and let them refuse nothing."""
+    asked: list[Shipment] = []
+
+    def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
+        asked.append(shipment)
+        return PurchasedLabel(tuple(f"N{rank}" for rank, _ in enumerate(shipment.packages)), b"%PDF-1.4 %%EOF")
+
+    for carrier in ("alpha", "beta"):
+        monkeypatch.setattr(type(clients.client(carrier)), "create_label", create_label)
+    return asked
 
 
 @pytest.fixture

@@ -50,20 +50,6 @@ def abroad(**changes: Any) -> Json:
     return order(WORLD, destination=NEW_YORK, parcels=parcels) | {"customs": CUSTOMS} | changes
 
 
-@pytest.fixture
-def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipment]:
-    """Note what both clients are asked for, and let them refuse nothing."""
-    asked: list[Shipment] = []
-
-    def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
-        asked.append(shipment)
-        return PurchasedLabel(tuple(f"N{rank}" for rank, _ in enumerate(shipment.packages)), b"%PDF-1.4 %%EOF")
-
-    for carrier in ("alpha", "beta"):
-        monkeypatch.setattr(type(clients.client(carrier)), "create_label", create_label)
-    return asked
-
-
 def test_the_declaration_reaches_the_client_and_is_kept(buyer: Caller, shipments: list[Shipment]) -> None:
     assert post(buyer, abroad()).status_code == 201
     (shipment,) = shipments

@@ -1,0 +1,102 @@
+"""What an order may say beside the specification's fields: it is kept on the row and given to the carrier's client."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from carriers.shipment import Shipment
+from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
+from tests.labels.conftest import Sandbox, row
+from tests.labels.orders import Json, order, post
+from tests.labels.test_customs import ITEM, abroad
+from tests.support.api import Caller
+
+pytestmark = pytest.mark.any_database
+
+FIRM: Json = {"company": "Bougies & Cie", "address2": "Bâtiment C, 3e étage"}
+
+
+def test_all_that_an_order_says_reaches_the_client_and_the_row(buyer: Caller, shipments: list[Shipment]) -> None:
+    body = order(
+        BETA,
+        origin=FIRM,
+        destination=FIRM | {"instructions": "Sonner deux fois"},
+        parcels=[{"weight": 1, "reference": "CMD 1/2"}, {"weight": 2}],
+        shipDate="2026-11-23",
+        insuredValue=149.9,
+        labelFormat="A4",
+    )
+    assert post(buyer, body).status_code == 201
+    (shipment,) = shipments
+    for party in (shipment.sender, shipment.recipient):
+        assert (party.company, party.address2) == ("Bougies & Cie", "Bâtiment C, 3e étage")
+    assert [package.reference for package in shipment.packages] == ["CMD 1/2", ""]
+    assert (shipment.ship_on, shipment.insured_value_eur) == (date(2026, 11, 23), Decimal("149.9"))
+    assert (shipment.instructions, shipment.label_format) == ("Sonner deux fois", "A4")
+    label = row()
+    assert (label.sender, label.recipient) == (body["originAddress"], body["destinationAddress"])
+    assert (label.parcel_references, label.ship_on) == (["CMD 1/2", ""], date(2026, 11, 23))
+    assert (label.insured_value_eur, label.label_format) == (Decimal("149.90"), "A4")
+
+
+def test_an_order_that_says_none_of_it_is_as_before(buyer: Caller, shipments: list[Shipment]) -> None:
+    post(buyer, order(BETA))
+    (shipment,) = shipments
+    assert (shipment.ship_on, shipment.insured_value_eur, shipment.instructions) == (None, None, "")
+    assert (shipment.label_format, shipment.packages[0].reference) == ("10x15", "")
+    label = row()
+    assert (label.parcel_references, label.ship_on, label.insured_value_eur, label.label_format) == ([], None, None, "")
+
+
+def test_goods_may_name_their_parcels(buyer: Caller, shipments: list[Shipment]) -> None:
+    items = [ITEM | {"parcel": 1}, ITEM | {"parcel": 0}]
+    assert post(buyer, abroad(customs={"items": items}, parcels=[{"weight": 1}, {"weight": 1}])).status_code == 201
+    assert shipments[0].customs is not None
+    assert [item.parcel for item in shipments[0].customs.items] == [1, 0]
+    assert [item["parcel"] for item in (row().customs or {})["items"]] == [1, 0]
+
+
+DAY = "must be a day, YYYY-MM-DD."
+EUROS = "must be above 0 and at most 20000 euros."
+BAD: list[tuple[str, Any, str]] = [
+    *(("shipDate", text, DAY) for text in ("", "20261123", "2026-11-3", "2026-02-30", "2026-W48-1", "23/11/2026")),
+    ("shipDate", "2026-11-23T00:00:00", "must have at most 10 characters."),
+    ("shipDate", "\u0662\u0660\u0662\u0666-11-23", DAY),
+    ("shipDate", 20261123, "must be a string, not an integer."),
+    ("shipDate", None, "must not be null."),
+    *(("insuredValue", value, EUROS) for value in (0, -1, 20_000.01, 1e300)),
+    *(("insuredValue", value, "must have at most two decimals.") for value in (0.001, 149.999, 1e-9)),
+    ("insuredValue", "150", "must be a number, not a string."),
+    *(("labelFormat", value, "must be one of 10x15, A4.") for value in ("", "a4", "10X15", "ZPL")),
+    ("parcels[0].reference", "x" * 16, "must have at most 15 characters for beta."),
+    ("parcels[0].reference", 5, "must be a string, not an integer."),
+    *(
+        (f"{address}.{name}", value, said)
+        for address in ("originAddress", "destinationAddress")
+        for name in ("company", "address2")
+        for value, said in (
+            (5, "must be a string, not an integer."),
+            (None, "must not be null."),
+            ("x" * 1001, "must have at most 1000 characters."),
+            ("a\0", NUL),
+        )
+    ),
+    ("destinationAddress.instructions", ["x"], "must be a string, not an array."),
+    ("destinationAddress.instructions", "a\0", NUL),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "said"), BAD)
+def test_a_bad_value_is_refused_by_its_path(path: str, value: Any, said: str, asker: Caller, sandbox: Sandbox) -> None:
+    assert_refused(asker, sandbox, changed(order(BETA), path, value), f"{path}: {said}")
+
+
+@pytest.mark.parametrize("parcel", [-1, 99, 1.0, "0", None, True])
+def test_a_parcel_of_goods_is_an_index(parcel: Any, asker: Caller, sandbox: Sandbox) -> None:
+    said = {-1: "must be from 0 to 98.", 99: "must be from 0 to 98."}
+    answer = post(asker, changed(abroad(), "customs.items[0].parcel", parcel))
+    assert answer.status_code == 400
+    assert "customs.items[0].parcel: must " in answer.json()["message"]
+    assert said.get(parcel, "") in answer.json()["message"]
