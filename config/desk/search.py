@@ -10,13 +10,13 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 import labels.admin.search
 import parcels.admin.search
 from labels.models import ShippingLabel
 from parcels.models import Parcel
+from shops.admin.pages import address_of, page_of
 from shops.admin.personal import may_see
 from shops.admin.search import LISTED, MIN_BEGINNING, Found
 from shops.audit.models import Action
@@ -79,11 +79,8 @@ class Search:
         """The address of the one hit's page: a parcel's, which leads to its label, but a whole label id its label's."""
         label_id = self.text.upper()
         if self.found and label_id in self.found[-1].by_number:
-            return reverse("admin:labels_shippinglabel_change", args=[label_id])
-        if len(self.hits) != 1:
-            return ""
-        options = self.hits[0]._meta
-        return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[self.hits[0].pk])
+            return address_of("labels.shippinglabel", label_id)
+        return page_of(self.hits[0]) if len(self.hits) == 1 else ""
 
     def record(self) -> None:
         """Record the search; its text only where that is nobody's name or address."""

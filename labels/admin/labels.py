@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
@@ -33,6 +33,7 @@ from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage, unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.pages import page_of
 from shops.admin.personal import conceal, masked, may_see
 from shops.admin.wording import NOTHING
 from shops.audit.models import Action
@@ -87,7 +88,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         return whole(text)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        label = self.get_object(request, object_id)
+        label = self.row_at(request, object_id)
         extra_context = self.facts(request, label) if label else {}
         return super().change_view(request, object_id, extra_context=extra_context)
 
@@ -243,7 +244,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
     def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        label: ShippingLabel | None = self.get_object(request, object_id)
+        label: ShippingLabel | None = self.row_at(request, object_id)
         if label is None:
             raise Http404("There is no label with this id.")
         return label
@@ -254,7 +255,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         return self.label_or_404(request, object_id)
 
     def back_to(self, label: ShippingLabel) -> HttpResponseRedirect:
-        return HttpResponseRedirect(reverse("admin:labels_shippinglabel_change", args=[label.id]))
+        return HttpResponseRedirect(page_of(label))
 
     def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
         self.record_view(label)

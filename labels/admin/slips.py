@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -19,6 +18,7 @@ from labels.slips import making
 from shops.admin import personal
 from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.pages import address_of, key_in, page_of
 from shops.admin.wording import NOTHING, badge
 from shops.audit.models import Action
 from shops.audit.recording import record
@@ -60,7 +60,7 @@ class SlipForSelected(SelectedLabels):
         if left := count - sum(len(slip.label_ids) for slip in slips):
             self.message_user(request, f"{left} labels were not asked for any more: select them again.", messages.ERROR)
         if len(slips) == 1:
-            return HttpResponseRedirect(reverse("admin:labels_depositslip_change", args=[slips[0].pk]))
+            return HttpResponseRedirect(page_of(slips[0]))
         return HttpResponseRedirect(reverse("admin:labels_depositslip_changelist"))
 
 
@@ -114,13 +114,13 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         """Answer with the PDF; one that the row still keeps is moved to the storage first."""
         if not (self.has_view_permission(request) and personal.may_see(request)):
             raise PermissionDenied
-        slip = DepositSlip.objects.with_pdf().filter(pk=unquote(object_id)).first()
+        slip = DepositSlip.objects.with_pdf().filter(pk=key_in(object_id)).first()
         if slip is None:
             raise Http404("There is no deposit slip with this id, or it has no PDF.")
         content = self.content(slip)
         if content is None:
             self.message_user(request, "The storage can't be reached now. Try again later.", messages.ERROR)
-            return HttpResponseRedirect(reverse("admin:labels_depositslip_change", args=[slip.pk]))
+            return HttpResponseRedirect(page_of(slip))
         record(Action.PDF_OPENED, slip, labels=slip.label_ids)
         return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
 
@@ -147,7 +147,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     def pdf_link(self, slip: DepositSlip) -> str:
         if not slip.has_pdf:
             return "Removed, as labels' PDFs are" if slip.number else NOTHING
-        url = reverse("admin:labels_depositslip_pdf", args=[slip.pk])
+        url = page_of(slip, "pdf")
         return format_html('<a class="label-open" href="{}" target="_blank" rel="noopener">Open or print</a>', url)
 
     @admin.display(description="no slip because")
@@ -159,13 +159,12 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     @admin.display(description="parcels")
     def parcels(self, slip: DepositSlip) -> str:
         """List the parcels' numbers, and link to the labels."""
-        labels = reverse("admin:labels_shippinglabel_changelist")
-        links = format_html_join(" ", '<a class="shop-link" href="{}{}/change/">{}</a>', slip_rows(labels, slip))
+        links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', label_links(slip))
         return format_html("<p>{}</p><p>Labels: {}</p>", ", ".join(slip.tracking_numbers), links)
 
     class Media:
         css = {"all": ["labels/admin.css", "shops/admin.css"]}
 
 
-def slip_rows(labels: str, slip: DepositSlip) -> list[tuple[str, str, str]]:
-    return [(labels, label_id, label_id) for label_id in slip.label_ids]
+def label_links(slip: DepositSlip) -> list[tuple[str, str]]:
+    return [(address_of("labels.shippinglabel", label_id), label_id) for label_id in slip.label_ids]

@@ -74,7 +74,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         """Have the carrier asked about a label now, and stay on the page."""
         if not self.may_decide(request):
             raise PermissionDenied
-        label = self.get_object(request, object_id)
+        label = self.row_at(request, object_id)
         back = HttpResponseRedirect(reverse(f"admin:{NAME}"))
         if label is None or request.method != "POST":
             return back

@@ -8,7 +8,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 
 from parcels.admin import personal
@@ -26,6 +26,7 @@ from parcels.models import Parcel, ParcelTracking
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter
+from shops.admin.pages import page_of
 from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
 
@@ -74,7 +75,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     panels: ClassVar[list[Callable[[HttpRequest, Parcel], str]]] = []
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
-        parcel = self.get_object(request, object_id)
+        parcel = self.row_at(request, object_id)
         return super().change_view(request, object_id, extra_context=self.facts(request, parcel) if parcel else {})
 
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         """Let the carrier be asked as soon as a process is free."""
         if not may_ask(request):
             raise PermissionDenied
-        parcel = self.get_object(request, object_id)
+        parcel = self.row_at(request, object_id)
         if parcel is None:
             raise Http404("There is no parcel with this id.")
         if request.method == "POST":
@@ -106,7 +107,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
                 messages.success(request, "The carrier is asked now. Reload the page in a minute.")
             else:
                 messages.error(request, "This parcel is not followed: its carrier can't be asked.")
-        return HttpResponseRedirect(reverse("admin:parcels_parcel_change", args=[parcel.pk]))
+        return HttpResponseRedirect(page_of(parcel))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList

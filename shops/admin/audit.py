@@ -6,11 +6,12 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 from django.utils.html import format_html
 
 from shops.admin.base import LargeTableAdmin
 from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.admin.pages import address_of
 from shops.admin.wording import NOTHING
 from shops.audit.models import Action, AuditEntry, Channel
 from shops.audit.recording import customer_digests
@@ -68,7 +69,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
             return NOTHING
         name = entry.object_type.partition(".")[2]
         try:
-            page = reverse(f"admin:{entry.object_type.replace('.', '_')}_change", args=[entry.object_id])
+            page = address_of(entry.object_type, entry.object_id)
         except NoReverseMatch:
             return f"{name} {entry.object_id}"
         return format_html('<a class="shop-link" href="{}">{} {}</a>', page, name, entry.object_id)

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from shops.admin import headers
 from shops.admin.exports import Column, answer, columns_of, export_of
+from shops.admin.pages import key_in
 from shops.admin.personal import Concealed, may_see
 from shops.admin.recorded import Recorded
 from shops.admin.spreadsheets import FORMATS
@@ -57,6 +58,11 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
+
+    def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
+        """Return the row that a page's address names, as this user may see it."""
+        row: Row | None = self.get_object(request, key_in(object_id))
+        return row
 
     def get_urls(self) -> list[Any]:
         return [*self.export_urls(), *super().get_urls()]

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -28,7 +27,7 @@ class Recorded:
     if TYPE_CHECKING:  # of the class it is mixed into
         opts: Any
         admin_site: Any
-        get_object: Any
+        row_at: Any
         has_view_or_change_permission: Any
 
     def customer_of(self, row: Any) -> str:
@@ -70,7 +69,7 @@ class Recorded:
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the changes of an object from the audit log, the newest first."""
-        row = self.get_object(request, unquote(object_id))
+        row = self.row_at(request, object_id)
         if row is None:
             raise Http404("There is no such object.")
         if not self.has_view_or_change_permission(request, row):

@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from shops.admin.base import ModelAdmin
@@ -42,7 +43,10 @@ class Links:
 
     def __call__(self, shop: Shop) -> str:
         allowed = [page for page in self.pages if self.user.has_perm(page[2])]
-        links = (admin_link(text, view, **{parameter: shop.id}) for text, view, _, parameter in allowed)
+        links = (
+            admin_link(text, reverse(f"admin:{view}", query={parameter: shop.id}))
+            for text, view, _, parameter in allowed
+        )
         return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
 
 
@@ -89,7 +93,7 @@ class ShopAdmin(ModelAdmin[Shop]):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> Any:
         """Show, beside the shop's own fields, what support needs when the shop calls."""
-        shop = self.get_object(request, object_id) if request.method == "GET" else None
+        shop = self.row_at(request, object_id) if request.method == "GET" else None
         may_see = shop is not None and self.has_view_permission(request, shop)
         panels = [panel(request, shop) for panel in PANELS] if shop and may_see else []
         return super().change_view(request, object_id, form_url, (extra_context or {}) | {"panels": panels})

@@ -11,13 +11,13 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
 from shops.admin.base import ModelAdmin
 from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.admin.pages import page_of
 from shops.admin.wording import badge
 from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
@@ -51,9 +51,9 @@ def state_label(token: AccessToken) -> str:
     return badge(name, STATES[name][0])
 
 
-def admin_link(text: str, view: str, *args: str, **query: str) -> str:
+def admin_link(text: str, address: str) -> str:
     """Render a link to a page of the admin."""
-    return format_html('<a class="shop-link" href="{}">{}</a>', reverse(f"admin:{view}", args=args, query=query), text)
+    return format_html('<a class="shop-link" href="{}">{}</a>', address, text)
 
 
 class TokenInline(TokenTabularInline):
@@ -80,7 +80,7 @@ class TokenInline(TokenTabularInline):
 
     @admin.display(description="id")
     def link(self, token: AccessToken) -> str:
-        return admin_link(token.id, "shops_accesstoken_change", token.id)
+        return admin_link(token.id, page_of(token))
 
     @admin.display(description="state")
     def state(self, token: AccessToken) -> str:

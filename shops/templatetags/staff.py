@@ -1,8 +1,8 @@
 """Formats of all of the staff's pages."""
 
 from django import template
-from django.contrib.admin.utils import quote
 
+from shops.admin.pages import address_of, page_of
 from shops.admin.personal import masked
 
 register = template.Library()
@@ -14,7 +14,5 @@ def personal(text: str, is_shown: bool) -> str:  # noqa: FBT001 - a filter's one
     return masked(text, is_shown=is_shown)
 
 
-@register.filter
-def admin_quoted(key: str) -> str:
-    """Format a key as the admin's addresses have it."""
-    return str(quote(key))
+register.simple_tag(page_of)
+register.simple_tag(address_of)

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
 
+from shops.admin.pages import page_of as page_address
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
@@ -63,7 +64,7 @@ def test_the_page_tells_the_whole_story(staff: Client, shop: Shop) -> None:
         "75011 Villeneuve",
         "soren@mail.example",
         "checkout",
-        f"{CONTRACTS}{contract.id}/change/",
+        page_address(contract),
         "voided with the carrier",
     ):
         assert text in page

@@ -10,6 +10,7 @@ from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.pdfs.storage import StorageError
 from labels.slips import making
+from shops.admin.pages import page_of as page_address
 from shops.audit.models import AuditEntry
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox
@@ -50,7 +51,7 @@ def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, pac
     assert sorted(slip.tracking_numbers) == sorted(label.tracking_number for label in labels)
     assert slip.published_at is not None
     assert f"slip {slip.number} lists 2 labels" in page.text
-    assert f"{SLIPS}{slip.id}/pdf/" in page.text
+    assert page_address(slip, "pdf") in page.text
     pdf = packer.get(f"{SLIPS}{slip.id}/pdf/")
     assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
     assert storage.read(slip.pdf_key) == pdf.content
