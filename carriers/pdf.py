@@ -10,15 +10,16 @@ from carriers.http.messages import UnreadableError
 
 
 def checked(pdf: bytes) -> bytes:
-    """Return the PDF if it starts like one; raises UnreadableError.
+    """Return the PDF if it starts like one, after empty lines at most; raises UnreadableError.
 
-    A label is paid for when it arrives, so it is passed on unchanged, even without a proper end: viewers open such
-    files, while a refused label waits for a person. A truncated answer shows in its length, XML, base64 or boundary.
-    The PDF is not parsed, because parsing is where a hostile one does harm.
+    A label is paid for when it arrives, so the rest is passed on unchanged, even without a proper end: viewers open
+    such files, while a refused label waits for a person. A truncated answer shows in its length, XML, base64 or
+    boundary. The PDF is not parsed, because parsing is where a hostile one does harm.
     """
-    if not pdf.startswith(b"%PDF-"):
+    bare = pdf.lstrip()
+    if not bare.startswith(b"%PDF-"):
         raise UnreadableError("the label is not a PDF")
-    return pdf
+    return bare
 
 
 def merged(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:

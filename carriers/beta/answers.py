@@ -134,10 +134,11 @@ def objects_of(document: Json, name: str) -> list[Json]:
 
 
 def _number(document: Json) -> str:
+    """Return the parcel's number, whether it came as text, with spaces in it, or as a JSON number."""
     for name in ANSWER_BLOCKS:
         block = document.get(name)
-        number = block.get("parcelNumber") if isinstance(block, dict) else None
-        if isinstance(number, str) and _TRACKING_NUMBER.fullmatch(number):
+        number = "".join(string_of(block, "parcelNumber").split()) if isinstance(block, dict) else ""
+        if _TRACKING_NUMBER.fullmatch(number):
             return number
     return ""
 

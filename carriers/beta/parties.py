@@ -1,5 +1,6 @@
 """beta's addresses: the sender's, the recipient's, and the pickup point's in the recipient's place."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -28,6 +29,7 @@ MOBILE_ONLY: Final = frozenset({"BE", "US"})
 WITH_PROVINCES: Final = frozenset({"CA", "US"})
 
 Address = dict[str, Any]
+_LUXEMBOURG: Final = re.compile(r"^LU?[- ]*", re.IGNORECASE)
 
 
 def sender(party: Party) -> Address:
@@ -128,10 +130,10 @@ def _one_line(party: Party, first: CarrierField, second: CarrierField) -> str:
 
 
 def zip_code_of(party: Party) -> str:
-    """Return the postal code in beta's form: LU without its letter, US only what stands before the dash."""
+    """Return the postal code in beta's form: LU without its letters, US only what stands before the dash."""
     zip_code = party.zip_code.strip()
     if party.country_code == "LU":
-        return zip_code.upper().removeprefix("L").lstrip("- ")
+        return _LUXEMBOURG.sub("", zip_code)
     return zip_code.partition("-")[0].rstrip() if party.country_code == "US" else zip_code
 
 

@@ -155,6 +155,29 @@ def test_version_31_of_beta_and_its_warnings_are_read(serve: Serve) -> None:
     assert label.warnings == ("Le champ a été tronqué",)
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (b'"6A 12345 67890 1"', "6A12345678901"),
+        (b'" 6A12345678901\\n"', "6A12345678901"),
+        (b"6112345678901", "6112345678901"),
+    ],
+)
+def test_a_number_of_beta_is_read_however_it_is_written(serve: Serve, written: bytes, read: str) -> None:
+    body = answer_file("beta_parcel_1.multipart").replace(b'"6A12345678901"', written)
+    server = serve(always(http(body, content_type=MULTIPART)))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert label.tracking_numbers == (read,)
+
+
+def test_a_pdf_after_empty_lines_is_kept(serve: Serve) -> None:
+    body = answer_file("beta_parcel_1.multipart").replace(b"%PDF-", b"\r\n \n%PDF-")
+    server = serve(always(http(body, content_type=MULTIPART)))
+    label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
+    assert label.pdf.startswith(b"%PDF-")
+    assert page_widths(label.pdf) == [281]
+
+
 def test_older_answers_of_beta_are_mixed_and_start_with_the_boundary(serve: Serve) -> None:
     body = answer_file("beta_parcel_1.multipart").removeprefix(b"\r\n") + b"\r\n"
     server = serve(always(http(body, content_type="multipart/mixed; boundary=uuid:0f4a")))
