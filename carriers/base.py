@@ -20,6 +20,7 @@ from carriers.observer import Observer
 from carriers.pickup_points import PickupPointCache, check_point
 from carriers.products import Product
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipping_day import shipping_day
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Carrier(Client):
                 return self._find_point(shipment.pickup_point_code, shipment, credentials, deadline)
 
         key = (shipment.recipient.country_code, shipment.pickup_point_code)
-        point = self._points.get(key, ask)
+        point = self._points.get(key, shipping_day(shipment), ask)
         check_point(self.name, point, shipment)
         return point
 

@@ -95,7 +95,10 @@ class Customs:
 
 @dataclass(frozen=True)
 class PickupPoint:
-    """The place where the recipient collects the parcel, as the carrier's point service describes it."""
+    """The place where the recipient collects the parcel, as the carrier's point service describes it.
+
+    `closures` are the first and last days of the periods in which it is closed.
+    """
 
     code: str
     name: str = field(default="", repr=False)
@@ -108,6 +111,11 @@ class PickupPoint:
     network: str = ""
     max_weight_kg: Decimal | None = None
     is_open: bool = True
+    closures: tuple[tuple[date, date], ...] = ()
+
+    def is_open_on(self, day: date) -> bool:
+        """Return true if the point takes parcels on that day."""
+        return self.is_open and not any(first <= day <= last for first, last in self.closures)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
-from carriers.products import PARIS, PRODUCTS
+from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
 
@@ -145,9 +145,8 @@ class Alpha(Carrier):
         body = points.look_up(code, country_code, credentials)
         url = str(self._endpoint.points_url)
         request = Request(points.operation_for(country_code), url, body, HEADERS, CarrierUnavailable)
-        day = shipment.ship_at.astimezone(PARIS).date()
         redactor = Redactor(credentials, shipment)
-        read = partial(points.read_point, code=code, country_code=country_code, day=day, redactor=redactor)
+        read = partial(points.read_point, code=code, country_code=country_code, redactor=redactor)
         return self._exchange(request, deadline, read)
 
 

@@ -55,8 +55,8 @@ def look_up(code: str, country_code: str, credentials: Credentials) -> bytes:
     return soap.envelope(operation, POINTS_NAMESPACE, [soap.leaf(*field) for field in fields])
 
 
-def read_point(answer: Answer, *, code: str, country_code: str, day: date, redactor: Redactor) -> PickupPoint:
-    """Return the point as it is on a day; raises PickupPointRejected for an unknown one.
+def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redactor) -> PickupPoint:
+    """Return the point; raises PickupPointRejected for an unknown one.
 
     The answer's `qualiteReponse` is 0 in every look-up and means nothing there.
     """
@@ -69,12 +69,11 @@ def read_point(answer: Answer, *, code: str, country_code: str, day: date, redac
     point = next((point for point in points if soap.text(point, "identifiant").upper() == code.upper()), None)
     if point is None:
         raise UnreadableError("the answer is about another pickup point")
-    return _point(point, country_code, day)
+    return _point(point, country_code)
 
 
-def _point(point: Element, country_code: str, day: date) -> PickupPoint:
+def _point(point: Element, country_code: str) -> PickupPoint:
     country = soap.text(point, "codePays")
-    is_active = soap.text(point, "actif").lower() not in ("false", "0")
     return PickupPoint(
         code=soap.text(point, "identifiant"),
         name=soap.text(point, "nom"),
@@ -85,7 +84,8 @@ def _point(point: Element, country_code: str, day: date) -> PickupPoint:
         city=soap.text(point, "localite"),
         country_code=country if len(country) == _ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code),
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
-        is_open=is_active and not any(first <= day <= last for first, last in _closures(point)),
+        is_open=soap.text(point, "actif").lower() not in ("false", "0"),
+        closures=tuple(_closures(point)),
     )
 
 

@@ -151,14 +151,14 @@ class Beta(Carrier):
 
         if shipment.recipient.country_code in MAINLAND:
             return look_up()
-        read = partial(points.read_points, shipment=shipment, redactor=redactor)
+        read = partial(points.read_records, redactor=redactor)
         near = ask(points.SEARCH, points.search(shipment, credentials), read)
-        return next((point for point in near if point.code == code), None) or _elsewhere(near, look_up)
+        return points.point_among(near, code, shipment) or _elsewhere(points.networks_of(near), look_up)
 
 
-def _elsewhere(near: Sequence[PickupPoint], look_up: Callable[[str], PickupPoint]) -> PickupPoint:
-    """Look the point up in the networks of other points."""
-    for network in filter(None, dict.fromkeys(point.network for point in near)):
+def _elsewhere(networks: Sequence[str], look_up: Callable[[str], PickupPoint]) -> PickupPoint:
+    """Look the point up in the networks of the points that were found."""
+    for network in networks:
         try:
             return look_up(network)
         except PickupPointRejected:

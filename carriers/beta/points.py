@@ -1,6 +1,6 @@
 """beta's point service: look up a pickup point by its code, abroad by way of a search."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
@@ -17,6 +17,7 @@ from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusal
 from carriers.shipment import Credentials, PickupPoint, Shipment
+from carriers.shipping_day import shipping_day
 
 LOOK_UP: Final = "findPointRetraitAcheminementByID"
 SEARCH: Final = "findRDVPointRetraitAcheminement"
@@ -28,6 +29,7 @@ GRAMS: Final = 1000
 UNKNOWN: Final = "124"  # the code of a wrong id
 
 Json = dict[str, Any]
+Record = Mapping[str, Any]
 
 
 def look_up(code: str, shipment: Shipment, credentials: Credentials, network: str = "") -> Json:
@@ -35,7 +37,7 @@ def look_up(code: str, shipment: Shipment, credentials: Credentials, network: st
     body = {
         **_contract(credentials),
         "id": code,
-        "date": _day(shipment).strftime("%d/%m/%Y"),
+        "date": _day(shipment),
         "weight": _heaviest_g(shipment),
         "filterRelay": ALL_KINDS,
         "langue": LANGUAGE,
@@ -50,7 +52,7 @@ def search(shipment: Shipment, credentials: Credentials) -> Json:
         "zipCode": zip_code_of(shipment.recipient),
         "city": shipment.recipient.city,
         "countryCode": shipment.recipient.country_code,
-        "shippingDate": _day(shipment).strftime("%d/%m/%Y"),
+        "shippingDate": _day(shipment),
         "weight": _heaviest_g(shipment),
         "filterRelay": ALL_KINDS,
         "optionInter": ABROAD,
@@ -69,12 +71,12 @@ def _heaviest_g(shipment: Shipment) -> str:
     return str((heaviest_kg * GRAMS).to_integral_value(ROUND_UP))
 
 
-def _day(shipment: Shipment) -> date:
-    return shipment.ship_at.astimezone(PARIS).date()
+def _day(shipment: Shipment) -> str:
+    return shipping_day(shipment).strftime("%d/%m/%Y")
 
 
 def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redactor) -> PickupPoint:
-    """Return the point as it is on the shipment's day; raises PickupPointRejected for an unknown one."""
+    """Return the point; raises PickupPointRejected for an unknown one, and for one without an address."""
     document = _checked(answer, redactor)
     point = document.get("pointRetraitAcheminement")
     if not isinstance(point, dict):
@@ -84,13 +86,27 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
     return _point(point, shipment)
 
 
-def read_points(answer: Answer, *, shipment: Shipment, redactor: Redactor) -> list[PickupPoint]:
-    """Return the points of a search, none if nothing was found."""
+def read_records(answer: Answer, *, redactor: Redactor) -> list[Record]:
+    """Return the records of a search, unread, as a bad one spoils no other; none if nothing was found."""
     try:
         document = _checked(answer, redactor)
     except PickupPointRejected:
         return []
-    return [_point(point, shipment) for point in objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]]
+    return objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]
+
+
+def point_among(records: Sequence[Record], code: str, shipment: Shipment) -> PickupPoint | None:
+    """Return the point with the code, None if no readable record has it."""
+    for record in records:
+        if string_of(record, "identifiant") == code:
+            with suppress(PickupPointRejected):
+                return _point(record, shipment)
+    return None
+
+
+def networks_of(records: Sequence[Record]) -> list[str]:
+    """Return the networks of the points, each once."""
+    return list(filter(None, dict.fromkeys(string_of(record, "reseau") for record in records)))
 
 
 def no_point_near() -> PickupPointRejected:
@@ -136,7 +152,7 @@ def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
     )
 
 
-def _point(point: Mapping[str, Any], shipment: Shipment) -> PickupPoint:
+def _point(point: Record, shipment: Shipment) -> PickupPoint:
     text = partial(string_of, point)
     found = PickupPoint(
         code=text("identifiant"),
@@ -149,10 +165,12 @@ def _point(point: Mapping[str, Any], shipment: Shipment) -> PickupPoint:
         country_code=text("codePays") or shipment.recipient.country_code,
         network=text("reseau"),
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
-        is_open=not _is_closed(point, _day(shipment)),
+        is_open=point.get("congesTotal") is not True,
+        closures=tuple(_closures(point)),
     )
     if not (found.name and found.zip_code and found.city):
-        raise UnreadableError("the answer has a pickup point without an address")
+        problem = "the carrier's record of this point has no address; let the customer choose another one"
+        raise PickupPointRejected(CARRIER, problem, field=POINT)
     return found
 
 
@@ -161,11 +179,7 @@ def _kilograms(grams: Any) -> Decimal | None:
     return Decimal(grams) / GRAMS if is_known else None
 
 
-def _is_closed(point: Mapping[str, Any], day: date) -> bool:
-    return point.get("congesTotal") is True or any(first <= day <= last for first, last in _closures(point))
-
-
-def _closures(point: Mapping[str, Any]) -> Iterator[tuple[date, date]]:
+def _closures(point: Record) -> Iterator[tuple[date, date]]:
     """Yield the first and the last day of each period in which the point is closed."""
     for period in objects_of(point, "listeConges"):
         with suppress(TypeError, ValueError, OverflowError, OSError):

@@ -1,16 +1,20 @@
 """Servers for the carriers' clients: the sandbox, and loopback servers with scripted answers."""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Protocol
 
 import pytest
 
+from carriers import shipping_day
 from carriers.base import Carrier
+from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
 from tests.carriers.support.sandbox import reset, sandbox_clients
 from tests.carriers.support.servers import LoopbackServer, Play, serving
+from tests.carriers.support.shipments import MONDAY
 
 
 class Serve(Protocol):
@@ -27,6 +31,26 @@ def serve() -> Iterator[Serve]:
             return stack.enter_context(serving(play))
 
         yield start
+
+
+SetTime = Callable[[datetime], None]
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> SetTime:
+    """Set the time of the calls that follow."""
+
+    def set_time(moment: datetime) -> None:
+        monkeypatch.setattr(shipping_day, "now", lambda: moment.astimezone(PARIS))
+
+    return set_time
+
+
+@pytest.fixture
+def monday(at: SetTime) -> datetime:
+    """Calls are made on Monday, 2 March 2026."""
+    at(MONDAY)
+    return MONDAY
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from carriers.client import Limits
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, PickupPointRejected, RequestRejected
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Package, PurchasedLabel, Shipment
-from tests.carriers.conftest import Serve
+from carriers.shipment import Package, PurchasedLabel
+from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, order, received, sandbox_clients
 from tests.carriers.support.servers import LABEL, LoopbackServer, always, answer_file, body_of, http
-from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
 Clients = Mapping[str, Carrier]
 ALPHA = CREDENTIALS["alpha"]
@@ -196,6 +196,7 @@ def test_a_relay_without_a_readable_limit_takes_the_parcel(serve: Serve, changes
     assert len(carriers.shipping.requests) == 1
 
 
+@pytest.mark.usefixtures("monday")
 @pytest.mark.parametrize(
     ("first", "last", "is_closed"),
     [
@@ -213,9 +214,9 @@ def test_a_relay_is_closed_on_the_days_of_its_holidays(serve: Serve, first: str,
     holiday = f"<listePeriodeFermeture>{period}</listePeriodeFermeture></listePointRelais>".encode()
     carriers = Carriers(serve, http(alpha_point().replace(b"</listePointRelais>", holiday)))
     if is_closed:
-        assert "is closed" in str(carriers.refuse(PickupPointRejected, ship_at=MONDAY))
+        assert "is closed" in str(carriers.refuse(PickupPointRejected))
     else:
-        carriers.buy(ship_at=MONDAY)
+        carriers.buy()
 
 
 @pytest.mark.parametrize(
@@ -323,12 +324,9 @@ def test_a_fault_of_the_look_up_has_bought_nothing(sandbox: SandboxServer, fault
     assert received(sandbox) == {"/alpha/points": 1}
 
 
-def test_a_relay_that_closes_later_takes_a_parcel_today_but_not_then(sandbox: SandboxServer, clients: Clients) -> None:
-    def later(days: int) -> Shipment:
-        today = order("relais", pickup_point_code="5602D")
-        return order("relais", pickup_point_code="5602D", ship_at=today.ship_at + timedelta(days=days))
-
-    clients["alpha"].create_label(later(0), ALPHA)
-    fresh = sandbox_clients(sandbox)["alpha"]
+def test_a_relay_that_closes_later_takes_a_parcel_today_but_not_then(clients: Clients, at: SetTime) -> None:
+    ordered = order("relais", pickup_point_code="5602D")
+    clients["alpha"].create_label(ordered, ALPHA)
+    at(ordered.ship_at + timedelta(days=25))
     with pytest.raises(PickupPointRejected):
-        fresh.create_label(later(25), ALPHA)
+        clients["alpha"].create_label(ordered, ALPHA)

@@ -26,7 +26,7 @@ EORI = "FR33890120700017"
 CANDLES = CustomsItem("Bougies parfumées", 2, Decimal("12.50"), Decimal("0.4"), "340600", "IT")
 SOAP = CustomsItem("Savon", 3, Decimal("4.10"), Decimal("0.1"))
 OWN = Customs((CANDLES, SOAP), shipping_cost_eur=Decimal("12.00"))
-SIDES = {"length_cm": 30, "width_cm": 20, "height_cm": 11}
+SIDES: dict[str, Any] = {"length_cm": 30, "width_cm": 20, "height_cm": 11}
 FORM_PAGES = 4
 
 

@@ -1,5 +1,6 @@
 """beta's pickup points: looked up before the purchase, sent with their own address, refused if they cannot take it."""
 
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -48,6 +49,7 @@ def buy(services: Services, code: str = FRANCE, **changes: Any) -> dict[str, Any
 # The look-up
 
 
+@pytest.mark.usefixtures("monday")
 def test_the_point_is_looked_up_by_its_code(serve: Serve) -> None:
     services = Services(serve)
     buy(services, packages=(Package(Decimal("0.5")), Package(Decimal("1.2345"))))
@@ -127,6 +129,7 @@ def test_a_point_is_remembered_for_an_hour(serve: Serve) -> None:
 # Points that cannot take the parcel
 
 
+@pytest.mark.usefixtures("monday")
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -153,6 +156,7 @@ def test_a_point_that_cannot_take_the_parcel_is_refused_before_anything_is_bough
     assert services.labels.requests == []
 
 
+@pytest.mark.usefixtures("monday")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -204,7 +208,7 @@ def test_every_code_of_the_point_service_has_its_class(
         (refused(0), PickupPointRejected),
         (refused(0, pointRetraitAcheminement=[]), PickupPointRejected),
         (found(identifiant="999999"), CarrierUnavailable),
-        (found(nom="", codePostal=""), CarrierUnavailable),
+        (found(nom="", codePostal=""), PickupPointRejected),
         (http(b"<html>", 502, "text/html"), CarrierUnavailable),
         (http(b"<html>", 200, "text/html"), CarrierUnavailable),
         (http(b"<html>", 401, "text/html"), CredentialsRejected),
@@ -249,6 +253,7 @@ def test_an_order_that_cannot_be_sent_asks_for_no_point(serve: Serve) -> None:
 # Abroad
 
 
+@pytest.mark.usefixtures("monday")
 def test_a_point_abroad_is_found_near_the_recipient_as_the_look_up_needs_its_network(serve: Serve) -> None:
     services = Services(serve, [NEAR])
     addressee = buy(services, EUROPE, recipient={"zip_code": "28012", "city": "Madrid"})
@@ -279,6 +284,43 @@ def test_a_point_elsewhere_in_the_country_is_looked_up_in_the_networks_found(ser
     assert (look_up["id"], look_up["reseau"]) == ("840777", "X00")
 
 
+def near(**changes: Any) -> bytes:
+    """Return the recorded answer of a search, with other values in its first record; None leaves one out."""
+    document = json.loads(answer_file("beta_points.json"))
+    first = document["listePointRetraitAcheminement"][0] | changes
+    document["listePointRetraitAcheminement"][0] = {name: value for name, value in first.items() if value is not None}
+    return http(json.dumps(document).encode(), content_type=JSON)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nom": None},
+        {"nom": {"fr": "Estanco"}, "localite": None},
+        {"codePostal": ""},
+        {"identifiant": None, "listeConges": "never", "poidsMaxi": -1, "reseau": ["X00"]},
+    ],
+)
+def test_a_bad_record_in_a_search_spoils_itself_alone(serve: Serve, changes: dict[str, Any]) -> None:
+    services = Services(serve, [near(**changes)])
+    assert buy(services, EUROPE)["companyName"] == "Papelería Atocha"
+    assert len(services.points.requests) == 1
+
+
+def test_a_record_without_an_address_is_looked_up_in_its_network(serve: Serve) -> None:
+    services = Services(serve, [near(nom=""), found(identifiant="840100", codePays="ES", nom="Estanco Sol")])
+    assert buy(services, EUROPE, pickup_point_code="840100")["companyName"] == "Estanco Sol"
+
+
+def test_bad_records_never_count_as_an_outage(serve: Serve) -> None:
+    services = Services(serve, [*[near(nom=""), found(identifiant="840100", nom="")] * 8, found()])
+    for _ in range(8):
+        with pytest.raises(PickupPointRejected) as caught:
+            buy(services, EUROPE, pickup_point_code="840100")
+        assert not caught.value.is_carrier_failing
+    assert buy(services)["companyName"] == "Tabac du Port"
+
+
 @pytest.mark.parametrize("answers", [[NEAR, refused(124)], [refused(300)], [refused(203)], [refused(0)]])
 def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list[bytes]) -> None:
     services = Services(serve, answers)
@@ -295,25 +337,25 @@ def test_a_point_abroad_that_is_not_found_is_refused(serve: Serve, answers: list
     [("Boîte 2", "12 quai de la Fosse Boîte 2"), ("Entrée derrière la gare", "12 quai de la Fosse")],
 )
 def test_in_belgium_the_address_is_one_line(serve: Serve, adresse2: str, line2: str) -> None:
-    near = answer_file("beta_points.json").replace(b'"001234"', b'"001111"').replace(b'"ES"', b'"BE"')
+    around = answer_file("beta_points.json").replace(b'"001234"', b'"001111"').replace(b'"ES"', b'"BE"')
     point = found(codePays="BE", adresse2=adresse2)
-    services = Services(serve, [http(near, content_type=JSON), point])
+    services = Services(serve, [http(around, content_type=JSON), point])
     addressee = buy(services, EUROPE, recipient={"country_code": "BE", "phone": "+3222345678"})
     assert {name: text for name, text in addressee.items() if name.startswith("line")} == {"line2": line2}
     assert addressee["mobileNumber"] == "+3222345678"
 
 
 def test_a_luxembourg_point_loses_the_letter_of_its_postal_code(serve: Serve) -> None:
-    near = answer_file("beta_points.json").replace(b'"28012"', b'"L-1118"').replace(b'"ES"', b'"LU"')
-    services = Services(serve, [http(near, content_type=JSON)])
+    around = answer_file("beta_points.json").replace(b'"28012"', b'"L-1118"').replace(b'"ES"', b'"LU"')
+    services = Services(serve, [http(around, content_type=JSON)])
     recipient = {"country_code": "LU", "zip_code": "L-1009"}
     assert buy(services, EUROPE, recipient=recipient)["zipCode"] == "1118"
     assert bodies(services.points)[0]["zipCode"] == "1009"
 
 
 def test_customs_go_by_the_points_place(serve: Serve) -> None:
-    near = answer_file("beta_points.json").replace(b'"28012"', b'"35002"')
-    services = Services(serve, [http(near, content_type=JSON)])
+    around = answer_file("beta_points.json").replace(b'"28012"', b'"35002"')
+    services = Services(serve, [http(around, content_type=JSON)])
     services.client.create_label(shipment(EUROPE, recipient={"zip_code": "28012"}), BETA)
     assert "customsDeclarations" in bodies(services.labels)[0]["letter"]
 
