@@ -5,11 +5,10 @@ import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from carriers import pdf
-from carriers.client import Client, Limits
+from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
 from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
@@ -43,7 +42,7 @@ class Carrier(Client):
     and `_merge`.
     """
 
-    service = "labels"
+    services: ClassVar[tuple[Service, ...]] = (Service.SHIPPING, Service.PICKUP_POINTS, Service.CONTRACT_CHECKS)
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
     points_operations: ClassVar[tuple[str, ...]]  # as above; a call that the circuit breaker refuses has the first
     is_cancelled_locally: ClassVar[bool] = False
@@ -66,10 +65,6 @@ class Carrier(Client):
     ) -> None:
         limits = limits or Limits()
         super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
-        # A point service that is down must not stop the purchases that need no point.
-        self._points_circuit_breaker = self._breaker(limits, partial(self._log_circuit, "pickup points"))
-        # Nor must staff who check contracts.
-        self._checks_circuit_breaker = self._breaker(limits, partial(self._log_circuit, "contract checks"))
         self._points = PickupPointCache()
         self._endpoint = endpoint
 
@@ -132,7 +127,7 @@ class Carrier(Client):
             raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
 
         def ask() -> PickupPoint:
-            with self._call(self.points_operations[0], deadline, self._points_circuit_breaker):
+            with self._call(self.points_operations[0], credentials, deadline, service=Service.PICKUP_POINTS):
                 return self._find_point(shipment.pickup_point_code, shipment, credentials, deadline)
 
         key = (shipment.recipient.country_code, shipment.pickup_point_code)
@@ -152,7 +147,7 @@ class Carrier(Client):
         try:
             return pdf.merged(pdfs, deadline)
         except UnreadableError as error:
-            failure = OutcomeUnknown(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+            failure = OutcomeUnknown(self.name, str(error), made_numbers=numbers)
             failure.made_pdfs = tuple(pdfs)
             failure.reservation_number = reservation_number
             self._log("merge", started_s, None, failure)

@@ -1,42 +1,41 @@
-"""A circuit breaker for one carrier's calls in one process."""
+"""A circuit breaker for one service of a carrier, in one process."""
 
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from datetime import UTC, datetime, timedelta
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NoReturn
-
-import pybreaker
+from typing import Final
 
 from carriers.errors import CarrierError, CarrierUnavailable
+
+# The HTTP status of a call that the carrier did not answer: none came, or a gateway's, which reached nobody.
+UNANSWERED: Final = frozenset({None, 502, 503, 504})
 
 
 class CircuitState(StrEnum):
     """The states of a circuit breaker."""
 
-    CLOSED = pybreaker.STATE_CLOSED
-    OPEN = pybreaker.STATE_OPEN
-    HALF_OPEN = pybreaker.STATE_HALF_OPEN
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half-open"
 
 
-class _Listener(pybreaker.CircuitBreakerListener):
-    def __init__(self, notify: Callable[[CircuitState], None]) -> None:
-        self._notify = notify
-
-    def state_change(self, cb: Any, old_state: Any, new_state: Any) -> None:
-        self._notify(CircuitState(new_state.name))
-
-
-class _Failure(Exception):  # noqa: N818 - a signal to pybreaker that never leaves this module
-    pass
+@dataclass(frozen=True)
+class _Failure:
+    shop_id: str
+    is_unanswered: bool
 
 
 class CircuitBreaker:
     """Lets calls through while closed, one probe at a time while half-open, and none while open.
 
-    pybreaker's own `call` holds its lock while the function runs, which would serialize all calls. So it is only
-    told how a call ended, and this class lets the probes through.
+    Failures in a row open it: those of several shops, or of calls that are no shop's, for everybody. Those of one shop
+    may be due to its orders, so they open it for that shop alone, and only if the carrier answered none of them: an
+    installation with a single shop must not wait for a carrier that hangs, either. Then another shop's answer closes
+    it, and another's failure opens it for everybody.
     """
 
     def __init__(
@@ -44,57 +43,59 @@ class CircuitBreaker:
         carrier: str,
         failure_threshold: int,
         reset_timeout_s: float,
-        state_changed: Callable[[CircuitState], None] = lambda _: None,
+        state_changed: Callable[[CircuitState, str], None] = lambda *_: None,
     ) -> None:
         self._carrier = carrier
-        self._reset_timeout = timedelta(seconds=reset_timeout_s)
+        self._reset_timeout_s = reset_timeout_s
+        self._state_changed = state_changed
+        self._lock = threading.Lock()
         self._probe_lock = threading.Lock()
-        self._storage = pybreaker.CircuitMemoryStorage(pybreaker.STATE_CLOSED)
-        self._breaker = pybreaker.CircuitBreaker(
-            fail_max=failure_threshold,
-            reset_timeout=reset_timeout_s,
-            state_storage=self._storage,
-            throw_new_error_on_trip=False,
-            listeners=[_Listener(state_changed)],
-        )
+        self._failures: deque[_Failure] = deque(maxlen=failure_threshold)  # in a row
+        self._state = CircuitState.CLOSED
+        self._shop_id = ""  # the only shop that it is not closed for, if it is not everybody
+        self._opened_at_s = 0.0
 
     @property
     def state(self) -> CircuitState:
         """The state now: half-open once the reset timeout has passed, until a probe succeeds or fails."""
-        opened_at = self._storage.opened_at
-        if self._storage.state == CircuitState.OPEN and opened_at:
-            is_over = datetime.now(UTC) >= opened_at + self._reset_timeout
-            return CircuitState.HALF_OPEN if is_over else CircuitState.OPEN
-        return CircuitState(self._storage.state)
+        is_over = time.monotonic() >= self._opened_at_s + self._reset_timeout_s
+        return CircuitState.HALF_OPEN if self._state is CircuitState.OPEN and is_over else self._state
 
-    def refuse_if_open(self) -> None:
+    def refuse_if_open(self, shop_id: str = "") -> None:
         """Raise the CarrierUnavailable that a call would get, so that nothing is prepared for it."""
-        if self.state is CircuitState.OPEN:
+        if self._state_for(shop_id) is CircuitState.OPEN:
             raise self._refusal()
 
     @contextmanager
-    def call(self) -> Iterator[None]:
+    def call(self, shop_id: str = "") -> Iterator[None]:
         """Run the block if calls are let through, else raise CarrierUnavailable; count its failure or success."""
-        with self._admitted():
+        with self._admitted(shop_id):
             try:
                 yield
             except CarrierError as error:
-                self._report(is_failure=error.is_carrier_failing)
+                self._report(shop_id, error)
                 raise
-            self._report(is_failure=False)
+            self._report(shop_id, None)
 
-    def _admitted(self) -> AbstractContextManager[None]:
-        return nullcontext() if self.state is CircuitState.CLOSED else self._probing()
+    def _is_for(self, shop_id: str) -> bool:
+        return self._shop_id in ("", shop_id)
+
+    def _state_for(self, shop_id: str) -> CircuitState:
+        return self.state if self._is_for(shop_id) else CircuitState.CLOSED
+
+    def _admitted(self, shop_id: str) -> AbstractContextManager[None]:
+        return nullcontext() if self._state_for(shop_id) is CircuitState.CLOSED else self._probing(shop_id)
 
     @contextmanager
-    def _probing(self) -> Iterator[None]:
+    def _probing(self, shop_id: str) -> Iterator[None]:
         if not self._probe_lock.acquire(blocking=False):
             raise self._refusal()
         try:
-            # Checked under the lock: the probe before this one may just have ended.
-            self.refuse_if_open()
-            if self._storage.state == CircuitState.OPEN:
-                self._breaker.half_open()
+            with self._lock:
+                # Checked under the lock: the probe before this one may just have ended.
+                self.refuse_if_open(shop_id)
+                if self._state is CircuitState.OPEN:
+                    self._become(CircuitState.HALF_OPEN, self._shop_id)
             yield
         finally:
             self._probe_lock.release()
@@ -102,15 +103,33 @@ class CircuitBreaker:
     def _refusal(self) -> CarrierUnavailable:
         return CarrierUnavailable(self._carrier, "the circuit breaker is open after repeated failures")
 
-    def _report(self, *, is_failure: bool) -> None:
-        # A call that began while it was closed may end while it is open: pybreaker then refuses the report, too.
-        with suppress(_Failure, pybreaker.CircuitBreakerError):
-            self._breaker.call(_fail if is_failure else _succeed)
+    def _report(self, shop_id: str, error: CarrierError | None) -> None:
+        with self._lock:
+            if self._state is CircuitState.OPEN and self._is_for(shop_id):
+                return  # the call began before it opened
+            if error is None or not error.is_carrier_failing:
+                self._failures.clear()
+                self._become(CircuitState.CLOSED, "")
+            else:
+                self._fail(_Failure(shop_id, error.http_status in UNANSWERED))
 
+    def _fail(self, failure: _Failure) -> None:
+        self._failures.append(failure)
+        shops = {each.shop_id for each in self._failures}
+        if self._state is CircuitState.HALF_OPEN and self._is_for(failure.shop_id):
+            self._open(self._shop_id)
+        elif len(self._failures) < (self._failures.maxlen or 0):
+            return
+        elif "" in shops or len(shops) > 1:
+            self._open("")
+        elif all(each.is_unanswered for each in self._failures):
+            self._open(failure.shop_id)
 
-def _fail() -> NoReturn:
-    raise _Failure
+    def _open(self, shop_id: str) -> None:
+        self._opened_at_s = time.monotonic()
+        self._become(CircuitState.OPEN, shop_id)
 
-
-def _succeed() -> None:
-    pass
+    def _become(self, state: CircuitState, shop_id: str) -> None:
+        if (state, shop_id) != (self._state, self._shop_id):
+            self._state, self._shop_id = state, shop_id
+            self._state_changed(state, shop_id)

@@ -1,11 +1,14 @@
-"""The base of all clients of a carrier's services: connections, a deadline, a circuit breaker, one log line a call."""
+"""The base of all clients of a carrier's services: connections, a deadline, circuit breakers, one log line a call."""
 
 import logging
 import time
 from abc import ABC
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from types import MappingProxyType
 from typing import ClassVar, Final, TypeVar
 
 from carriers.circuit_breaker import CircuitBreaker, CircuitState
@@ -14,10 +17,24 @@ from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.http.transport import Transport
 from carriers.observer import Call, NullObserver, Observer
+from carriers.shipment import Credentials
 
+CLIENT_ERRORS: Final = range(400, 500)  # of HTTP
 logger: Final = logging.getLogger("carriers")  # one line for each call
 circuit_breaker_logger: Final = logging.getLogger("carriers.circuit_breaker")
 T = TypeVar("T")
+
+
+class Service(StrEnum):
+    """The services of a carrier, each with a circuit breaker: one that fails stops no other."""
+
+    SHIPPING = "shipping"
+    PICKUP_POINTS = "pickup points"
+    CANCELLATION = "cancellation"  # with the search for parcels, which is the same service of the carrier
+    REPRINTS = "reprints"
+    DEPOSIT_SLIPS = "deposit slips"
+    CONTRACT_CHECKS = "contract checks"
+    TRACKING = "tracking"
 
 
 @dataclass(frozen=True)
@@ -31,32 +48,49 @@ class Limits:
 
 
 class Client(ABC):
-    """A client of a carrier: built once in each process, with connections and a circuit breaker of its own.
+    """A client of a carrier: built once in each process, with connections and circuit breakers of its own.
 
     A subclass builds and reads messages; it sends them with `_call` and `_exchange`.
     """
 
     name: ClassVar[str]
-    service: ClassVar[str]  # as log lines about the circuit breaker name it
+    services: ClassVar[tuple[Service, ...]]  # the first is what the client is for
 
     def __init__(self, limits: Limits, transport: Transport, observer: Observer | None = None) -> None:
-        self.circuit_breaker = self._breaker(limits, self._circuit_changed)
+        self.circuit_breakers: Mapping[Service, CircuitBreaker] = MappingProxyType(
+            {service: self._breaker(service, limits) for service in self.services}
+        )
         self._timeout_s = limits.timeout_s
         self._transport = transport
         self._observer: Observer = observer or NullObserver()
 
-    def _breaker(self, limits: Limits, changed: Callable[[CircuitState], None]) -> CircuitBreaker:
+    @property
+    def circuit_breaker(self) -> CircuitBreaker:
+        """That of the first service."""
+        return self.circuit_breakers[self.services[0]]
+
+    def _breaker(self, service: Service, limits: Limits) -> CircuitBreaker:
+        changed = partial(self._circuit_changed, service)
         return CircuitBreaker(self.name, limits.failure_threshold, limits.reset_timeout_s, changed)
 
     @contextmanager
     def _call(
-        self, operation: str, deadline: Deadline | None = None, circuit_breaker: CircuitBreaker | None = None
+        self,
+        operation: str,
+        credentials: Credentials | None = None,
+        deadline: Deadline | None = None,
+        *,
+        service: Service | None = None,
     ) -> Iterator[Deadline]:
-        """Put a call's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them."""
+        """Put a call's exchanges under one deadline; raises CarrierUnavailable if the circuit breaker refuses them.
+
+        It is that of the service, by default the first one.
+        """
         started_s = time.monotonic()
+        breaker = self.circuit_breakers[service or self.services[0]]
         with ExitStack() as stack:
             try:
-                stack.enter_context((circuit_breaker or self.circuit_breaker).call())
+                stack.enter_context(breaker.call(credentials.shop_id if credentials else ""))
             except CarrierError as error:
                 self._log(operation, started_s, None, error)
                 raise
@@ -79,6 +113,7 @@ class Client(ABC):
         except Exception as error:
             # The request was sent, so a bug in reading the answer must not look like a refusal.
             failure = self._unanswered(request, error)
+            failure.is_carrier_failing = answer is None or answer.status not in CLIENT_ERRORS
             failure.http_status = answer.status if answer else None
             self._log(request.operation, started_s, answer, failure)
             raise failure from error
@@ -87,9 +122,8 @@ class Client(ABC):
 
     def _unanswered(self, request: Request, error: Exception) -> CarrierError:
         if not isinstance(error, UnreadableError):
-            return request.unanswered_error(self.name, "the answer cannot be read", is_carrier_failing=True)
-        numbers = error.made_numbers
-        failure = request.unanswered_error(self.name, str(error), made_numbers=numbers, is_carrier_failing=True)
+            return request.unanswered_error(self.name, "the answer cannot be read")
+        failure = request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers)
         failure.reservation_number = error.reservation_number
         return failure
 
@@ -107,14 +141,11 @@ class Client(ABC):
         with self._observing():
             self._observer.call_ended(call)
 
-    def _circuit_changed(self, state: CircuitState) -> None:
-        self._log_circuit(self.service, state)
+    def _circuit_changed(self, service: Service, state: CircuitState, shop_id: str) -> None:
+        extra = {"carrier": self.name, "service": service.value, "state": state.value}
+        circuit_breaker_logger.warning("circuit breaker", extra=extra | ({"shop": shop_id} if shop_id else {}))
         with self._observing():
-            self._observer.circuit_changed(self.name, state)
-
-    def _log_circuit(self, service: str, state: CircuitState) -> None:
-        extra = {"carrier": self.name, "service": service, "state": state.value}
-        circuit_breaker_logger.warning("circuit breaker", extra=extra)
+            self._observer.circuit_changed(self.name, service, state)
 
     @contextmanager
     def _observing(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Observers of a carrier's client: told how each call ended, and when its circuit breaker changes state."""
+"""Observers of a carrier's client: told how each call ended, and when a circuit breaker changes state."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,8 +47,8 @@ class Observer(Protocol):
     def call_ended(self, call: Call) -> None:
         """Take note of a call; those that the circuit breaker refuses count, too."""
 
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
-        """Take note of the circuit breaker's new state."""
+    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
+        """Take note of the new state of a service's circuit breaker."""
 
 
 class NullObserver:
@@ -57,7 +57,7 @@ class NullObserver:
     def call_ended(self, call: Call) -> None:
         """Do nothing."""
 
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
         """Do nothing."""
 
 

@@ -122,13 +122,15 @@ class PickupPoint:
 class Credentials:
     """A shop's account with one carrier: its number, and a password or (beta) an API key.
 
-    `parent_account_number` is that of the account which this one is under (beta).
+    `parent_account_number` is that of the account which this one is under (beta). `shop_id` is sent nowhere: failures
+    of one shop alone open no circuit breaker for the others.
     """
 
     account_number: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     parent_account_number: str = field(default="", repr=False)
+    shop_id: str = field(default="", compare=False)
 
     @property
     def values(self) -> tuple[str, ...]:

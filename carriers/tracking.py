@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from carriers.client import Client, Limits
+from carriers.client import Client, Limits, Service
 from carriers.http.transport import Transport
 from carriers.observer import Observer
 from carriers.shipment import Credentials
@@ -65,7 +65,7 @@ class TrackingAnswer:
 class Tracker(Client):
     """A client of a carrier's tracking service, with a circuit breaker and connections of its own."""
 
-    service = "tracking"
+    services = (Service.TRACKING,)
     needs_contract: ClassVar[bool]  # true if it is asked with the credentials of the shop's contract
 
     def __init__(

@@ -14,6 +14,7 @@ from carriers.alpha.messages import SHIPPING_NAMESPACE
 from carriers.alpha.parties import CARRIER
 from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
+from carriers.client import Service
 from carriers.contract_checks import SAMPLES, Finding, Terms
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
@@ -48,6 +49,7 @@ class Alpha(Carrier):
     """
 
     name = CARRIER
+    services = (*Carrier.services, Service.CANCELLATION, Service.REPRINTS)
     purchase_operation = alpha_message.PURCHASE
     points_operations = (points.LOOK_UP, points.LOOK_UP_ABROAD)
     max_parcels = alpha_message.MAX_PARCELS
@@ -83,7 +85,7 @@ class Alpha(Carrier):
             body = alpha_message.purchase(shipment, credentials, point)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
-        with self._call(request.operation, deadline):
+        with self._call(request.operation, credentials, deadline):
             made = self._exchange(request, deadline, read)
             pdf = self._merge(made.pdfs, made.numbers, deadline, made.reservation_number)
             return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number)
@@ -92,21 +94,21 @@ class Alpha(Carrier):
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
         fields = (*_contract(credentials), ("language", LANGUAGE), ("sendersRef", shipment_id))
         request = _request(self._tracking_url, FIND, TRACKING_NAMESPACE, fields)
-        with self._call(FIND) as deadline:
+        with self._call(FIND, credentials, service=Service.CANCELLATION) as deadline:
             return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
 
     def fetch_label(self, reservation_number: str, credentials: Credentials) -> bytes:
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
         fields = (("numberSearch", reservation_number), ("mode", alpha_message.LABEL_MODE), *_contract(credentials))
         request = _request(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
-        with self._call(FETCH) as deadline:
+        with self._call(FETCH, credentials, service=Service.REPRINTS) as deadline:
             return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))
 
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel; raises CancellationRefused, or OutcomeUnknown if it may be cancelled."""
         fields = (*_contract(credentials), ("language", LANGUAGE), ("skybillNumber", tracking_number))
         request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
-        with self._call(CANCEL) as deadline:
+        with self._call(CANCEL, credentials, service=Service.CANCELLATION) as deadline:
             self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
@@ -116,7 +118,7 @@ class Alpha(Carrier):
             raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
         operation, url = contract_checks.OPERATION, self._endpoint.products_url
         codes: set[str] = set()
-        with self._call(operation, None, self._checks_circuit_breaker) as deadline:
+        with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
             for sample in SAMPLES:
                 body = contract_checks.message(terms.sender, sample, credentials)
                 request = Request(operation, url, body, HEADERS, CarrierUnavailable)

@@ -12,6 +12,7 @@ from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
 from carriers.beta.parties import CARRIER
+from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
@@ -31,6 +32,7 @@ class Beta(Carrier):
     """Buys labels at beta's label service; unused ones are not billed, and none can be found again."""
 
     name = CARRIER
+    services = (*Carrier.services, Service.DEPOSIT_SLIPS)
     purchase_operation = PURCHASE
     points_operations = (points.LOOK_UP, points.SEARCH)
     is_cancelled_locally = True
@@ -67,7 +69,7 @@ class Beta(Carrier):
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
         if point:
             bodies = beta_message.bodies(shipment, point)
-        with self._call(PURCHASE, deadline):
+        with self._call(PURCHASE, credentials, deadline):
             made = self._bought(shipment, bodies, credentials, deadline)
             forms = [parcel.customs_form for parcel in made]
             pdfs = [*(parcel.label for parcel in made), *filter(None, forms)]
@@ -84,14 +86,14 @@ class Beta(Carrier):
         request = self._request(deposit_slips.OPERATION, body, credentials, CarrierUnavailable)
         redactor = Redactor(credentials)
         read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=redactor)
-        with self._call(deposit_slips.OPERATION) as deadline:
+        with self._call(deposit_slips.OPERATION, credentials, service=Service.DEPOSIT_SLIPS) as deadline:
             return self._exchange(request, deadline, read)
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
         _check_credentials(credentials)
         operation = contract_checks.OPERATION
-        with self._call(operation, None, self._checks_circuit_breaker) as deadline:
+        with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
 
             def validate(body: beta_message.Json, sample: Shipment) -> None:
                 message = beta_message.message(body, credentials, {})

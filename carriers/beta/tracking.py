@@ -70,7 +70,7 @@ class BetaTracker(Tracker):
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         request = Request(TIMELINE, self._url, content, headers, CarrierUnavailable)
         redactor = Redactor(credentials or Credentials())
-        with self._call(TIMELINE) as deadline:
+        with self._call(TIMELINE, credentials) as deadline:
             read = partial(_read, number=number, asked=tracking_number, redactor=redactor)
             return self._exchange(request, deadline, read)
 

@@ -48,7 +48,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
     states = {name: state_of(name, run) for name, run in runs.items()}
-    states |= {carrier: carrier_state(carrier) for carrier in settings.CARRIER_ENDPOINTS}
+    states |= circuit_breakers()
     is_ready = any(states[name] == OK for name in databases().values())
     if not is_ready:
         return answer(HTTPStatus.SERVICE_UNAVAILABLE, shown("not ready", states))
@@ -147,6 +147,10 @@ def check_storage() -> str:
     return OK
 
 
-def carrier_state(carrier_code: str) -> str:
-    """Show this process's circuit breaker; the carrier itself is not asked."""
-    return f"circuit breaker {client(carrier_code).circuit_breaker.state}"
+def circuit_breakers() -> dict[str, str]:
+    """Show this process's circuit breakers, by carrier and service; the carriers themselves are not asked."""
+    return {
+        f"{carrier_code} {service}": f"circuit breaker {breaker.state}"
+        for carrier_code in settings.CARRIER_ENDPOINTS
+        for service, breaker in client(carrier_code).circuit_breakers.items()
+    }

@@ -203,8 +203,10 @@ def begin_series() -> None:
     for reason in (NO_ROOM, NOT_WRITTEN):
         DROPPED.labels(reason)
     # Alerts need these series at zero: one that appears with its first event shows no increase.
+    for client in (*CARRIERS.values(), *TRACKERS.values()):
+        for service in client.services:
+            show_circuit_state(client.name, service, CircuitState.CLOSED)
     for name, carrier in CARRIERS.items():
-        show_circuit_state(name, CircuitState.CLOSED)
         CALLS.labels(name, carrier.purchase_operation, CredentialsRejected.code_suffix.lower())
         UNRECORDED.labels(name)
         VANISHED_ROWS.labels(name)
@@ -212,7 +214,6 @@ def begin_series() -> None:
             PURCHASES.labels(name, state)
     webhook_metrics.ATTEMPTS.labels(webhook_metrics.DELIVERED)
     for name in TRACKERS:
-        show_circuit_state(f"{name} tracking", CircuitState.CLOSED)
         for outcome in Outcome:
             tracking_metrics.ASKED.labels(name, outcome)
         tracking_metrics.REFUSED_CONTRACTS.labels(name)

@@ -9,23 +9,23 @@ SERVICE, WORK = "parcel-service", "parcel-work"  # the names of the jobs in Prom
 UP = f'up{{job=~"{SERVICE}|{WORK}"}}'
 DATABASE, REDIS, STORAGE = "cause:database_away", "cause:redis_away", "cause:storage_away"
 CARRIER, TRACKING = "cause:carrier_fails", "cause:tracking_fails"
+DESK = "cause:carrier_service_fails"  # a service that staff and the background process use, and no order
 INSTANCE, NO_WORK = "cause:instance_down", "cause:no_work"
 
 
-def open_breakers(service: str) -> str:
-    return f'carrier_circuit_breaker{{state!="closed",carrier{service}}}'
+def open_breakers(services: str) -> str:
+    return f'sum by (carrier, service) (carrier_circuit_breaker{{state!="closed",service{services}}}) > 0'
 
 
-LABELS, TRACKERS = '!~".+ tracking"', '=~".+ tracking"'
+ORDERS, TRACKERS = "shipping|pickup points", "tracking"
 CAUSES = {
     # A host that is scraped and has none of the gauges that come from the database.
     DATABASE: f"{UP} == 1 unless on (job, instance) labels_interrupted_oldest_seconds",
     REDIS: "sum(rate(rate_limit_stand_in_total[1m])) > 0",
     STORAGE: f'sum(increase(label_purchases_total{{state="received"}}[5m])) > 0 unless on () {DATABASE}',
-    CARRIER: f"sum by (carrier) ({open_breakers(LABELS)}) > 0",
-    TRACKING: "sum by (carrier) (label_replace("
-    + open_breakers(TRACKERS)
-    + ', "carrier", "$1", "carrier", "(.+) tracking")) > 0',
+    CARRIER: open_breakers(f'=~"{ORDERS}"'),
+    TRACKING: open_breakers(f'="{TRACKERS}"'),
+    DESK: open_breakers(f'!~"{ORDERS}|{TRACKERS}"'),
     INSTANCE: f'{UP} == 0 or absent(up{{job="{SERVICE}"}})',
     NO_WORK: f'count(up{{job="{WORK}"}}) unless count(up{{job="{WORK}"}} == 1)',
 }

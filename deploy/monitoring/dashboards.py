@@ -131,7 +131,11 @@ CARRIERS_BOARD = Board(
         "Circuit breakers and credentials": [
             Panel(
                 "Processes whose circuit breaker is not closed",
-                {"{{carrier}} {{state}}": 'sum by (carrier, state) (carrier_circuit_breaker{state!="closed"})'},
+                {
+                    "{{carrier}} {{service}} {{state}}": (
+                        'sum by (carrier, service, state) (carrier_circuit_breaker{state!="closed"})'
+                    )
+                },
             ),
             Panel(
                 "Credentials refused, in an hour",

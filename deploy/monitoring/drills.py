@@ -111,9 +111,10 @@ def slow(*shares: float) -> Iterable[Change]:
     yield after(f"{DURATION}_bucket", *fast, route="parcel", status="200")
 
 
-def breaker(carrier: str, *is_open: int) -> Iterable[Change]:
-    yield after("carrier_circuit_breaker", *is_open, carrier=carrier, state="open")
-    yield after("carrier_circuit_breaker", *[2 - each for each in is_open], carrier=carrier, state="closed")
+def breaker(carrier: str, service: str, *is_open: int) -> Iterable[Change]:
+    is_closed = [2 - each for each in is_open]
+    yield after("carrier_circuit_breaker", *is_open, carrier=carrier, service=service, state="open")
+    yield after("carrier_circuit_breaker", *is_closed, carrier=carrier, service=service, state="closed")
 
 
 def bought(carrier: str, state: str, *counts: int) -> Change:

@@ -25,9 +25,9 @@ DRILLS = (
             *answers("labels", "POST", "201", "502", (12, 0), (6, 4), (6, 6)),
             bought("alpha", "label_generated", 0),
             bought("alpha", "unknown", 0, 4, 1, 0),
-            *breaker("alpha", 0, 1, 2),
+            *breaker("alpha", "shipping", 0, 1, 2),
         ),
-        (page("CarrierFails", carrier="alpha"),),
+        (page("CarrierFails", carrier="alpha", service="shipping"),),
     ),
     Drill(
         "a carrier is down",
@@ -35,9 +35,19 @@ DRILLS = (
             *answers("labels", "POST", "201", "502", (6, 6)),
             bought("beta", "label_generated", 0),
             bought("beta", "failed", 5, 0),
-            *breaker("beta", 2),
+            *breaker("beta", "shipping", 2),
         ),
-        (page("CarrierFails", carrier="beta"),),
+        (page("CarrierFails", carrier="beta", service="shipping"),),
+    ),
+    Drill(
+        "a carrier's pickup points can't be asked for",
+        (*answers("labels", "POST", "201", "502", (10, 2)), *breaker("beta", "pickup points", 2)),
+        (page("CarrierFails", carrier="beta", service="pickup points"),),
+    ),
+    Drill(
+        "a carrier cancels nothing",
+        tuple(breaker("alpha", "cancellation", 2)),
+        (ticket("CarrierServiceFails", carrier="alpha", service="cancellation"),),
     ),
     Drill(
         "a carrier leaves outcomes unknown now and then",
@@ -131,17 +141,20 @@ DRILLS = (
     Drill(
         "a tracking service fails",
         (
-            *breaker("alpha tracking", 2),
+            *breaker("alpha", "tracking", 2),
             after("tracking_parcels_asked_total", 0, carrier="alpha", outcome="known"),
             after("tracking_parcels_asked_total", 10, 1, carrier="alpha", outcome="unavailable"),
             after("tracking_oldest_due_seconds", 30, 60, 90, 120, carrier="alpha"),
         ),
-        (ticket("TrackingFails", carrier="alpha"),),
+        (ticket("TrackingFails", carrier="alpha", service="tracking"),),
     ),
     Drill(
         "a tracking service has failed for an hour",
-        (*breaker("alpha tracking", 2), after("tracking_oldest_due_seconds", 3610, 3640, 3670, 3700, carrier="alpha")),
-        (ticket("TrackingFails", carrier="alpha"),),
+        (
+            *breaker("alpha", "tracking", 2),
+            after("tracking_oldest_due_seconds", 3610, 3640, 3670, 3700, carrier="alpha"),
+        ),
+        (ticket("TrackingFails", carrier="alpha", service="tracking"),),
     ),
     Drill(
         "a tracking service refuses a contract's credentials",

@@ -31,14 +31,15 @@ def everything() -> Iterable[tuple[Series, float]]:
         for carrier in CARRIERS:
             yield series("label_rows_vanished_total", carrier=carrier, **at), 0
             yield series("labels_unrecorded_total", carrier=carrier, **at), 0
-            yield from breakers(carrier if job == SERVICE else f"{carrier} tracking", at)
+            yield from breakers(carrier, "shipping" if job == SERVICE else "tracking", at)
         yield from (served if job == SERVICE else worked)(at)
     yield from waiting({"instance": SERVICES[0], "job": SERVICE})
 
 
-def breakers(carrier: str, at: dict[str, str]) -> Iterable[tuple[Series, float]]:
+def breakers(carrier: str, service: str, at: dict[str, str]) -> Iterable[tuple[Series, float]]:
+    labels = {"carrier": carrier, "service": service, **at}
     for state in ("closed", "open", "half-open"):
-        yield series("carrier_circuit_breaker", carrier=carrier, state=state, **at), 2 * (state == "closed")
+        yield series("carrier_circuit_breaker", state=state, **labels), 2 * (state == "closed")
 
 
 def served(at: dict[str, str]) -> Iterable[tuple[Series, float]]:

@@ -84,7 +84,7 @@ def failures_by_code(today: date) -> Chart:
 
 
 def buying(today: date) -> Table:
-    """Tell if labels are bought: the circuit breaker of this process, and what is counted of all."""
+    """Purchases work: this process's circuit breakers, and the counts of all processes."""
     figures = LabelFigure.objects.filter(day__gte=last_days(today, DAYS)[0]).order_by()
     rows = figures.values_list("carrier_code").annotate(
         last=Max("last_finished_at", filter=Q(state__in=BOUGHT)),
@@ -94,18 +94,24 @@ def buying(today: date) -> Table:
     counted = {carrier: facts for carrier, *facts in rows}
     return Table(
         "Buying labels",
-        ("Carrier", "Circuit breaker", "Last bought", "Bought today", "Failed today"),
+        ("Carrier", "Circuit breakers", "Last bought", "Bought today", "Failed today"),
         [(carrier, buying_row(carrier, today, *counted.get(carrier, (None, 0, 0)))) for carrier in CARRIERS],
-        "The circuit breaker is that of the process that made this page.",
+        "The circuit breakers are those of the process that made this page.",
     )
 
 
 def buying_row(carrier: str, today: date, last: datetime | None, bought: int, failed: int) -> list[Figure]:
-    state = client(carrier).circuit_breaker.state
     on_day = {"carrier": carrier, **created(today, today)}
     return [
-        Figure(state, is_bad=state != CircuitState.CLOSED),
+        circuit_breakers(carrier),
         Figure(moment(last)),
         Figure(f"{bought:,}", labels_url(state=list(BOUGHT), **on_day)),
         Figure(f"{failed:,}", labels_url(state=LabelState.FAILED, **on_day)),
     ]
+
+
+def circuit_breakers(carrier: str) -> Figure:
+    """Name the services whose circuit breaker is not closed."""
+    states = {service: breaker.state for service, breaker in client(carrier).circuit_breakers.items()}
+    failing = [f"{service} {state}" for service, state in states.items() if state != CircuitState.CLOSED]
+    return Figure(", ".join(failing) or CircuitState.CLOSED, is_bad=bool(failing))

@@ -94,7 +94,7 @@ def buy_new(
     """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
     carrier_code = contract.carrier_code
     try:
-        client(carrier_code).circuit_breaker.refuse_if_open()
+        client(carrier_code).circuit_breaker.refuse_if_open(shop_id)
         with bulkhead.enter(carrier_code, key=key and (shop_id, key.value)):
             label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.

@@ -150,7 +150,7 @@ def check(form: ContractForm) -> checking.Report:
     return checking.check(
         shop=contract.shop,
         carrier_code=contract.carrier_code,
-        credentials=Credentials(account_number=account_number, **secret),
+        credentials=Credentials(account_number=account_number, shop_id=contract.shop_id, **secret),
         products=data["products"],
         commercial_name=data["commercial_name"],
     )

@@ -9,7 +9,7 @@ from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier, Endpoint
 from carriers.client import Limits
 from carriers.tracking import Tracker
-from shops.contracts.metrics import CarrierMetrics, TrackerMetrics
+from shops.contracts.metrics import CarrierMetrics
 
 
 # With the condition, the first requests of a process wait for one client instead of each making its own.
@@ -27,4 +27,4 @@ def tracker(carrier_code: str) -> Tracker | None:
     if url is None:
         return None
     limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, pool_size=settings.TRACKING_CONCURRENCY)
-    return TRACKERS[carrier_code](url, limits, observer=TrackerMetrics())
+    return TRACKERS[carrier_code](url, limits, observer=CarrierMetrics())

@@ -17,31 +17,24 @@ CALLS = Histogram(
 )
 CIRCUIT_BREAKER = Gauge(
     "carrier_circuit_breaker",
-    "Processes whose circuit breaker for the carrier is in the state.",
-    ["carrier", "state"],
+    "Processes whose circuit breaker for the carrier's service is in the state.",
+    ["carrier", "service", "state"],
     multiprocess_mode="livesum",
 )
 
 
-def show_circuit_state(carrier: str, state: CircuitState) -> None:
+def show_circuit_state(carrier: str, service: str, state: CircuitState) -> None:
     """Set the gauges of this process: 1 for the circuit breaker's state, 0 for the others."""
     for each in CircuitState:
-        CIRCUIT_BREAKER.labels(carrier, each).set(each is state)
+        CIRCUIT_BREAKER.labels(carrier, service, each).set(each is state)
 
 
 class CarrierMetrics:
-    """Records the calls and the circuit breaker of a carrier's client."""
+    """Records the calls and the circuit breakers of a carrier's client."""
 
     def call_ended(self, call: Call) -> None:
         CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)
         spans.call_ended(call)
 
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
-        show_circuit_state(carrier, state)
-
-
-class TrackerMetrics(CarrierMetrics):
-    """Records the calls and the circuit breaker of a tracking client, beside those of the carrier's purchases."""
-
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
-        show_circuit_state(f"{carrier} tracking", state)
+    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
+        show_circuit_state(carrier, service, state)

@@ -82,7 +82,7 @@ class CarrierContract(models.Model):
     def credentials(self) -> Credentials:
         """Decrypt what the carrier's client signs in with; raise UnreadableSecretError."""
         secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
-        return Credentials(account_number=self.account_number, **secret)
+        return Credentials(account_number=self.account_number, shop_id=self.shop_id, **secret)
 
     @property
     def is_readable(self) -> bool:

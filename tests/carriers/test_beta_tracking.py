@@ -196,7 +196,7 @@ def test_refused_credentials_say_so_and_do_not_count_as_a_failing_carrier(serve:
         (http(b"<html>Just a moment...</html>", 403), True),
         (http(b"<html>Just a moment...</html>", 200), True),
         (beta_refusal("777"), False),
-        (beta_timeline(beta_event("LIVCFM", NOON), 400), True),
+        (beta_timeline(beta_event("LIVCFM", NOON), 400), False),
         (beta_timeline(beta_event("LIVCFM", NOON), parcelNumber="6A00000000000"), True),
         (beta_timeline(beta_event("LIVCFM", NOON), parcelNumber=None), True),
         (beta_timeline([beta_event("LIVCFM", "soon"), beta_event("", NOON), "x"]), True),

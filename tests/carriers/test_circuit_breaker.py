@@ -36,8 +36,7 @@ def open_circuit(breaker: CircuitBreaker) -> None:
 
 def end_reset_timeout(breaker: CircuitBreaker) -> None:
     """Let the reset timeout have passed."""
-    assert breaker._storage.opened_at
-    breaker._storage.opened_at -= breaker._reset_timeout
+    breaker._opened_at_s -= breaker._reset_timeout_s
     assert breaker.state == "half-open"
 
 

@@ -20,14 +20,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
-        self.states: list[tuple[str, str]] = []
+        self.states: list[tuple[str, str, str]] = []
 
     def call_ended(self, call: Call) -> None:
         assert 0 <= call.duration_s < 10
         self.calls.append((call.carrier, call.outcome))
 
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
-        self.states.append((carrier, state))
+    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
+        self.states.append((carrier, service, state))
 
 
 class Broken(Recorder):
@@ -36,7 +36,7 @@ class Broken(Recorder):
     def call_ended(self, call: Call) -> None:
         raise OSError("no space left")
 
-    def circuit_changed(self, carrier: str, state: CircuitState) -> None:
+    def circuit_changed(self, carrier: str, service: str, state: CircuitState) -> None:
         raise OSError("no space left")
 
 
@@ -70,10 +70,10 @@ def test_each_state_of_the_circuit_breaker_is_reported_and_logged(
     assert client.circuit_breaker.state == "closed"
     assert recorder.calls == [(carrier, "outcome_unknown"), (carrier, "ok")]
     states = ["open", "half-open", "closed"]
-    assert recorder.states == [(carrier, state) for state in states]
+    assert recorder.states == [(carrier, "shipping", state) for state in states]
     lines = [vars(record) for record in caplog.records if record.name == "carriers.circuit_breaker"]
-    assert [(line["message"], line["carrier"], line["state"]) for line in lines] == [
-        ("circuit breaker", carrier, state) for state in states
+    assert [(line["message"], line["carrier"], line["service"], line["state"]) for line in lines] == [
+        ("circuit breaker", carrier, "shipping", state) for state in states
     ]
 
 

@@ -18,6 +18,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts import clients
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import ContractFactory
 from tests.labels.gates import DEADLINE_S, Gate, elsewhere
 from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller, Response
@@ -111,6 +112,16 @@ def test_with_an_open_circuit_breaker_nothing_is_written_and_replays_go_on(
         assert assert_coded(post(buyer, order(product_code), key=key), 502, code) == said
     assert (ShippingLabel.objects.count(), sandbox.calls()) == (rows, calls)
     assert post(buyer, order(product_code), key=KEY).json()["id"] == first["id"]
+
+
+@pytest.mark.parametrize("fault", ["json500", "html503"])
+def test_orders_of_one_shop_that_a_carrier_chokes_on_stop_no_other_shop(
+    fault: str, buyer: Caller, other: Caller, sandbox: Sandbox
+) -> None:
+    ContractFactory(shop=other.shop, carrier_code="beta")
+    for _ in range(10):
+        assert post(buyer, order("beta", reference=f"FAULT {fault.upper()}")).status_code == 502
+    assert post(other, order("beta")).status_code == 201
 
 
 @pytest.mark.parametrize("product_code", PRODUCT.values())

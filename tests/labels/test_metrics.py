@@ -67,7 +67,10 @@ def test_the_state_of_a_circuit_breaker_is_shown(buyer: Caller, sandbox: Sandbox
     sandbox.arm("html503", count=5)
     for _ in range(5):
         post(buyer, order())
-    states = {state: value("carrier_circuit_breaker", carrier="alpha", state=state) for state in CircuitState}
+    states = {
+        state: value("carrier_circuit_breaker", carrier="alpha", service="shipping", state=state)
+        for state in CircuitState
+    }
     assert states == {"closed": 0, "open": 1, "half-open": 0}
 
 

@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from carriers.client import Service
 from carriers.errors import CarrierUnavailable
 from config import __version__
 from config.ops import health
@@ -29,8 +30,11 @@ READY = {
     "clock": "ok",
     "credentials": "ok",
     "storage": "ok",
-    "alpha": "circuit breaker closed",
-    "beta": "circuit breaker closed",
+    **{
+        f"{carrier} {service}": "circuit breaker closed"
+        for carrier, further in {"alpha": ("cancellation", "reprints"), "beta": ("deposit slips",)}.items()
+        for service in ("shipping", "pickup points", "contract checks", *further)
+    },
 }
 
 
@@ -181,16 +185,18 @@ def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings:
     assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))
 
 
-def test_the_state_of_a_circuit_breaker_is_shown(transactional_db: None) -> None:
-    breaker = carrier_client("beta").circuit_breaker
+def test_the_state_of_each_services_circuit_breaker_is_shown(transactional_db: None) -> None:
+    breaker = carrier_client("beta").circuit_breakers[Service.PICKUP_POINTS]
     for _ in range(5):
         with pytest.raises(CarrierUnavailable), breaker.call():
             raise CarrierUnavailable("beta", is_carrier_failing=True)
     response = ask()
-    assert (response.status_code, response.json()["checks"]) == (200, expected(beta="circuit breaker open"))
-    assert breaker._storage.opened_at
-    breaker._storage.opened_at -= breaker._reset_timeout
-    assert ask().json()["checks"]["beta"] == "circuit breaker half-open"
+    assert (response.status_code, response.json()["checks"]) == (
+        200,
+        expected(**{"beta pickup points": "circuit breaker open"}),
+    )
+    breaker._opened_at_s -= breaker._reset_timeout_s
+    assert ask().json()["checks"]["beta pickup points"] == "circuit breaker half-open"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

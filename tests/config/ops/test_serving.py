@@ -196,8 +196,8 @@ def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None
         found = metrics(server)
     name = 'http_request_duration_seconds_count{method="GET",route="unknown-path",status="404"}'
     assert found[name] == 20
-    assert found['carrier_circuit_breaker{carrier="alpha",state="closed"}'] == 2
-    assert found['carrier_circuit_breaker{carrier="alpha",state="open"}'] == 0
+    assert found['carrier_circuit_breaker{carrier="alpha",service="shipping",state="closed"}'] == 2
+    assert found['carrier_circuit_breaker{carrier="alpha",service="cancellation",state="open"}'] == 0
     assert found['label_purchases_total{carrier="beta",state="received"}'] == 0  # so an alert sees the first one
     assert found['labels_unrecorded_total{carrier="alpha"}'] == found["webhook_oldest_due_seconds"] == 0
 

@@ -208,7 +208,7 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
     assert found['tracking_events_total{carrier="alpha",status="IN_TRANSIT"}'] == 1
     assert found['tracking_unlisted_events_total{carrier="alpha"}'] == 1
     assert found['tracking_oldest_due_seconds{carrier="alpha"}'] == 0
-    assert found['carrier_circuit_breaker{carrier="alpha tracking",state="open"}'] == 0
+    assert found['carrier_circuit_breaker{carrier="alpha",service="tracking",state="open"}'] == 0
     assert found["labels_interrupted_oldest_seconds"] == 0
 
 
