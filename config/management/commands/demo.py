@@ -79,17 +79,18 @@ class Command(base.Command):
                 seed_contracts()
                 token = fresh_token()
                 password = fresh_password()
-                receiver = stack.enter_context(Receiver(HOST, signing.new_secret(), self.print))
+                receiver = Receiver(HOST, signing.new_secret(), self.print)
                 seed_webhook(receiver)
                 sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
                 environment = settings_for(port, sandbox)
                 server = stack.enter_context(serve(port, environment))
                 wait_for(server, port)
+                stack.enter_context(manage(["work"], environment))
                 label = buy_label(url, token)
                 write_collection(options["collection"], url=url, token=token, label=label["id"])
                 self.print(guide(url, token, parcel, label))
                 self.print(addresses(url, password, sandbox.url, options["collection"]))
-                stack.enter_context(manage(["work"], environment))  # whose webhooks are shown below these lines
+                stack.enter_context(receiver)  # what has arrived meanwhile is shown below these lines
                 while server.poll() is None:
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
         except KeyboardInterrupt:
