@@ -1,5 +1,6 @@
 """Counts labels again, whole days at a time, so that a count repeats none before it and corrects all of them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +17,7 @@ from shops.db import clock
 
 # Labels that were paid for, cancelled ones among them.
 BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
+OPEN: Final = tuple(state for state in LabelState if state not in OVER)
 # A transaction that had begun when the last count was made may have been committed after it.
 COMMIT_MARGIN: Final = timedelta(minutes=10)
 # The first count of a day goes back this far, and finds whatever the others have missed.
@@ -72,11 +74,14 @@ def days_between(first: date, last: date) -> Iterator[date]:
 
 
 def days_of_late_changes(last: datetime) -> set[date]:
-    """Return the days of labels that were open at the last count, and of those cancelled since."""
-    were_open = LabelFigure.objects.exclude(state__in=OVER).values_list("day", flat=True).distinct()
+    """Return the days whose open labels are others than at the last count, and of labels cancelled since."""
+    counted = LabelFigure.objects.filter(state__in=OPEN).order_by().values_list("day", *GROUPS, "labels")
+    were_open = Counter({(day, *group): labels for day, *group, labels in counted})
+    rows = ShippingLabel.objects.filter(state__in=OPEN).order_by().values_list("id", *GROUPS)
+    are_open = Counter((ids.id_time(label_id).date(), *group) for label_id, *group in rows)
     cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
     ordered_on = (ids.id_time(label_id).date() for label_id in cancelled.values_list("id", flat=True))
-    return {*were_open.order_by(), *ordered_on}
+    return {*(day for day, *_ in (were_open - are_open) + (are_open - were_open)), *ordered_on}
 
 
 def count(day: date) -> Iterator[LabelFigure]:

@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, Rejected
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import Credentials, PurchasedLabel, Shipment
@@ -30,6 +30,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, new_label, shipment, with_sender
 from shops import spans
 from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.db.idle import released_if_long
@@ -108,6 +109,10 @@ def buy_new(
         raise NotBegunError(CarrierFailedError(refusal)) from error
     except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
+    except UnreadableSecretError as error:
+        logger.error("carrier not asked", extra={"contract": contract.id, "reason": str(error)})  # noqa: TRY400 - known
+        refusal = CredentialsRejected(carrier_code, "they can't be read")
+        raise NotBegunError(CarrierFailedError(refusal)) from error
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:

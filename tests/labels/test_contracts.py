@@ -9,7 +9,6 @@ from pytest_django.fixtures import Settings
 from carriers.products import PRODUCTS
 from labels.models import ShippingLabel
 from shops.contracts import clients
-from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http, serving
 from tests.labels.conftest import Sandbox, assert_coded, row
@@ -120,19 +119,18 @@ def test_beta_is_told_the_contracts_commercial_name_and_key(buyer: Caller, setti
     assert b"contractNumber" not in request
 
 
-def test_a_contract_that_cannot_be_opened_buys_nothing_and_says_nothing(
+def test_a_contract_that_cannot_be_opened_buys_nothing_and_is_told_as_such(
     buyer: Caller, sandbox: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = CarrierContract.objects.get(carrier_code="alpha")
     foreign = CarrierContract.objects.get(carrier_code="beta")
     CarrierContract.objects.filter(id=mine.id).update(encrypted_credentials=foreign.encrypted_credentials)
-    response = post(buyer, order(), key="k")
-    assert_error(response, 500)
-    assert mine.id not in response.content.decode()
+    said = assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_CREDENTIALS_REJECTED")
+    assert "they can't be read. The order is not at fault" in said
+    assert mine.id not in said
     assert (sandbox.calls(), ShippingLabel.objects.count()) == (0, 0)
-    (record,) = (record for record in caplog.records if record.name == "service.errors")
-    assert record.exc_info is not None
-    assert record.exc_info[0] is UnreadableSecretError
+    (record,) = (record for record in caplog.records if record.name == "labels.purchase")
+    assert (record.levelname, vars(record)["contract"]) == ("ERROR", mine.id)
     CarrierContract.objects.filter(id=mine.id).update(encrypted_credentials=mine.encrypted_credentials)
     assert post(buyer, order(), key="k").status_code == 201
 

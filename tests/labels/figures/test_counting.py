@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labels.figures.counting import changed_days, recount
+from labels.figures.counting import changed_days, days_of_late_changes, recount
 from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
 from shops import figures
@@ -123,6 +123,27 @@ def test_an_ordinary_count_reads_the_labels_of_the_day_only(shop: Shop) -> None:
     yesterday = now.date() - timedelta(days=1)
     midnight = datetime(2026, 3, 10, 0, 5, tzinfo=UTC)
     assert changed_days(midnight - timedelta(minutes=4), midnight) == [yesterday, now.date()]
+
+
+def test_days_whose_labels_wait_for_a_person_are_not_counted_again(shop: Shop) -> None:
+    last = timezone.now() - timedelta(minutes=5)
+    for days in range(40):
+        LabelFactory(shop=shop, state=LabelState.UNKNOWN, days_ago=days + 60)
+    counted_before(minutes=5)
+    with CaptureQueriesContext(connection) as captured:
+        assert days_of_late_changes(last) == set()
+    assert len(captured) == 3
+    decided = ShippingLabel.objects.order_by("id")[0]
+    ShippingLabel.objects.filter(id=decided.id).update(state=LabelState.FAILED)
+    assert days_of_late_changes(last) == {decided.created_at.date()}
+
+
+def test_an_old_label_that_waits_for_another_reason_is_counted_again(shop: Shop) -> None:
+    label = LabelFactory(shop=shop, state=LabelState.UNKNOWN, days_ago=100)
+    counted_before(minutes=5)
+    ShippingLabel.objects.update(error_code="ALPHA_OUTCOME_UNKNOWN")
+    recount()
+    assert LabelFigure.objects.get(day=label.created_at.date()).error_code == "ALPHA_OUTCOME_UNKNOWN"
 
 
 def test_an_interrupted_count_is_begun_again_by_the_next(shop: Shop) -> None:
