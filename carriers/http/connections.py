@@ -1,7 +1,8 @@
-"""Connections with one deadline for everything: name lookup, connect, TLS, sending, each byte of the answer.
+"""Connections with one deadline for everything, and one budget of bytes for all that is received.
 
 The libraries' timeouts apply to single socket operations, so a server that drips a byte a second never triggers
-them. Here the timeout of every socket operation is the time left of the whole call.
+them. Here the timeout of every socket operation is the time left of the whole call. Their limits apply to single
+lines, so headers, interim answers and chunks' extensions may be megabytes. Here every byte counts.
 """
 
 import queue
@@ -25,6 +26,10 @@ CONNECT_TIMEOUT_S: Final = 5.0
 # Servers commonly close an idle connection after 5 s, and nobody can know if a request sent at that moment was
 # carried out. So a connection that was idle for this long is not reused.
 MAX_IDLE_S: Final = 4.0
+# An answer's status line and headers, with all interim answers before it.
+MAX_HEAD_BYTES: Final = 64 * 1024
+# Of exchanges that set no limit of their own.
+MAX_RECEIVED_BYTES: Final = 32 * 1024 * 1024
 
 
 def clock_s() -> float:
@@ -50,10 +55,14 @@ class AddressRefusedError(OSError):
     """The exchange may not connect to the address that the name led to."""
 
 
+class AnswerTooLargeError(OSError):
+    """The other side sent more than the exchange may receive."""
+
+
 @contextmanager
-def within(deadline: Deadline) -> Iterator["Exchange"]:
-    """Make one exchange in the block, over bounded connections."""
-    exchange = Exchange(deadline)
+def within(deadline: Deadline, **limits: Any) -> Iterator["Exchange"]:
+    """Make one exchange in the block, over bounded connections; `limits` are fields of Exchange."""
+    exchange = Exchange(deadline, **limits)
     token = current_exchange.set(exchange)
     try:
         yield exchange
@@ -65,12 +74,19 @@ def within(deadline: Deadline) -> Iterator["Exchange"]:
 class Exchange:
     """One attempt to send a request: its deadline, and true if a byte of it may have been sent.
 
-    `may_connect` is asked of each address, as text, before it is connected to.
+    `receivable_bytes` may still come. `may_connect` is asked of each address, as text, before it is connected to.
     """
 
     deadline: Deadline
     is_sent: bool = False
+    receivable_bytes: int = MAX_RECEIVED_BYTES
     may_connect: Callable[[str], bool] = lambda _: True
+
+    def receive(self, count: int) -> None:
+        """Take bytes that came off the budget; raise AnswerTooLargeError if they were too many."""
+        self.receivable_bytes -= count
+        if self.receivable_bytes < 0:
+            raise AnswerTooLargeError("the answer is too large")
 
 
 # Pooled connections find the exchange they serve here; a thread makes one exchange at a time.
@@ -78,7 +94,10 @@ current_exchange: ContextVar[Exchange] = ContextVar("current_exchange")
 
 
 class _BoundedSocket(socket.socket):
-    """A socket whose operations all end at the current exchange's deadline, or earlier at their own timeout."""
+    """A socket whose operations all end at the current exchange's deadline, or earlier at their own timeout.
+
+    What it receives is taken off the exchange's budget.
+    """
 
     used_at = 0.0
 
@@ -91,6 +110,7 @@ class _BoundedSocket(socket.socket):
         self._bound()
         count = super().recv_into(*args, **kwargs)
         self.used_at = clock_s()
+        current_exchange.get().receive(count)
         return count
 
     def send(self, *args: Any, **kwargs: Any) -> int:

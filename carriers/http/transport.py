@@ -9,7 +9,15 @@ from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from carriers.errors import CarrierUnavailable
-from carriers.http.connections import POOL_CLASSES, Deadline, Exchange, tls_context, within
+from carriers.http.connections import (
+    MAX_HEAD_BYTES,
+    POOL_CLASSES,
+    AnswerTooLargeError,
+    Deadline,
+    Exchange,
+    tls_context,
+    within,
+)
 from carriers.http.messages import Answer, Request
 
 # 99 labels of 100 kB in base64 are 13 MB.
@@ -17,6 +25,8 @@ MAX_ANSWER_BYTES: Final = 20 * 1024 * 1024
 # Between attempts, as long as no byte of the request was sent.
 RETRY_PAUSES_S: Final = (0.05, 0.2)
 _CHUNK_BYTES: Final = 64 * 1024
+# A piece counts for this at least: a chunk of one byte costs as much time as a large one.
+_MIN_PIECE_BYTES: Final = 256
 
 
 class _Adapter(HTTPAdapter):
@@ -60,7 +70,7 @@ class Transport:
         deadline, and the request's `unanswered_error` for every later failure.
         """
         for pause_s in (*RETRY_PAUSES_S, None):
-            with within(deadline) as exchange:
+            with within(deadline, receivable_bytes=MAX_HEAD_BYTES) as exchange:
                 try:
                     return self._attempt(request, exchange)
                 except Exception as error:  # the libraries' errors on hostile bytes have no common base
@@ -76,6 +86,7 @@ class Transport:
         headers = {**request.headers, "Accept-Encoding": "identity"}
         prepared = requests.Request("POST", request.url, data=request.body, headers=headers).prepare()
         response = self._adapter.send(prepared, stream=True, timeout=exchange.deadline.remaining_s())
+        exchange.receivable_bytes = self._max_answer_bytes
         try:
             content = self._read(response.raw)
         finally:
@@ -83,11 +94,12 @@ class Transport:
         return Answer(response.status_code, response.headers.get("Content-Type", ""), content)
 
     def _read(self, raw: Any) -> bytes:
-        content = bytearray()
-        for chunk in raw.stream(_CHUNK_BYTES, decode_content=True):
-            content += chunk  # chunks are small, even unpacked; the libraries limit the headers
-            if len(content) > self._max_answer_bytes:
-                raise OSError("the answer is too large")
+        content, left_bytes = bytearray(), self._max_answer_bytes
+        for piece in raw.stream(_CHUNK_BYTES, decode_content=True):
+            content += piece  # small, even unpacked
+            left_bytes -= max(len(piece), _MIN_PIECE_BYTES)
+            if left_bytes < 0:
+                raise AnswerTooLargeError("the answer is too large")
         return bytes(content)
 
 

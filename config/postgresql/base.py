@@ -11,7 +11,7 @@ from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from django.db.backends.postgresql.schema import DatabaseSchemaEditor
 from django.utils.functional import cached_property
 
-from config.postgresql.connection import AnswerTimeout, Connection
+from config.postgresql.connection import AnswerTimeout, Connection, this_thread
 from config.postgresql.hosts import Host, Hosts, hosts_of
 from shops.db.fields import ByCodePoint
 
@@ -86,6 +86,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.hosts.attempt():
             order = self.hosts.order()
             connection = Connection.connect(**conn_params | libpq_hosts(order))
+            this_thread.connections.add(connection)
             connection.answer_timeout = self.answer_timeout
             if self.hosts.is_circuit_open:  # a pooler accepts connections even when its server is gone
                 connection.wait_for_answer(PROBE_TIMEOUT_S)

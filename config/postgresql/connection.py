@@ -1,6 +1,9 @@
-"""psycopg's connection with a timeout for each answer."""
+"""psycopg's connection with a timeout for each answer, which ends with the thread that opened it."""
 
+import os
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,3 +64,32 @@ class Connection(psycopg.Connection[Any]):
         except (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported):
             self.is_outdated = True
             raise
+
+
+class ThreadConnections:
+    """The connections that a thread has opened; closes them when the thread ends.
+
+    Django's wrapper is in a reference cycle, so without this they would stay open until the garbage collector finds it.
+    """
+
+    def __init__(self) -> None:
+        self.opened_in = os.getpid()
+        self.connections: list[Connection] = []
+
+    def add(self, connection: Connection) -> None:
+        self.connections = [each for each in self.connections if not each.closed] + [connection]
+
+    def __del__(self, process_id: Callable[[], int] = os.getpid) -> None:  # a default is there at exit, too
+        if process_id() == self.opened_in:  # a forked child would end its parent's
+            for each in self.connections:
+                each.close()
+
+
+class ThisThread(threading.local):
+    """What belongs to the thread that asks; made with its first connection, dropped when it ends."""
+
+    def __init__(self) -> None:
+        self.connections = ThreadConnections()
+
+
+this_thread = ThisThread()

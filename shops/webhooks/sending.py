@@ -11,7 +11,14 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError, SSLError
 from urllib3.exceptions import TimeoutError as LateError
 
-from carriers.http.connections import POOL_CLASSES, AddressRefusedError, Exchange, current_exchange, tls_context
+from carriers.http.connections import (
+    MAX_HEAD_BYTES,
+    POOL_CLASSES,
+    AddressRefusedError,
+    AnswerTooLargeError,
+    tls_context,
+    within,
+)
 from shops.contracts.encryption import UnreadableSecretError
 from shops.webhooks.addresses import may_connect
 from shops.webhooks.claims import DEADLINE_S, MAX_FOR_ENDPOINT, Claim
@@ -67,8 +74,7 @@ def send(claim: Claim) -> Outcome:
 
 def post(claim: Claim) -> int:
     """Send the request; return the answer's status."""
-    token = current_exchange.set(Exchange(claim.deadline, may_connect=may_connect))
-    try:
+    with within(claim.deadline, receivable_bytes=MAX_HEAD_BYTES, may_connect=may_connect) as exchange:
         response = pool_manager().request(
             "POST",
             claim.endpoint.url,
@@ -78,10 +84,9 @@ def post(claim: Claim) -> int:
             preload_content=False,
             decode_content=False,
         )
+        exchange.receivable_bytes = MAX_ANSWER_BYTES
         drop(response)
         return response.status
-    finally:
-        current_exchange.reset(token)
 
 
 def headers(claim: Claim) -> dict[str, str]:
@@ -114,6 +119,7 @@ def reason_of(error: Exception) -> str:
         (NewConnectionError, "not_connected"),  # for urllib3 a kind of timeout
         (LateError, "timeout"),
         (TimeoutError, "timeout"),
+        (AnswerTooLargeError, "answer_too_large"),
     ]
     chain = [error, error.__cause__, error.__context__]
     return next((name for kind, name in kinds if any(isinstance(each, kind) for each in chain)), "connection_broken")

@@ -17,19 +17,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
+from config.ops.threads import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.clients import percentiles
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Connection
+from tests.drills.http_client import Connection, call
 from tests.drills.printing import counts, exit_code
-from tests.drills.process import Process, process_tree
-from tests.drills.shop import import_samples, new_key, order
+from tests.drills.process import Process, peak_mb, process_tree
+from tests.drills.shop import carrier_of, import_samples, new_key, order
 from tests.support.paths import PARCELS, SHIPMENTS
 from tests.support.processes import free_port
 
 WORKERS, LIMIT = 2, 100
+THREADS = 24 + LOOK_UP_THREADS  # of a worker, which hold a connection
 LOOK_UPS, LOOK_UP_TIMEOUT_S = 200, 5.0
 MEMORY_LIMIT_MB = 300
 COOKIE = f"Cookie: csrftoken={'c' * 32}; sessionid={'a' * 32}"
@@ -51,14 +52,32 @@ class Target:
         connection.close()
         return str(answer.status or "no answer"), answer.duration_s
 
+    def open_admin(self) -> str:
+        name, value = COOKIE.split(": ")
+        return str(call(self.port, "GET", "/admin/", headers={name: value}).status or "no answer")
+
+    def order(self) -> str:
+        key = new_key()
+        return self.env.buy(self.port, key, order(key, carrier_of(int(key, 16)))).outcome
+
+    @staticmethod
+    def connections() -> int:
+        """Count all clients of PostgreSQL but this one."""
+        from django.db import connection
+
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'")
+            found: int = cursor.fetchone()[0]
+        connection.close()
+        return found
+
     @property
     def bearer(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.env.token}"}
 
     def peak_mb(self) -> float:
         """Return the largest peak of resident memory among the service's processes."""
-        texts = [Path(f"/proc/{pid}/status").read_text() for pid in process_tree(self.process.popen.pid)]
-        return max(int(text.split("VmHWM:")[1].split()[0]) for text in texts) / 1024
+        return max(peak_mb(pid) for pid in process_tree(self.process.popen.pid))
 
 
 @contextmanager
@@ -131,9 +150,25 @@ def hostile_bodies(target: Target) -> list[str]:
 
 
 def too_much(target: Target) -> list[str]:
-    peak_mb = target.peak_mb()
-    print(f"  peak memory of one process {peak_mb:.0f} MB")
-    return [f"{peak_mb:.0f} MB"] * (peak_mb > MEMORY_LIMIT_MB)
+    most_mb = target.peak_mb()
+    print(f"  peak memory of one process {most_mb:.0f} MB")
+    return [f"{most_mb:.0f} MB"] * (most_mb > MEMORY_LIMIT_MB)
+
+
+def bursts(target: Target) -> list[str]:
+    """60 anonymous requests with an invented session and 44 orders at once, four times, 36 s apart."""
+    faults = []
+    for number in range(4):
+        time.sleep(36 if number else 0)  # granian ends threads that were idle for 30 s
+        with ThreadPoolExecutor(60) as pool:
+            outcomes = Counter(pool.map(lambda _: target.open_admin(), range(60)))
+            outcomes += Counter(pool.map(lambda _: target.order(), range(44)))
+        connections = target.connections()
+        print(f"  answered {counts(outcomes)}; {connections} connections to PostgreSQL", flush=True)
+        refused = [outcome for outcome in outcomes if outcome[:3] not in {"302", "201", "502"}]  # 502: the bulkhead
+        faults += [f"answered {outcome}" for outcome in refused]
+        faults += [f"{connections} connections"] * (connections > WORKERS * THREADS)
+    return faults
 
 
 def frozen_redis(target: Target) -> list[str]:
@@ -154,6 +189,7 @@ def frozen_redis(target: Target) -> list[str]:
 
 ATTACKS: dict[str, Callable[[Target], list[str]]] = {
     "unfinished-bodies": unfinished_bodies,
+    "bursts": bursts,
     "half-heads": half_heads,
     "large-heads": large_heads,
     "hostile-bodies": hostile_bodies,

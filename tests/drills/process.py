@@ -104,3 +104,8 @@ def cpu_s(pid: int) -> float:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
             total += sum(map(int, fields[11:15])) / CLOCK_TICKS_S
     return total
+
+
+def peak_mb(pid: int) -> float:
+    """Return the peak of a process's resident memory."""
+    return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024

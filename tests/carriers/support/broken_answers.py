@@ -16,6 +16,9 @@ from tests.carriers.support.servers import (
 )
 
 MEGABYTE = bytes(1024 * 1024)
+ENDLESS = 10_000  # times, which nobody reads
+WAIT = b"HTTP/1.1 100 Continue\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def flooding(prefix: bytes, piece: bytes, count: int) -> Play:
@@ -35,18 +38,24 @@ def tampered(carrier: str, old: bytes, new: bytes) -> bytes:
     return http(body, content_type=kind)
 
 
+FLOODS = {
+    "there are 98 headers of 65 kB": flooding(START, b"X-Large: " + b"a" * 65_000 + b"\r\n", 98),
+    "it says wait without end": flooding(b"", WAIT * 1000, ENDLESS),
+    "the chunks have extensions without end": flooding(START + CHUNKED, b"1;" + b"a" * 60_000 + b"\r\nx\r\n", ENDLESS),
+    "the chunks have a byte each": flooding(START + CHUNKED, b"1\r\nx\r\n" * 1000, ENDLESS),
+}
 _packer = zlib.compressobj(wbits=31)  # gzip
 BOMB = b"".join(_packer.compress(MEGABYTE) for _ in range(300)) + _packer.flush()
 
 SLOW = {
     "one header is dripped": dripping(START + b"X-Drip: ", repeat(b"1")),
     "the status line is dripped": dripping(b"HTTP/1.1 200 ", repeat(b"O")),
-    "chunks are dripped": dripping(START + b"Transfer-Encoding: chunked\r\n\r\n", repeat(b"1\r\n \r\n")),
-    "a chunk's size is dripped": dripping(START + b"Transfer-Encoding: chunked\r\n\r\n", repeat(b"0")),
-    "it never stops saying wait": dripping(b"", repeat(b"HTTP/1.1 100 Continue\r\n\r\n")),
+    "chunks are dripped": dripping(START + CHUNKED, repeat(b"1\r\n \r\n")),
+    "a chunk's size is dripped": dripping(START + CHUNKED, repeat(b"0")),
+    "it never stops saying wait": dripping(b"", repeat(WAIT)),
     "a promised body never comes": dripping(START + b"Content-Length: 10\r\n\r\n", repeat(b"")),
 }
-QUICK = {
+QUICK = FLOODS | {
     "the answer is cut short": once(START + b"Content-Length: 900\r\n\r\n<soap:Envelope"),
     "the answer is no HTTP": once(b"220 mail.example ESMTP\r\n"),
     "the answer is garbled": once(http(bytes(range(256)))),
@@ -59,9 +68,7 @@ QUICK = {
     "there are a million headers": flooding(START, b"X-Many: 1\r\n" * 1000, 1000),
     "a header has no end": flooding(START + b"X-Long: ", MEGABYTE, 50),
     "the answer has 50 MB": flooding(START + b"Content-Length: 52428800\r\n\r\n", MEGABYTE, 50),
-    "the chunks have 50 MB": flooding(
-        START + b"Transfer-Encoding: chunked\r\n\r\n", b"100000\r\n" + MEGABYTE + b"\r\n", 50
-    ),
+    "the chunks have 50 MB": flooding(START + CHUNKED, b"100000\r\n" + MEGABYTE + b"\r\n", 50),
     "a small answer unpacks to 300 MB": once(http(BOMB, headers="Content-Encoding: gzip\r\n")),
 }
 ALPHA = {

@@ -1,6 +1,7 @@
 """The PostgreSQL backend on real servers: fail-over, timeouts and dropped connections."""
 
 import select
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -159,6 +160,21 @@ def test_a_connection_that_the_server_ended_is_replaced(servers: list[Server], c
     assert select.select([connection.connection.fileno()], [], [], WAIT_TIMEOUT_S)[0]  # its last message has come
     end_request(connection)
     assert value(connection, "SELECT pg_backend_pid()") != process
+
+
+def test_a_threads_connections_end_with_the_thread(servers: list[Server], connect: Connect) -> None:
+    wrappers = [connect(servers[0]) for _ in range(2)]
+
+    def work() -> None:
+        for wrapper in wrappers:
+            assert value(wrapper, "SELECT 1") == 1
+
+    for wrapper in wrappers:
+        wrapper.inc_thread_sharing()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [wrapper.connection and wrapper.connection.closed for wrapper in wrappers] == [True, True]
 
 
 def test_a_servers_statement_is_ended_by_the_database(

@@ -1,6 +1,7 @@
 """Deliveries under load: ``python -m tests.drills.webhooks.load [--events N] [--processes N] [--database D]``.
 
-First the delay of events for 50 endpoints, without and with one more that hangs; then the rate at which a backlog for
+First the delay of events for 50 endpoints, without and with one more that hangs or floods, and the peak of the memory
+of the process that delivers; then the rate at which a backlog for
 all of them, and one for a single endpoint, is delivered, and the CPU time of a delivery.
 """
 
@@ -9,9 +10,9 @@ import time
 
 from tests.drills.environment import Environment, environment
 from tests.drills.printing import print_table
-from tests.drills.process import cpu_s
+from tests.drills.process import cpu_s, peak_mb
 from tests.drills.webhooks import world
-from tests.drills.webhooks.receiver import HANG, SLOW, deliveries
+from tests.drills.webhooks.receiver import FLOOD, HANG, SLOW, deliveries
 from tests.support.waiting import until
 
 ENDPOINTS, ROUNDS, PACE_S = 50, 8, 0.04
@@ -31,18 +32,14 @@ def main() -> None:
         world.close()
         receiver.start()
         rows = [["50 endpoints", *delays(receiver, shops)]]
-        add_hanging(env, receiver)
-        rows.append(["and one that hangs", *delays(receiver, shops, "hanging")])
-        print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms"], rows)
+        for name, path in (("hangs", HANG), ("floods", FLOOD)):
+            world.add_endpoint(name, receiver.url(path))
+            tell_all([name], 100, "old")
+            rows.append([f"and one that {name}", *delays(receiver, shops, name)])
+        print_table(["delay of an event", "p50, ms", "p95, ms", "p99, ms", "peak, MB"], rows)
         rates = [rate(env, receiver, each, options.events, options.processes) for each in (shops, shops[:1])]
         print_table(["backlog", "a second", "CPU, ms", "PostgreSQL's, ms"], rates)
         receiver.kill()
-
-
-def add_hanging(env: Environment, receiver: world.Receiver) -> None:
-    """Add an endpoint that never answers, with a backlog."""
-    world.add_endpoint("hanging", receiver.url(HANG))
-    tell_all(["hanging"], 100, "old")
 
 
 def tell_all(shops: list[str], count: int, name: str) -> None:
@@ -55,26 +52,27 @@ def tell_all(shops: list[str], count: int, name: str) -> None:
     world.close()
 
 
-def delays(receiver: world.Receiver, shops: list[str], hanging: str = "") -> list[str]:
-    """Tell events at a pace; return the percentiles of the time until they arrive."""
+def delays(receiver: world.Receiver, shops: list[str], hostile: str = "") -> list[str]:
+    """Tell events at a pace; return the percentiles of the time until they arrive, and the peak of memory."""
     from django.db import transaction
 
     told: dict[str, float] = {}
-    name = f"event-{bool(hanging)}"
-    with world.delivering():
+    name = f"event-{hostile}"
+    with world.delivering() as children:
         time.sleep(3)
         for number in range(ROUNDS):
-            for shop_id in [*shops, *([hanging] if hanging else [])]:
+            for shop_id in [*shops, *([hostile] if hostile else [])]:
                 subject = f"{name}-{shop_id}-{number}"
                 with transaction.atomic():
                     world.tell(shop_id, subject, 0)
-                if shop_id != hanging:
+                if shop_id != hostile:
                     told[subject] = time.time()
                 time.sleep(PACE_S)
         until(lambda: told.keys() <= {each.subject for each in deliveries(receiver.log)})
+        most_mb = peak_mb(children[0].process.pid or 0)
     world.close()
     waits = [each.at - told[each.subject] for each in deliveries(receiver.log) if each.subject in told]
-    return [f"{world.percentile_ms(waits, percent):.0f}" for percent in (50, 95, 99)]
+    return [*(f"{world.percentile_ms(waits, percent):.0f}" for percent in (50, 95, 99)), f"{most_mb:.0f}"]
 
 
 def rate(env: Environment, receiver: world.Receiver, shops: list[str], events: int, processes: int) -> list[str]:

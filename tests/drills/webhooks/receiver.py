@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import socket
 import threading
 import time
@@ -11,9 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Paths that the receiver behaves differently at.
-HANG, SLOW = "/hang", "/slow"
+HANG, SLOW, FLOOD = "/hang", "/slow", "/flood"
 SLOW_S = 0.02
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
+# Beginnings of answers that end nowhere, each with what follows again and again.
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+FLOODS = (
+    (b"HTTP/1.1 200 OK\r\n", b"X-Large: " + b"a" * 65_000 + b"\r\n"),
+    (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+    (CHUNKED, b"1;" + b"a" * 60_000 + b"\r\nx\r\n"),
+    (CHUNKED, b"1\r\nx\r\n" * 1000),
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,18 @@ def answer(connection: socket.socket, output: int) -> None:
                 time.sleep(SLOW_S)
             fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data.get("code", "0"))
             os.write(output, (" ".join(fields) + "\n").encode())
+            if path == FLOOD:
+                flood(connection, *random.choice(FLOODS))
             connection.sendall(OK)
+
+
+def flood(connection: socket.socket, beginning: bytes, rest: bytes) -> None:
+    connection.sendall(beginning)
+    for _ in range(97):  # one header more, and Python's own client would refuse them
+        connection.sendall(rest)
+    connection.sendall(b"\r\n")
+    while True:
+        connection.sendall(rest)
 
 
 def deliveries(log: Path) -> Iterator[Delivery]:

@@ -19,6 +19,7 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 from shops.webhooks.outcomes import record
 from shops.webhooks.replaying import replay, replay_since
 from shops.webhooks.sending import Outcome
+from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import dripping, once, serving, silent
 from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, tell_label
 from tests.support.certificates import self_signed
@@ -181,6 +182,19 @@ def test_an_answer_without_an_end_is_cut_off_and_its_status_counts(shop: Shop) -
         tell_label(shop.id)
         deliver_due()
     assert row().state == "delivered"
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_before_the_end_of_a_receivers_head_is_a_failure_and_one_behind_it_is_cut_off(
+    flood: str, shop: Shop
+) -> None:
+    with serving(FLOODS[flood]) as server:
+        endpoints.create(shop=shop, url=server.url)
+        tell_label(shop.id)
+        deliver_due()
+    end = ("delivered", "") if flood.startswith("the chunks") else ("queued", "answer_too_large")
+    assert (row().state, row().last_reason) == end
+    assert (row().last_duration_ms or 0) < 1000 * claims.DEADLINE_S / 2
 
 
 def test_a_connection_is_used_again_for_the_next_delivery(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
