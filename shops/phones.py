@@ -1,11 +1,15 @@
-"""Phone numbers in any written form, read in a country."""
+"""Phone numbers in any written form, read in a country; in the French overseas territories also as French ones."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
 import phonenumbers
+from phonenumbers import PhoneNumber, PhoneNumberFormat
 
+from carriers.products import BETA_OVERSEAS
+
+FRANCE = "FR"
 # The countries whose numbers are most often found in an address of another.
 NEIGHBOURS = ("FR", "BE", "CH", "DE", "ES", "GB", "IT", "LU", "NL")
 SEPARATORS = {"Zs", "Zl", "Zp", "Pd", "Cf", "Cc"}
@@ -14,37 +18,64 @@ E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
 
 def e164(text: str, country_code: str) -> str:
-    """Read a phone number as it is written in a country, and return it as E.164; raise ValueError."""
-    try:
-        number = phonenumbers.parse(plain(text), country_code)
-    except phonenumbers.NumberParseException:
-        raise ValueError("not a phone number") from None
-    is_possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
+    """Read a phone number as it is written in a country, and return it as E.164; raise ValueError.
+
+    One that no country gives out is taken, as ranges are opened now and then; `is_valid` tells. One that only France
+    gives out is read so overseas, where many write it so, and refused elsewhere.
+    """
+    number = parsed(text, country_code)
+    if not (number and phonenumbers.is_valid_number(number)) and (french := french_number(text)):
+        if country_code not in BETA_OVERSEAS:
+            raise ValueError("a French number")
+        number = french
+    if number is None or not is_possible(number):
+        raise ValueError("not a phone number")
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def is_valid(number: str) -> bool:
+    """Return true if some country gives out this E.164 number."""
+    return fits(number, None)
+
+
+def is_possible(number: PhoneNumber) -> bool:
+    reason = phonenumbers.is_possible_number_with_reason(number)
     # A leading 0 that remains, where complete numbers have none, is a trunk prefix: the number is a digit short.
     is_cut = number.italian_leading_zero and not phonenumbers.is_valid_number(number)
-    formatted = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-    if not is_possible or is_cut or not E164_DIGITS.fullmatch(formatted):
-        raise ValueError("not a phone number")
-    return formatted
+    has_digits = E164_DIGITS.fullmatch(phonenumbers.format_number(number, PhoneNumberFormat.E164))
+    return reason == phonenumbers.ValidationResult.IS_POSSIBLE and not is_cut and bool(has_digits)
+
+
+def french_number(text: str) -> PhoneNumber | None:
+    number = parsed(text, FRANCE)
+    return number if number and phonenumbers.is_valid_number(number) else None
 
 
 def advice(text: str, country_code: str) -> str:
     """Tell how to write a text that `e164` refuses, where it is the number of another country; "" where it is none."""
-    if fits(f"+{plain(text)}", None):
+    if country_code != FRANCE and (french := french_number(text)):
+        international = phonenumbers.format_number(french, PhoneNumberFormat.INTERNATIONAL)
+        return f"Write {international} if it is French."
+    if fits(f"+{text}", None):
         return "Write a + in front of the country code."
     found = [f"{code} (+{phonenumbers.country_code_for_region(code)})" for code in neighbours(text, country_code)]
     return f"If it is one of {' or '.join(found)}, write it with the country code." if found else ""
 
 
 def neighbours(text: str, country_code: str) -> Iterator[str]:
-    return (code for code in NEIGHBOURS if code != country_code and fits(plain(text), code))
+    return (code for code in NEIGHBOURS if code != country_code and fits(text, code))
 
 
 def fits(text: str, country_code: str | None) -> bool:
+    number = parsed(text, country_code)
+    return number is not None and phonenumbers.is_valid_number(number)
+
+
+def parsed(text: str, country_code: str | None) -> PhoneNumber | None:
     try:
-        return phonenumbers.is_valid_number(phonenumbers.parse(text, country_code))
+        return phonenumbers.parse(plain(text), country_code)
     except phonenumbers.NumberParseException:
-        return False
+        return None
 
 
 def plain(text: str) -> str:

@@ -1,10 +1,59 @@
-"""Advice on phone numbers that can't be read in their address's country."""
+"""Phone numbers as people write them: read in their address's country, overseas as French, elsewhere with advice."""
 
 import pytest
 
-from shops.phones import advice, e164
+from shops.phones import advice, e164, is_valid
 
 PLUS = "Write a + in front of the country code."
+FRENCH = "Write +33 6 99 00 11 22 if it is French."
+OVERSEAS = ("RE", "YT", "GP", "MQ", "GF", "PM", "BL", "MF", "NC", "PF", "WF")
+
+
+@pytest.mark.parametrize("country_code", OVERSEAS)
+@pytest.mark.parametrize(("text", "number"), [("06 99 00 11 22", "+33699001122"), ("01.42.08.09.10", "+33142080910")])
+def test_a_french_number_is_read_as_such_overseas(country_code: str, text: str, number: str) -> None:
+    assert e164(text, country_code) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "country_code", "number"),
+    [
+        ("0692 00 11 22", "RE", "+262692001122"),
+        ("0690 00 11 22", "MF", "+590690001122"),
+        ("0262 20 00 11", "YT", "+262262200011"),
+        ("78 00 11", "NC", "+687780011"),
+        ("+32 470 00 11 22", "RE", "+32470001122"),
+        ("06 99 00 11 22", "FR", "+33699001122"),
+        ("+33 6 99 00 11 22", "BE", "+33699001122"),
+        ("0033 6 99 00 11 22", "BE", "+33699001122"),
+        ("0470 00 11 22", "BE", "+32470001122"),
+        ("02 512 00 11", "BE", "+3225120011"),
+    ],
+)
+def test_a_country_s_own_number_stays_its_own(text: str, country_code: str, number: str) -> None:
+    assert e164(text, country_code) == number
+    assert is_valid(number)
+
+
+@pytest.mark.parametrize("country_code", ["BE", "GB", "AD", "US", "LU"])
+def test_a_french_number_elsewhere_is_refused_with_advice(country_code: str) -> None:
+    with pytest.raises(ValueError, match="a French number"):
+        e164("06 99 00 11 22", country_code)
+    assert advice("06 99 00 11 22", country_code) == FRENCH
+
+
+@pytest.mark.parametrize(
+    ("text", "country_code", "number"),
+    [
+        ("06 39 98 00 11", "FR", "+33639980011"),  # the range for fiction
+        ("07 00 00 00 00", "FR", "+33700000000"),
+        ("06 39 98 00 11", "BE", "+32639980011"),
+        ("06 39 98 00 11", "RE", "+262639980011"),
+    ],
+)
+def test_a_number_that_nobody_gives_out_is_read_and_told(text: str, country_code: str, number: str) -> None:
+    assert e164(text, country_code) == number
+    assert not is_valid(number)
 
 
 @pytest.mark.parametrize(
