@@ -10,6 +10,7 @@ from typing import ClassVar
 from carriers import pdf
 from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
+from carriers.customs import Goods
 from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierUnavailable, OutcomeUnknown
 from carriers.http.connections import Deadline
@@ -18,7 +19,7 @@ from carriers.http.transport import Transport
 from carriers.observer import Observer
 from carriers.pickup_points import PickupPointCache, check_point
 from carriers.products import Product
-from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import Credentials, CredentialsShape, Customs, Party, PickupPoint, PurchasedLabel, Shipment
 from carriers.shipping_day import shipping_day
 
 
@@ -72,6 +73,11 @@ class Carrier(Client):
     @abstractmethod
     def check_sender(party: Party) -> None:
         """Raise Rejected for a sender that the carrier cannot print."""
+
+    @staticmethod
+    @abstractmethod
+    def goods_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
+        """Return what is declared of each parcel; raises RequestRejected for goods that don't fit."""
 
     @abstractmethod
     def create_label(

@@ -1,13 +1,18 @@
 """Customs: which parcels need a declaration, and what is declared of each."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
+from carriers import laying
 from carriers.errors import RequestRejected
 from carriers.products import CUSTOMS_FREE
 from carriers.shipment import Customs, CustomsItem, Party, Shipment
+
+FIELD: Final = "customs.items"
+CENT: Final = Decimal("0.01")
 
 # Places of customs-free countries that lie outside the customs union, by their postal codes: the Canaries, Ceuta and
 # Melilla; Livigno and Campione; Helgoland and Büsingen; Åland; Mount Athos.
@@ -18,6 +23,8 @@ _OUTSIDE_THE_UNION: Final = {
     "FI": re.compile(r"22[0-9]{3}"),
     "GR": re.compile(r"63086|63087"),
 }
+
+Goods = list[tuple[CustomsItem, ...]]  # by parcel
 
 
 def needs_customs(sender: Party, recipient: Party) -> bool:
@@ -42,43 +49,112 @@ def customs_of(carrier: str, shipment: Shipment) -> Customs | None:
     return shipment.customs
 
 
-def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> list[tuple[CustomsItem, ...]]:
-    """Lay the declared items into the parcels, each with its origin; raises RequestRejected if they don't fit.
+def items_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
+    """Return each parcel's items, each with its origin; raises RequestRejected if they don't fit.
 
-    Whole pieces go, in their order, into the first parcel that still has room for their weight, the last ones into the
-    parcels that are still empty. Pieces without a weight fit anywhere.
+    Items that name no parcel are laid so that each parcel has room for its pieces and none is left without.
     """
-    items = [_with_origin(item, shipment.sender) for item in customs.items]
-    if customs.is_for_each_parcel:
-        return [tuple(items)] * len(shipment.packages)
-    room_kg = [package.weight_kg for package in shipment.packages]
-    laid: list[dict[int, int]] = [{} for _ in room_kg]  # by parcel: pieces by the item's index
-    pieces = [index for index, item in enumerate(items) for _ in range(item.quantity)]
-    for placed, index in enumerate(pieces):
-        weight_kg = items[index].weight_kg or Decimal(0)
-        choice = (*_waiting(laid, len(pieces) - placed), *range(len(laid)))
-        parcel = next((number for number in choice if room_kg[number] >= weight_kg), None)
-        if parcel is None:
-            raise RequestRejected(carrier, "are heavier than the parcels they are in", field="customs.items")
-        room_kg[parcel] -= weight_kg
-        laid[parcel][index] = laid[parcel].get(index, 0) + 1
-    if not all(laid):
-        raise RequestRejected(carrier, "leave a parcel without goods", field="customs.items")
-    return [tuple(replace(items[index], quantity=quantity) for index, quantity in goods.items()) for goods in laid]
+    goods = _given(carrier, shipment, customs)
+    if goods is None:
+        goods = _laid(shipment, customs.items)
+        if goods is None:
+            raise RequestRejected(carrier, _problem(shipment, customs.items), field=FIELD)
+    elif not customs.is_for_each_parcel:
+        _check_weights(carrier, shipment, goods)
+    return _with_origins(goods, shipment.sender)
 
 
-def _waiting(laid: list[dict[int, int]], left: int) -> list[int]:
-    """Return the parcels that are still empty when no more pieces are left than would fill them, else none."""
-    if left > len(laid):
-        return []
-    empty = [number for number, goods in enumerate(laid) if not goods]
-    return empty if left <= len(empty) else []
+def shares_by_parcel(carrier: str, shipment: Shipment, customs: Customs) -> Goods:
+    """Return each parcel's items for a carrier that is told no weights of them: they fit however heavy they are.
 
-
-def _with_origin(item: CustomsItem, sender: Party) -> CustomsItem:
-    return replace(item, origin_country_code=item.origin_country_code or sender.country_code)
+    Items that can't be laid are declared with every parcel, with a share of their value by the parcel's weight.
+    """
+    goods = _given(carrier, shipment, customs) or _laid(shipment, customs.items) or _shared(shipment, customs.items)
+    return _with_origins(goods, shipment.sender)
 
 
 def value_eur(items: tuple[CustomsItem, ...]) -> Decimal:
     """Return the value of a parcel's goods, in euros."""
     return sum((item.unit_value_eur * item.quantity for item in items), Decimal(0))
+
+
+def _given(carrier: str, shipment: Shipment, customs: Customs) -> Goods | None:
+    """Return the items of each parcel as they are declared, None where they name none."""
+    if customs.is_for_each_parcel:
+        return [customs.items] * len(shipment.packages)
+    if any(item.parcel is None for item in customs.items):
+        return None
+    goods: list[list[CustomsItem]] = [[] for _ in shipment.packages]
+    for index, item in enumerate(customs.items):
+        if item.parcel is None or item.parcel >= len(goods):
+            raise RequestRejected(carrier, "is not the index of a parcel", field=f"{FIELD}[{index}].parcel")
+        goods[item.parcel].append(item)
+    if [] in goods:
+        raise RequestRejected(carrier, f"leave parcels[{goods.index([])}] without goods", field=FIELD)
+    return list(map(tuple, goods))
+
+
+def _check_weights(carrier: str, shipment: Shipment, goods: Goods) -> None:
+    for rank, (items, package) in enumerate(zip(goods, shipment.packages, strict=True)):
+        if _weight_kg(items) > package.weight_kg:
+            raise RequestRejected(carrier, f"are heavier than parcels[{rank}], which holds them", field=FIELD)
+
+
+def _laid(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods | None:
+    pieces_kg = [item.weight_kg or Decimal(0) for item in items]
+    pieces, rooms = _integers(pieces_kg, [package.weight_kg for package in shipment.packages])
+    counts = laying.laid([(weight, item.quantity) for weight, item in zip(pieces, items, strict=True)], rooms)
+    if counts is None:
+        return None
+    return [
+        tuple(replace(item, quantity=count) for item, count in zip(items, of_parcel, strict=True) if count)
+        for of_parcel in counts
+    ]
+
+
+def _integers(*lists_kg: list[Decimal]) -> list[list[int]]:
+    """Return the weights in the smallest unit that one of them is written in."""
+    digits = max(0, *(-int(weight.as_tuple().exponent) for weights_kg in lists_kg for weight in weights_kg))
+    return [[int(weight.scaleb(digits)) for weight in weights_kg] for weights_kg in lists_kg]
+
+
+def _problem(shipment: Shipment, items: Sequence[CustomsItem]) -> str:
+    """Describe why the items can't be laid."""
+    rooms_kg = [package.weight_kg for package in shipment.packages]
+    heaviest_kg = max(item.weight_kg or Decimal(0) for item in items)
+    if heaviest_kg > max(rooms_kg) or _weight_kg(items) > sum(rooms_kg):
+        return "are heavier than the parcels they are in"
+    if sum(item.quantity for item in items) < len(rooms_kg):
+        return "leave a parcel without goods"
+    return "could not be laid into the parcels; name the parcel of each in customs.items[].parcel"
+
+
+def _weight_kg(items: Iterable[CustomsItem]) -> Decimal:
+    return sum(((item.weight_kg or Decimal(0)) * item.quantity for item in items), Decimal(0))
+
+
+def _shared(shipment: Shipment, items: Sequence[CustomsItem]) -> Goods:
+    """Return all items for each parcel, as one piece of a value in cents: the shares add up to the whole."""
+    total_kg, shared_kg = sum(each.weight_kg for each in shipment.packages), Decimal(0)
+    goods, declared_eur = [], [Decimal(0)] * len(items)
+    for package in shipment.packages:
+        shared_kg += package.weight_kg
+        values = [(value_eur((item,)) * shared_kg / total_kg).quantize(CENT, ROUND_HALF_UP) for item in items]
+        shares = (value - before for value, before in zip(values, declared_eur, strict=True))
+        goods.append(tuple(_piece_of(item, share) for item, share in zip(items, shares, strict=True)))
+        declared_eur = values
+    return goods
+
+
+def _piece_of(item: CustomsItem, value: Decimal) -> CustomsItem:
+    return replace(item, quantity=1, unit_value_eur=value, weight_kg=None)
+
+
+def _with_origins(goods: Goods, sender: Party) -> Goods:
+    return [
+        tuple(
+            item if item.origin_country_code else replace(item, origin_country_code=sender.country_code)
+            for item in items
+        )
+        for items in goods
+    ]

@@ -58,7 +58,7 @@ class CustomsSerializer(ObjectSerializer):
         min_length=1,
         max_length=MAX_ITEMS,
         error_messages=dict.fromkeys(("min_length", "max_length"), f"must have 1 to {MAX_ITEMS} elements."),
-        help_text="The goods. Each piece is laid, in this order, into the first parcel that has room for its weight.",
+        help_text="The goods. Those that name no parcel are laid by their weight, so that none is left without.",
     )
     shippingCost = AmountField(
         max_value=MAX_EUR,
@@ -100,12 +100,25 @@ class CustomsSerializer(ObjectSerializer):
 
 
 def customs_faults(order: dict[str, Any]) -> Iterator[Fault]:
-    """Find goods that are heavier than the parcels they are in."""
-    customs = order.get("customs")
+    """Find goods that are heavier than the parcels, or in parcels that the order has not."""
+    customs, parcels = order.get("customs"), order.get("parcels")
     items = customs.get("items") if isinstance(customs, dict) else None
-    goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(order.get("parcels"), has_quantity=False)
+    if isinstance(items, list) and isinstance(parcels, list):
+        yield from place_faults(items[:MAX_ITEMS], len(parcels))
+    goods_kg, parcels_kg = total_kg(items, has_quantity=True), total_kg(parcels, has_quantity=False)
     if goods_kg is not None and parcels_kg is not None and goods_kg > parcels_kg:
         yield ["customs", "items"], "must not weigh more than the parcels."
+
+
+def place_faults(items: list[Any], count: int) -> Iterator[Fault]:
+    """Find goods whose parcel is not named, as those of others are, or is none of the `count`."""
+    ranks = {index: item.get("parcel") for index, item in enumerate(items) if isinstance(item, dict)}
+    is_named = any(rank is not None for rank in ranks.values())
+    for index, rank in ranks.items():
+        if is_named and rank is None:
+            yield ["customs", "items", index, "parcel"], "is required, as other items name their parcel."
+        elif type(rank) is int and rank >= count:
+            yield ["customs", "items", index, "parcel"], f"must be the index of a parcel, from 0 to {count - 1}."
 
 
 def total_kg(things: Any, *, has_quantity: bool) -> Decimal | None:

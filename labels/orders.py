@@ -8,7 +8,8 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from carriers.customs import customs_of, items_by_parcel
+from carriers import CARRIERS
+from carriers.customs import customs_of
 from carriers.shipment import Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
@@ -64,8 +65,10 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         sender=party(label.sender),
         recipient=party(label.recipient),
         packages=tuple(
-            Package(Decimal(weight), *sides_cm, reference=reference)
-            for weight, sides_cm, reference in zip(label.weights_kg, sides, references, strict=True)
+            Package(Decimal(weight), length_cm, width_cm, height_cm, reference)
+            for weight, (length_cm, width_cm, height_cm), reference in zip(
+                label.weights_kg, sides, references, strict=True
+            )
         ),
         ship_at=label.created_at,
         reference=label.reference,
@@ -106,4 +109,4 @@ def declared(customs: dict[str, Any], contract: CarrierContract) -> Customs:
 def check_customs(carrier_code: str, ordered: Shipment) -> None:
     """Raise RequestRejected where the destination needs a declaration and there is none, or its goods don't fit."""
     if customs := customs_of(carrier_code, ordered):
-        items_by_parcel(carrier_code, ordered, customs)
+        CARRIERS[carrier_code].goods_by_parcel(carrier_code, ordered, customs)

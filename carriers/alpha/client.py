@@ -16,6 +16,7 @@ from carriers.alpha.refusals import CANCELLATION_REFUSALS
 from carriers.base import Carrier
 from carriers.client import Service
 from carriers.contract_checks import SAMPLES, Finding, Terms
+from carriers.customs import shares_by_parcel
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http import soap
 from carriers.http.connections import Deadline
@@ -56,6 +57,7 @@ class Alpha(Carrier):
     max_reference_length = alpha_message.REFERENCE_LENGTH
     pickup_point_code = alpha_message.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a letter"
+    goods_by_parcel = staticmethod(shares_by_parcel)
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
     max_goods_length = alpha_message.CONTENT_LENGTH

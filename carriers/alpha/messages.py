@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
-from carriers.customs import customs_of, items_by_parcel, value_eur
+from carriers.customs import customs_of, shares_by_parcel, value_eur
 from carriers.errors import RequestRejected
 from carriers.http import soap
 from carriers.products import MAINLAND, PARIS, Product, Route
@@ -107,7 +107,7 @@ def _reference(shipment: Shipment) -> str:
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
     routes = [route_of(shipment, product, package) for package in shipment.packages]
     customs = customs_of(CARRIER, shipment)
-    goods = items_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
+    goods = shares_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
     parcels = enumerate(zip(routes, goods, strict=True), start=1)
     return [_parcel(shipment, product, rank, route, items) for rank, (route, items) in parcels]
 

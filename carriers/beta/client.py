@@ -14,6 +14,7 @@ from carriers.beta.customs import DESCRIPTION_LENGTH
 from carriers.beta.parties import CARRIER
 from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
+from carriers.customs import items_by_parcel
 from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
 from carriers.http.connections import Deadline
@@ -41,6 +42,7 @@ class Beta(Carrier):
     max_reference_length = beta_message.REFERENCE_LENGTH
     pickup_point_code = beta_message.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
+    goods_by_parcel = staticmethod(items_by_parcel)
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
     has_services = False
     max_goods_length = DESCRIPTION_LENGTH

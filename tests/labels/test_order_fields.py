@@ -10,7 +10,7 @@ from carriers.shipment import Shipment
 from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
 from tests.labels.conftest import Sandbox, row
 from tests.labels.orders import Json, order, post
-from tests.labels.test_customs import ITEM, abroad
+from tests.labels.test_customs import ITEM, WORLD, abroad
 from tests.support.api import Caller
 
 pytestmark = pytest.mark.any_database
@@ -100,3 +100,24 @@ def test_a_parcel_of_goods_is_an_index(parcel: Any, asker: Caller, sandbox: Sand
     assert answer.status_code == 400
     assert "customs.items[0].parcel: must " in answer.json()["message"]
     assert said.get(parcel, "") in answer.json()["message"]
+
+
+def test_all_goods_name_their_parcel_or_none(asker: Caller, sandbox: Sandbox) -> None:
+    items = [ITEM | {"parcel": 0}, ITEM, ITEM | {"parcel": 2}]
+    body = abroad(customs={"items": items}, parcels=[{"weight": 2}, {"weight": 2}])
+    missing = "customs.items[1].parcel: is required, as other items name their parcel."
+    assert_refused(
+        asker, sandbox, body, f"{missing} customs.items[2].parcel: must be the index of a parcel, from 0 to 1."
+    )
+
+
+def test_goods_that_fit_are_taken_in_any_order(buyer: Caller, sandbox: Sandbox) -> None:
+    heavy, light = ITEM | {"weight": 3, "quantity": 2}, ITEM | {"weight": 2, "quantity": 1}
+    for items in ([light, heavy], [heavy, light]):
+        body = order(WORLD, customs={"items": items}, parcels=[{"weight": 3}, {"weight": 5}])
+        assert post(buyer, body).status_code == 201
+
+
+def test_alpha_weighs_no_goods(buyer: Caller, sandbox: Sandbox) -> None:
+    body = order("alpha_express_world", customs={"items": [ITEM | {"weight": 1.9}]}, parcels=[{"weight": 2}] * 2)
+    assert post(buyer, body).status_code == 201
