@@ -84,6 +84,11 @@ class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
         """Find a token by its text or its id; raise AccessToken.DoesNotExist."""
         return self.get(Q(digest=tokens.digest(token_or_id)) | Q(id=token_or_id))
 
+    def typed(self, text: str) -> "AccessToken | None":
+        """Find the token whose text is in what somebody typed."""
+        token = tokens.found_in(text)
+        return self.filter(digest=tokens.digest(token)).first() if token else None
+
     def record_use(self, token: "AccessToken") -> None:
         """Record the time of last use, to `LAST_USE_PRECISION`. Of concurrent requests one writes."""
         known_until = token.last_used_at
@@ -103,6 +108,12 @@ class AccessToken(models.Model):
     shop = models.ForeignKey(Shop, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, help_text="What the token is used for.")
     digest = KeyField(max_length=64, unique=True, editable=False)
+    asked_by = models.CharField(
+        max_length=150, blank=True, db_default="", editable=False, help_text="Who asked for it, if another gives it."
+    )
+    last_four = models.CharField(
+        max_length=4, blank=True, db_default="", editable=False, help_text="The end of its text, to tell it by."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -120,7 +131,8 @@ class AccessToken(models.Model):
     def issue(cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None) -> tuple["AccessToken", str]:
         """Create a token; return it with its secret text, which is stored nowhere."""
         secret = tokens.new_token()
-        token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, digest=tokens.digest(secret))
+        own = {"digest": tokens.digest(secret), "last_four": secret[-4:]}
+        token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, **own)
         return token, secret
 
     @property

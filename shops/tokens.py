@@ -28,6 +28,12 @@ def checksum(random: str) -> str:
     return digits
 
 
+def found_in(text: str) -> str:
+    """Return the token in a text that somebody typed; empty where there is none."""
+    match = SHAPE.search(text)
+    return match[0] if match else ""
+
+
 def is_well_formed(token: str) -> bool:
     match = SHAPE.fullmatch(token)
     return match is not None and checksum(match[1]) == match[2]

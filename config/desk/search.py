@@ -1,6 +1,5 @@
 """The staff's one search box, over the parcels and labels of all shops."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,14 +18,12 @@ from parcels.models import Parcel
 from shops.admin.pages import address_of, page_of
 from shops.admin.personal import may_see
 from shops.admin.search import LISTED, MIN_BEGINNING, Found
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.audit.searches import record_search
+from shops.models import AccessToken
 from shops.recipients import RecipientSearch
 
 MAX_LENGTH = 200
 NUMBER_KINDS = ("tracking numbers", "order numbers and ids", "parcel ids", "label ids")
-# No name, e-mail or phone: letters and digits in one word.
-IS_NO_PERSONS = re.compile(r"(?=.*[A-Za-z#])(?=.*\d)[A-Za-z0-9#/-]+")
 NOTHING = Found(set(), set())
 
 
@@ -37,12 +34,15 @@ class Search:
     text: str
     sees_parcels: bool
     sees_labels: bool
+    sees_tokens: bool
     is_personal: bool
     found: list[Found] = field(default_factory=list)
     parcels: list[Parcel] = field(default_factory=list)
     labels: list[ShippingLabel] = field(default_factory=list)
+    token: AccessToken | None = None
 
     def run(self) -> None:
+        self.token = AccessToken.objects.typed(self.text)
         of_parcels = self.find(parcels.admin.search.find) if self.sees_parcels else NOTHING
         of_labels = self.find(labels.admin.search.find) if self.sees_labels else NOTHING
         self.found = [of_parcels, of_labels]
@@ -77,24 +77,23 @@ class Search:
     @property
     def page(self) -> str:
         """The address of the one hit's page: a parcel's, which leads to its label, but a whole label id its label's."""
+        if self.token and self.sees_tokens:
+            return page_of(self.token)
         label_id = self.text.upper()
         if self.found and label_id in self.found[-1].by_number:
             return address_of("labels.shippinglabel", label_id)
         return page_of(self.hits[0]) if len(self.hits) == 1 else ""
 
     def record(self) -> None:
-        """Record the search; its text only where that is nobody's name or address."""
+        """Record the search with its hits, which only those see who may see customers' data."""
         is_by_number = any(found.by_number for found in self.found)
         is_by_recipient = any(found.by_recipient for found in self.found)
-        is_email = "@" in self.text
-        is_kept = not is_by_recipient and not is_email and (is_by_number or IS_NO_PERSONS.fullmatch(self.text))
-        details: dict[str, Any] = {
-            "hits": len(self.hits),
-            "by": ["number"] * is_by_number + ["recipient"] * is_by_recipient,
-        }
-        if is_kept:
-            details["text"] = self.text
-        record(Action.SEARCHED, customer_email=self.text if is_email else "", **details)
+        shown = [
+            *site_admin(Parcel).shown_rows(self.parcels),
+            *site_admin(ShippingLabel).shown_rows(self.labels),
+        ]
+        by = ["number"] * is_by_number + ["recipient"] * is_by_recipient
+        record_search(self.text, shown if self.is_personal else (), hits=len(self.hits), by=by)
 
 
 def newest_parcels(keys: set[str]) -> list[Parcel]:
@@ -124,6 +123,7 @@ def search(request: HttpRequest) -> HttpResponse:
         text=request.GET.get("q", "").strip()[:MAX_LENGTH],
         sees_parcels=site_admin(Parcel).has_view_permission(request),
         sees_labels=site_admin(ShippingLabel).has_view_permission(request),
+        sees_tokens=site_admin(AccessToken).has_view_permission(request),
         is_personal=may_see(request),
     )
     if asked.text:

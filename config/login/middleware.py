@@ -62,7 +62,8 @@ class StaffSession:
         if not is_admin(request) or not request.user.is_authenticated:
             return None
         keep_or_end(request)
-        current_actor.set(current_actor.get()._replace(name=request.user.get_username()))  # until the request ends
+        name, user_id = request.user.get_username(), request.user.pk
+        current_actor.set(current_actor.get()._replace(name=name, user_id=user_id))  # until the request ends
         return ask_for_factor(request) if settings.ADMIN_MFA_REQUIRED else None
 
 

@@ -8,31 +8,34 @@ from django.contrib.auth import user_logged_in, user_login_failed
 from django.contrib.auth.models import User
 from django.dispatch import receiver
 
-from shops.audit.models import Action, AuditEntry, Channel
+from shops.audit.models import Action, Channel
 from shops.audit.recording import acting, current_actor, record
 
-MAX_NAME = AuditEntry._meta.get_field("actor").max_length
+UNKNOWN = "(unknown name)"
 
 
-def record_for(name: str, action: Action, user: User | None = None, **details: Any) -> None:
-    """Record what happened with the name that was given at the log-in, where the request has no user yet."""
-    with acting(current_actor.get()._replace(name=name[:MAX_NAME], channel=Channel.ADMIN)):
+def record_for(user: User | None, action: Action, **details: Any) -> None:
+    """Record what happened at the log-in, where the request has no user yet."""
+    name, user_id = (user.get_username(), user.pk) if user else (UNKNOWN, None)
+    with acting(current_actor.get()._replace(name=name, channel=Channel.ADMIN, user_id=user_id)):
         record(action, user, **details)
 
 
 @receiver(user_logged_in)
 def on_log_in(user: User, **kwargs: Any) -> None:
-    record_for(user.get_username(), Action.SIGNED_IN, user)
+    record_for(user, Action.SIGNED_IN)
 
 
 @receiver(user_login_failed)
 def on_wrong_password(credentials: dict[str, Any], **kwargs: Any) -> None:
-    record_for(str(credentials.get("username", "")), Action.SIGN_IN_FAILED, reason="password")
+    """Name the user, if the name is one: any other text may be a password that was typed into the wrong box."""
+    user = User.objects.filter(username=credentials.get("username", "")).first()
+    record_for(user, Action.SIGN_IN_FAILED, reason="password")
 
 
 @receiver(authentication_failed)
 def on_wrong_code(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
-    record_for(user.get_username(), Action.SIGN_IN_FAILED, user, reason=str(authenticator.type))
+    record_for(user, Action.SIGN_IN_FAILED, reason=str(authenticator.type))
 
 
 @receiver(authenticator_added)

@@ -17,6 +17,8 @@ from labels.templatetags.label_page import state_name
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.admin.panels import may_view
 from shops.admin.personal import may_see
+from shops.audit.models import Action
+from shops.audit.recording import record
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -58,12 +60,16 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             pk__in=ShippingLabel.objects.needing_decision().order_by().values("pk")
         )
         noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
+        being_cancelled = listed(cancelling)[:LISTED]
+        if may_see(request):
+            shown = self.shown_rows({label.pk: label for label in (*waiting, *noticed, *being_cancelled)}.values())
+            record(Action.LISTED, shown=shown, of=self.opts.label_lower)
         context = {
             "title": "Labels to decide",
             "page": waiting,
             "waiting": outlooks(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
-            "cancelling": outlooks(self.shown(request, label) for label in listed(cancelling)[:LISTED]),
+            "cancelling": outlooks(self.shown(request, label) for label in being_cancelled),
             "may_decide": self.may_decide(request),
             "is_personal": may_see(request),
             "media": self.media,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -10,11 +11,13 @@ from django.urls import NoReverseMatch
 from django.utils.html import format_html
 
 from shops.admin.base import LargeTableAdmin
+from shops.admin.exports import Column
 from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
 from shops.admin.pages import address_of
 from shops.admin.wording import NOTHING
 from shops.audit.models import Action, AuditEntry, Channel
 from shops.audit.recording import customer_digests
+from shops.db.words import word
 
 
 class ActionFilter(MultiChoiceFilter):
@@ -43,6 +46,10 @@ class EntryPeriodFilter(PeriodFilter):
     column = "at"
 
 
+def as_json(value: dict[str, Any]) -> str:
+    return orjson.dumps(value).decode() if value else ""
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     """Who saw or changed what; the log is read by superusers and Accounts."""
@@ -51,6 +58,20 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     list_filter = (ActionFilter, ChannelFilter, EntryPeriodFilter)
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
     search_help_text = "A person, an object's id, or a customer's e-mail"
+    export_columns = (
+        Column("Entry", "id"),
+        Column("At (UTC)", "at"),
+        Column("Actor", "actor"),
+        Column("Channel", "channel"),
+        Column("Address", "address"),
+        Column("Action", "action"),
+        Column("Shop id", "shop_id"),
+        Column("Kind of object", "object_type"),
+        Column("Object", "object_id"),
+        Column("Customer (digest)", "customer"),
+        Column("Changes", "changes", as_json),
+        Column("Details", "details", as_json),
+    )
     fields = readonly_fields = (
         *("at", "actor", "channel", "address", "action", "object", "shop_id", "customer", "what"),
     )
@@ -58,8 +79,10 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         """Find by person, by object and, where there is an e-mail, by customer: who may read the log may ask that."""
         condition = Q(actor=text) | Q(object_id=text)
-        if "@" in text:
-            condition |= Q(customer__in=customer_digests(text))
+        customers = customer_digests(text) if "@" in text else []
+        condition |= Q(customer__in=customers)
+        for shown in filter(None, (word(text), *customers)):
+            condition |= Q(search_words__has=shown)
         return AuditEntry.objects.filter(condition).order_by().values("pk")
 
     @admin.display(description="object")
@@ -76,7 +99,14 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
 
     @admin.display(description="what")
     def what(self, entry: AuditEntry) -> str:
-        return render_to_string("shops/what.html", {"entry": entry}) or NOTHING
+        return render_to_string("shops/what.html", {"entry": entry, "details": told(entry.details)}) or NOTHING
 
     class Media:
         css = {"all": ["shops/admin.css"]}
+
+
+def told(value: Any) -> Any:
+    """Return details as a person reads them: lists are words."""
+    if isinstance(value, dict):
+        return {name: told(each) for name, each in value.items()}
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

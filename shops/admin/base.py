@@ -87,7 +87,7 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
             raise BadRequest("This list has no such filter.") from error
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request), self.personal)
         if listed.query:
-            record_search(listed.query, hits=listed.result_count, of=self.opts.label_lower)
+            record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
         return answer(export_of(request, self.opts.label_lower, listed.queryset, columns), kind)
 
 

@@ -1,18 +1,20 @@
 """The admin's part of the audit log: records views, searches and changes, and shows an object's history from it."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from shops.admin.personal import MASKED
+from shops.admin.personal import MASKED, may_see
 from shops.audit import changes
 from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import record
+from shops.audit.recording import Shown, record
 from shops.audit.searches import record_search
 
 if TYPE_CHECKING:
+    from django.contrib.admin.views.main import ChangeList
     from django.db.models import Model
 
 HISTORY = (Action.ADDED, Action.CHANGED, Action.REMOVED)
@@ -45,12 +47,25 @@ class Recorded:
             self.record_view(row)
         return answer
 
+    def shown_rows(self, rows: Iterable[Any]) -> list[Shown]:
+        """Return rows of a list as the audit log has them."""
+        return [Shown(str(row.pk), self.customer_of(row)) for row in rows]
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         answer = super().changelist_view(request, extra_context)  # type: ignore[misc]  # as above
         listed = (getattr(answer, "context_data", None) or {}).get("cl")
-        if listed is not None and listed.query:
-            record_search(listed.query, hits=listed.result_count, of=self.opts.label_lower)
+        if listed is not None:
+            self.record_list(request, listed)
         return answer
+
+    def record_list(self, request: HttpRequest, listed: "ChangeList") -> None:
+        """Record a search, and a list of customers' rows that shows them."""
+        of = self.opts.label_lower
+        shown = self.shown_rows(listed.result_list) if self.are_views_recorded and may_see(request) else []
+        if listed.query:
+            record_search(listed.query, shown, hits=listed.result_count, of=of)
+        elif shown:
+            record(Action.LISTED, shown=shown, of=of)
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         return changes.of_form(form)

@@ -60,7 +60,7 @@ class TokenInline(TokenTabularInline):
     """A shop's tokens, read-only; each links to its page."""
 
     model = AccessToken
-    fields = readonly_fields = ("link", "name", "state", "expires_at", "last_used_at", "created_at")
+    fields = readonly_fields = ("link", "last_four", "name", "state", "expires_at", "last_used_at", "created_at")
     extra = 0
     can_delete = False
     show_title = False
@@ -119,17 +119,18 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     """Tokens. A new one is shown once, in the answer that creates it. Tokens are revoked, never deleted."""
 
     form = TokenForm
-    list_display = ("id", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
+    list_display = ("id", "last_four", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "name", "shop__name")
-    search_help_text = "Id, name or shop"
+    search_help_text = "Id, name or shop, or a token itself"
     show_facets = admin.ShowFacets.NEVER
     actions = ("revoke",)
     autocomplete_fields = ("shop",)
     export_columns = (
         Column("Token", "id"),
+        Column("Ends in", "last_four"),
         Column("Name", "name"),
         Column("Shop id", "shop_id"),
         Column("Shop", "shop__name"),
@@ -142,11 +143,11 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         editable = ("shop", "name", "expires_at")
-        return ("id", "state", *editable, "last_used_at", "created_at", "revoked_at") if obj else editable
+        return ("id", "last_four", "state", *editable, "last_used_at", "created_at", "revoked_at") if obj else editable
 
     def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         """Make all but name and expiry read-only: a token never moves to another shop."""
-        return ("id", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
+        return ("id", "last_four", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
         is_revoked = obj is not None and obj.revoked_at is not None
@@ -154,6 +155,14 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
 
     def has_delete_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
         return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AccessToken], search_term: str
+    ) -> tuple[QuerySet[AccessToken], bool]:
+        """Find a token by its own text too, which is stored nowhere."""
+        if token := AccessToken.objects.typed(search_term):
+            return queryset.filter(pk=token.pk), False
+        return super().get_search_results(request, queryset, search_term)
 
     def changeform_view(
         self,

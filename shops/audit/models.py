@@ -1,10 +1,14 @@
 """Entries of the audit log."""
 
+from collections.abc import Iterable, Iterator
+
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from shops.db.fields import JSONTextField, KeyField
+from shops.db.words import WordsField, word
 
 
 class Action(models.TextChoices):
@@ -13,6 +17,7 @@ class Action(models.TextChoices):
     SIGNED_IN = "signed_in"
     SIGN_IN_FAILED = "sign_in_failed"
     VIEWED = "viewed"
+    LISTED = "listed"
     PDF_OPENED = "pdf_opened"
     SEARCHED = "searched"
     EXPORTED = "exported"
@@ -30,7 +35,10 @@ class Channel(models.TextChoices):
 
 
 class AuditEntry(models.Model):
-    """One action. It holds no customer's data: a customer is a digest, which the e-mail leads to and not back."""
+    """One action. It holds no customer's data: a customer is a digest, which the e-mail leads to and not back.
+
+    PostgreSQL sets the time, whatever the one who adds an entry says.
+    """
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -44,6 +52,9 @@ class AuditEntry(models.Model):
     customer = KeyField(max_length=64, blank=True, help_text="Keyed digest of the customer's e-mail.")
     changes = JSONTextField(default=dict, help_text="Each changed field's old and new value.")
     details = JSONTextField(default=dict)
+    search_words = WordsField(db_default="", help_text="Ids and customers of the rows that a list showed.")
+
+    shown_customers: Iterable[str] = ()  # digests, when a list's entry is added
 
     class Meta:
         ordering = ["-id"]
@@ -53,7 +64,13 @@ class AuditEntry(models.Model):
             models.Index(fields=["actor", "-id"], name="audit_actor"),
             models.Index(fields=["object_id", "-id"], name="audit_object", condition=~Q(object_id="")),
             models.Index(fields=["customer", "-id"], name="audit_customer", condition=~Q(customer="")),
+            GinIndex(fields=["search_words"], name="audit_search_words"),  # on SQLite it is of no use
         ]
 
     def __str__(self) -> str:
         return f"{self.actor} {self.action} {self.object_id}".strip()
+
+    def words(self) -> Iterator[str]:
+        """Yield what finds the entry of a list, for `search_words`."""
+        yield from map(word, self.details.get("shown", ()))
+        yield from self.shown_customers

@@ -1,18 +1,22 @@
-"""Adds entries to the audit log, with the one who acts now."""
+"""Adds entries to the audit log, with the one who acts now, and a line to the service's log for each."""
 
 import hmac
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Model
 
 from shops.audit.models import Action, AuditEntry, Channel
 
 CUSTOMER_KEY = b"customer of an audit entry"
+logger = logging.getLogger("service.audit")
 
 
 class Actor(NamedTuple):
@@ -21,6 +25,14 @@ class Actor(NamedTuple):
     name: str
     channel: Channel
     address: str = ""
+    user_id: int | None = None
+
+
+class Shown(NamedTuple):
+    """A row that a list showed: its id, and the e-mail of its customer."""
+
+    id: str
+    customer_email: str
 
 
 BACKGROUND_WORK = Actor("work", Channel.WORK)  # begins what no request and no command has begun
@@ -37,18 +49,24 @@ def acting(actor: Actor) -> Iterator[None]:
         current_actor.reset(token)
 
 
-def record(
+def record(  # noqa: PLR0913 - an entry's facts, by keyword
     action: Action,
     on: Model | None = None,
     *,
     shop_id: str = "",
     customer_email: str | None = "",
     changes: Mapping[str, list[Any]] | None = None,
+    shown: Iterable[Shown] = (),
     **details: Any,
 ) -> AuditEntry:
-    """Add an entry about an object; `changes` maps a field to its old and new value, as JSON has them."""
-    actor = current_actor.get()
-    return AuditEntry.objects.create(
+    """Add an entry about an object, or about the rows that a list showed.
+
+    `changes` maps a field to its old and new value, as JSON has them.
+    """
+    actor, rows = current_actor.get(), list(shown)
+    if rows:
+        details["shown"] = [row.id for row in rows]
+    entry = AuditEntry(
         actor=actor.name,
         channel=actor.channel,
         address=actor.address,
@@ -60,6 +78,23 @@ def record(
         changes=changes or {},  # type: ignore[misc]  # a JSON value
         details=details,
     )
+    emails = {row.customer_email for row in rows} - {""}
+    entry.shown_customers = [customer_digest(email, settings.SECRET_KEY) for email in emails]
+    entry.save(force_insert=True)
+    transaction.on_commit(partial(log, entry, actor))
+    return entry
+
+
+def log(entry: AuditEntry, actor: Actor) -> None:
+    """Tell of an entry outside the database, so that one that is added, or missing, without us can be seen.
+
+    A command's standard error is its operator's, and no part of the log.
+    """
+    if actor.channel == Channel.COMMAND:
+        return
+    facts = {"entry": entry.pk, "action": str(entry.action), "object_type": entry.object_type}
+    who = {"channel": str(actor.channel), "user_id": actor.user_id, "shop_id": entry.shop_id}
+    logger.info("audit entry", extra=facts | who)
 
 
 def customer_digests(email: str) -> list[str]:

@@ -17,7 +17,7 @@ else:
     Compare = models.Lookup
 
 MAX_WORD_LENGTH = 100
-MAX_WORDS = 50
+MAX_WORDS = 100  # two of each row that the staff's search shows
 NOT_OF_A_WORD = re.compile(r"[\s'\\%_\0]+")  # they would need quotes in one of the databases
 
 

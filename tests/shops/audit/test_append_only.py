@@ -1,6 +1,8 @@
 """Entries are added, and removed by their age; PostgreSQL refuses all else."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 import pytest
 from django.core.management import call_command
@@ -15,8 +17,24 @@ pytestmark = pytest.mark.django_db
 
 
 def entry_of(days_ago: int) -> AuditEntry:
-    at = timezone.now() - timedelta(days=days_ago)
+    """Add an entry of the past, as only the owner of the table can."""
+    with switched_off("audit_is_dated"):
+        return added(timezone.now() - timedelta(days=days_ago))
+
+
+def added(at: datetime) -> AuditEntry:
     return AuditEntry.objects.create(at=at, actor="ada", channel="admin", action=Action.VIEWED)
+
+
+@contextmanager
+def switched_off(trigger: str) -> Iterator[None]:
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE shops_auditentry DISABLE TRIGGER {trigger}")
+        yield
+        cursor.execute(f"ALTER TABLE shops_auditentry ENABLE TRIGGER {trigger}")
 
 
 def test_old_entries_are_removed_and_the_removal_is_on_record(settings: Settings) -> None:
@@ -39,3 +57,12 @@ def test_the_database_refuses_to_change_an_entry_or_to_remove_a_young_one(act: s
     with pytest.raises(Error, match="audit entries are not changed"), transaction.atomic():
         AuditEntry.objects.filter(pk=entry_of(91).pk).update(actor="eve")
     entry_of(91).delete()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="nothing enforces it on SQLite")
+@pytest.mark.parametrize("days", [-91, 91])
+def test_the_database_dates_an_entry_whatever_time_it_is_given(days: int) -> None:
+    entry, before = added(timezone.now() + timedelta(days=days)), timezone.now() - timedelta(minutes=1)
+    assert before < AuditEntry.objects.get(pk=entry.pk).at < before + timedelta(minutes=2)
+    with pytest.raises(Error, match="audit entries are not changed"), transaction.atomic():
+        entry.delete()

@@ -1,5 +1,7 @@
 """Entries of the audit log."""
 
+from typing import Any
+
 import pytest
 from django.conf import LazySettings
 
@@ -32,3 +34,15 @@ def test_a_customer_is_found_by_the_email_after_the_key_has_changed(settings: La
     record(Action.VIEWED, customer_email="jean@example.com")
     assert AuditEntry.objects.filter(customer__in=customer_digests("jean@example.com")).count() == 2
     assert "jean" not in str(list(AuditEntry.objects.values())).lower()
+
+
+def test_each_entry_is_a_line_of_the_log_too_without_a_name(
+    caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
+) -> None:
+    shop = ShopFactory()
+    with django_capture_on_commit_callbacks(execute=True), acting(Actor("ada", Channel.ADMIN, "192.0.2.1", 7)):
+        entry = record(Action.CHANGED, shop, shop_id=shop.id, changes={"name": ["before", "after"]}, note="by phone")
+    (line,) = [line for line in caplog.records if line.name == "service.audit"]
+    assert (line.entry, line.action, line.channel, line.user_id) == (entry.pk, "changed", "admin", 7)  # type: ignore[attr-defined]  # as it is logged
+    assert (line.object_type, line.shop_id) == ("shops.shop", shop.id)  # type: ignore[attr-defined]  # as above
+    assert not {"ada", "192.0.2.1", "before", "by phone"} & set(map(str, vars(line).values()))
