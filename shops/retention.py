@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
+from shops.db import clock
 from shops.models import AccessToken, AuditEntry, WebhookDelivery
 
 
@@ -23,7 +24,7 @@ def remove_sessions(*, before: datetime, batch_size: int, is_dry_run: bool) -> i
 
 def remove_deliveries(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     """Remove the webhook deliveries of events before this time, in batches; return how many."""
-    old = WebhookDelivery.objects.filter(created_at__lt=before, leased_until=None)
+    old = WebhookDelivery.objects.filter(created_at__lt=before).exclude(leased_until__gt=clock.Now())
     return old.count() if is_dry_run else remove_in_batches(old.order_by("created_at"), batch_size)
 
 

@@ -12,7 +12,7 @@ HEADERS: Final = {
     "webhook-id": ("The message's id, the same at every attempt: process each id once.", "msg_a1b2c3d4e5f60718"),
     "webhook-timestamp": ("The time of this attempt: Unix time in seconds.", "1790000000"),
     "webhook-signature": (
-        "Signatures of `<webhook-id>.<webhook-timestamp>.<body>`, separated by spaces: two while a secret rotates.",
+        "Signatures of `<webhook-id>.<webhook-timestamp>.<body>`, separated by spaces: more while a secret rotates.",
         "v1,y0YjpiP7L5XHOyFN53G3RRDsc2c5MOJy25iFxflb+/M=",
     ),
 }

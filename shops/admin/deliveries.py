@@ -77,7 +77,9 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         count = replay(WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]))
         for delivery in chosen:
             self.log_change(request, delivery, "Delivered again.")
-        text = f"{count} of {len(chosen)} queued again; others are queued already, or their endpoint is revoked."
+        text = (
+            f"{count} of {len(chosen)} queued again, due at once; others are under way, or their endpoint is revoked."
+        )
         self.message_user(request, text, messages.SUCCESS if count else messages.WARNING)
 
     @admin.display(description="state")

@@ -7,26 +7,29 @@ endpoint and subject is claimed; those behind it are put off until it is due.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import Count, Exists, F, JSONField, OuterRef, Q, Subquery, Value
+from django.db.models import Case, Count, Exists, F, JSONField, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from carriers.http.connections import Deadline
+from carriers.http.connections import Deadline, clock_s
 from shops.db import clock
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.retries import compressed
 
 DEADLINE_S = 15.0
 queued = WebhookDelivery.objects.queued
 # Later than any attempt can end and be written down.
 LEASE = timedelta(seconds=2 * DEADLINE_S)
-# Attempts at the same time, counted by leases, so over all processes.
-MAX_FOR_ENDPOINT, MAX_FOR_FAILING_ENDPOINT, MAX_FOR_SHOP = 16, 1, 32
+# Attempts at the same time, counted by leases, so over all processes. An endpoint that is new may be slow.
+MAX_FOR_ENDPOINT, MAX_FOR_NEW_ENDPOINT, MAX_FOR_FAILING_ENDPOINT, MAX_FOR_SHOP = 16, 2, 1, 32
+# An endpoint that had nothing to fail at for longer than any pause between attempts begins to fail anew.
+FORGOTTEN_AFTER = timedelta(hours=30)
 # More rows are looked at than claimed, as some wait for others of their subject.
 LOOKED_AT = 4
 
@@ -39,10 +42,16 @@ class Claim:
     endpoint: WebhookEndpoint
     claimed_at: datetime
     deadline: Deadline
+    claimed_at_s: float = field(default_factory=clock_s)
 
     @property
     def leased_until(self) -> datetime:
         return self.claimed_at + LEASE
+
+    @property
+    def time(self) -> datetime:
+        """The time now, by the database's clock."""
+        return self.claimed_at + timedelta(seconds=clock_s() - self.claimed_at_s)
 
     @cached_property
     def body(self) -> bytes:
@@ -79,7 +88,8 @@ class Load:
             self.of_shop[shop_id] += count
 
     def room(self, endpoint: WebhookEndpoint) -> int:
-        most = MAX_FOR_FAILING_ENDPOINT if endpoint.failing_since else MAX_FOR_ENDPOINT
+        most = MAX_FOR_NEW_ENDPOINT if endpoint.is_slow is None else MAX_FOR_ENDPOINT
+        most = MAX_FOR_FAILING_ENDPOINT if endpoint.failing_since else most
         free = min(most - self.of_endpoint[endpoint.id], MAX_FOR_SHOP - self.of_shop[endpoint.shop_id])
         return max(free, 0)
 
@@ -87,39 +97,51 @@ class Load:
     def is_full(self) -> Q:
         """The condition of endpoints without room."""
         full = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_ENDPOINT]
+        full_if_new = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_NEW_ENDPOINT]
         full_if_failing = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_FAILING_ENDPOINT]
         full_shops = [each for each, count in self.of_shop.items() if count >= MAX_FOR_SHOP]
         is_failing = Q(id__in=full_if_failing, failing_since__isnull=False)
-        return Q(id__in=full) | is_failing | Q(shop__in=full_shops)
+        is_new = Q(id__in=full_if_new, is_slow=None)
+        return Q(id__in=full) | is_new | is_failing | Q(shop__in=full_shops)
 
 
-def claim(limit: int) -> list[Claim]:
-    """Lease up to so many due deliveries to this process."""
-    if limit <= 0 or not (waiting := waiting_endpoints(limit)):
+def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
+    """Lease up to so many due deliveries to this process, of them up to `slow_limit` to slow endpoints."""
+    slow_limit = limit if slow_limit is None else min(slow_limit, limit)
+    if limit <= 0 or not (waiting := waiting_endpoints(limit, has_slow=slow_limit > 0)):
         return []
     with transaction.atomic():
         now = clock.now()
         endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
-        claims = share_out(endpoints, first_rows(endpoints, now), limit, now)
+        claims = share_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
         ids = [each.delivery.id for each in claims]
         queued().filter(id__in=ids).update(leased_until=now + LEASE, next_attempt_at=now + LEASE)
-        WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(served_at=now)
+        is_forgotten = When(served_at__lt=now - compressed(FORGOTTEN_AFTER), then=None)
+        WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(
+            served_at=now, failing_since=Case(is_forgotten, default=F("failing_since"))
+        )
     return claims
 
 
-def waiting_endpoints(limit: int) -> list[str]:
+def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     """Find the endpoints that have something due, and room for it; the one that waits longest first."""
     due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=clock.Now())
     waiting = WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load().is_full)
+    if not has_slow:
+        waiting = waiting.exclude(is_slow=True)
     return list(waiting.order_by(F("served_at").asc(nulls_first=True), "id").values_list("id", flat=True)[:limit])
 
 
 def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpoint]:
-    """Lock endpoints and their shops, which other processes pass over, so that the limits hold; note what is due."""
+    """Lock endpoints, which other processes pass over, so that their limits hold; note what is due.
+
+    Their shops stay unlocked: a shop that buys or imports would have no webhooks meanwhile. So processes that claim at
+    the same moment may give a shop more than its share for once.
+    """
     due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now).order_by("next_attempt_at", "id")
-    endpoints = WebhookEndpoint.objects.active().filter(id__in=ids).select_related("shop")
+    endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
     endpoints = endpoints.annotate(due=Ids(due.values("id")[:looked_at]))
-    locked = endpoints.select_for_update(of=("self", "shop"), skip_locked=True, no_key=True)
+    locked = endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True)
     return sorted(locked, key=lambda endpoint: ids.index(endpoint.id))
 
 
@@ -144,14 +166,20 @@ def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[Webhoo
 
 
 def share_out(
-    endpoints: Sequence[WebhookEndpoint], rows: dict[str, list[WebhookDelivery]], limit: int, now: datetime
+    endpoints: Sequence[WebhookEndpoint],
+    rows: dict[str, list[WebhookDelivery]],
+    limit: int,
+    slow_limit: int,
+    now: datetime,
 ) -> list[Claim]:
     """Give each endpoint an equal share of the limit; what one has no use for is the next one's."""
     load = Load()
     claims: list[Claim] = []
     for index, endpoint in enumerate(endpoints):
         share = math.ceil((limit - len(claims)) / (len(endpoints) - index))
-        own = rows.get(endpoint.id, [])[: min(share, load.room(endpoint))]
+        room = min(share, load.room(endpoint), slow_limit if endpoint.is_slow else limit)
+        own = rows.get(endpoint.id, [])[:room]
+        slow_limit -= len(own) if endpoint.is_slow else 0
         load.of_shop[endpoint.shop_id] += len(own)
         claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in own]
     return claims

@@ -5,17 +5,20 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Greatest, Now
 
 from shops.db import clock
+from shops.db.batches import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
 from shops.webhooks.addresses import check_url
 from shops.webhooks.event_types import SUBSCRIBABLE, TEST
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.retries import SCHEDULE, compressed
 
 MAX_ENDPOINTS = 10
-# The secret before a rotation signs as well for as long, so that a receiver can change over.
+# Each secret before a rotation signs as well for as long, so that a receiver can change over.
 ROTATION_OVERLAP = timedelta(hours=24)
 REVOKED = "revoked"
 logger = logging.getLogger("webhooks.endpoints")
@@ -47,18 +50,17 @@ def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[We
         if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= MAX_ENDPOINTS:
             raise LimitError(f"a shop has at most {MAX_ENDPOINTS} endpoints: revoke one first")
         endpoint = WebhookEndpoint(shop=shop, url=url, event_types=wanted)
-        endpoint.set_secrets(secret)
+        endpoint.set_secret(secret)
         endpoint.save(force_insert=True)
     return endpoint, secret
 
 
 def rotate(endpoint: WebhookEndpoint) -> str:
-    """Give the endpoint a new secret and return it; the current one signs too for ROTATION_OVERLAP."""
+    """Give the endpoint a new secret and return it; each one before signs too for ROTATION_OVERLAP."""
     secret = signing.new_secret()
     with transaction.atomic():
         row = WebhookEndpoint.objects.select_for_update(no_key=True).get(id=endpoint.id)
-        row.set_secrets(secret, previous=row.secret)
-        row.previous_until = clock.now() + ROTATION_OVERLAP
+        row.rotate_secret(secret, now=clock.now(), overlap=ROTATION_OVERLAP)
         row.save(update_fields=["encrypted_secrets", "previous_until"])
     return secret
 
@@ -84,7 +86,24 @@ def disable(endpoint_id: str, reason: str) -> None:
 def enable(endpoint: WebhookEndpoint) -> None:
     """Deliver to a disabled endpoint again, first what was kept meanwhile."""
     disabled = WebhookEndpoint.objects.filter(id=endpoint.id).exclude(disabled_at=None)
-    disabled.update(disabled_at=None, disabled_reason="", failing_since=None)
+    if disabled.update(disabled_at=None, disabled_reason="", failing_since=None):
+        make_due(endpoint.id)
+
+
+def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
+    """Try what waits for another attempt now; what was tried within `spacing`, after it.
+
+    The attempt is one more than the schedule's. An event that is older than the schedule keeps to it, so that it ends.
+    """
+    now = clock.now()
+    waiting = WebhookDelivery.objects.waiting().filter(endpoint=endpoint_id, created_at__gt=now - compressed(SCHEDULE))
+    is_recent = Q(last_attempt_at__gt=now - spacing)
+    for rows, due_at in ((waiting.exclude(is_recent), now), (waiting.filter(is_recent), now + spacing)):
+        with transaction.atomic():
+            later = rows.filter(next_attempt_at__gt=due_at).select_for_update(skip_locked=True)
+            for ids in batches(list(later.values_list("id", flat=True))):
+                attempts = Greatest(F("attempts") - 1, 0)
+                WebhookDelivery.objects.filter(id__in=ids).update(next_attempt_at=due_at, attempts=attempts)
 
 
 def send_test(endpoint: WebhookEndpoint) -> None:

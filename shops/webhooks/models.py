@@ -1,13 +1,16 @@
 """Shops' webhook endpoints, and the deliveries to them: the outbox."""
 
-from datetime import datetime
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from shops.contracts import encryption
+from shops.db import clock
 from shops.db.fields import JSONTextField, KeyField
 from shops.db.querysets import ForShop
 from shops.ids import new_id
@@ -57,9 +60,12 @@ class WebhookEndpoint(models.Model):
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=100, blank=True)
     failing_since = models.DateTimeField(null=True, blank=True, help_text="Nothing but failures came since.")
+    is_slow = models.BooleanField(
+        null=True, editable=False, help_text="The last answer was late; null before the first."
+    )
     served_at = models.DateTimeField(null=True, help_text="The endpoint that waits longest is served first.")
     revoked_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=clock.now)
 
     objects = WebhookEndpointQuerySet.as_manager()
 
@@ -73,19 +79,30 @@ class WebhookEndpoint(models.Model):
     def wants(self, event_type: str) -> bool:
         return not self.event_types or event_type in self.event_types
 
-    def set_secrets(self, current: str, previous: str = "") -> None:
-        self.encrypted_secrets = encryption.encrypt({"current": current, "previous": previous}, row_id=self.id)
+    def set_secret(self, secret: str) -> None:
+        """Sign with this secret alone."""
+        self.encrypted_secrets = encryption.encrypt({"current": secret, "previous": ""}, row_id=self.id)
 
-    @property
-    def secret(self) -> str:
-        """Decrypt the current secret; raise UnreadableSecretError."""
-        return encryption.decrypt(self.encrypted_secrets, row_id=self.id)["current"]
+    def rotate_secret(self, secret: str, *, now: datetime, overlap: timedelta) -> None:
+        """Sign with this secret, and with each one before until its own end; raise UnreadableSecretError."""
+        kept = encryption.decrypt(self.encrypted_secrets, row_id=self.id)
+        older = {each: until for each, until in self.older_secrets(kept) if now < until}
+        ends = json.dumps({each: until.isoformat() for each, until in older.items()})
+        secrets = {"current": secret, "previous": kept["current"], "older": ends}
+        self.encrypted_secrets = encryption.encrypt(secrets, row_id=self.id)
+        self.previous_until = now + overlap
 
     def signing_secrets(self, now: datetime) -> list[str]:
         """Decrypt the secrets that sign now, the current one first; raise UnreadableSecretError."""
         kept = encryption.decrypt(self.encrypted_secrets, row_id=self.id)
-        has_two = self.previous_until is not None and now < self.previous_until
-        return [kept["current"], *([kept["previous"]] if has_two else [])]
+        return [kept["current"], *(each for each, until in self.older_secrets(kept) if now < until)]
+
+    def older_secrets(self, kept: dict[str, str]) -> Iterator[tuple[str, datetime]]:
+        """Yield each secret before the current one, the latest first, and until when it signs."""
+        if self.previous_until is not None:
+            yield kept["previous"], self.previous_until
+        for secret, until in json.loads(kept.get("older", "{}")).items():
+            yield secret, datetime.fromisoformat(until)
 
     @property
     def state(self) -> str:
@@ -114,6 +131,10 @@ class WebhookDeliveryQuerySet(ForShop):
     def queued(self) -> Self:
         return self.filter(state=DeliveryState.QUEUED)
 
+    def waiting(self) -> Self:
+        """Queued deliveries that no process makes now."""
+        return self.queued().exclude(leased_until__gt=clock.Now())
+
 
 class WebhookDelivery(models.Model):
     """One event for one endpoint, from the transaction of the change that it tells of."""
@@ -125,11 +146,11 @@ class WebhookDelivery(models.Model):
     type = models.CharField(max_length=64)
     subject = KeyField(max_length=255, help_text="The parcel or label that it is about: its events keep their order.")
     data = JSONTextField()
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(db_default=Now())
 
     state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(default=timezone.now)
+    next_attempt_at = models.DateTimeField(db_default=Now())
     leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that sends it now.")
     last_attempt_at = models.DateTimeField(null=True)
     last_status = models.PositiveSmallIntegerField(null=True, help_text="Of the answer to the last attempt.")

@@ -3,7 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +17,10 @@ from shops.webhooks.retries import DISABLED_AFTER, compressed, pause_after
 from shops.webhooks.sending import GONE, Outcome
 
 queued = WebhookDelivery.objects.queued
+# An endpoint that takes longer shares a part of the places with all that do, so that it slows nobody else's.
+SLOW_S = 1.0
+# An endpoint that works again gets what waits; an event that it alone refuses is not tried at each success of others.
+RECOVERY_SPACING = timedelta(minutes=1)
 logger = logging.getLogger("webhooks.delivery")
 
 
@@ -64,8 +68,9 @@ def record_successes(outcomes: Iterable[Outcome], now: datetime) -> None:
 
 def record_failure(outcome: Outcome, now: datetime) -> None:
     """Write an attempt that failed into its row: it is tried again, or a dead letter."""
-    pause = pause_after(outcome.claim.delivery.attempts + 1)
-    WebhookDelivery.objects.filter(id=outcome.claim.delivery.id).update(
+    delivery = outcome.claim.delivery
+    pause = pause_after(delivery.attempts + 1)
+    WebhookDelivery.objects.filter(id=delivery.id).update(
         state=DeliveryState.DEAD if pause is None else DeliveryState.QUEUED,
         attempts=F("attempts") + 1,
         next_attempt_at=now + pause if pause else now,
@@ -91,10 +96,15 @@ def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
     working = {each.claim.endpoint.id for each in outcomes if not each.reason}
     gone = {each.claim.endpoint.id for each in outcomes if each.status == GONE}
     ids = {each.claim.endpoint.id for each in outcomes}
+    slow = {each.claim.endpoint.id for each in outcomes if each.duration_s > SLOW_S}
     # In order, so that two processes do not deadlock.
-    for row in WebhookEndpoint.objects.filter(id__in=ids).only("failing_since").order_by("id"):
+    for row in WebhookEndpoint.objects.filter(id__in=ids).only("failing_since", "is_slow").order_by("id"):
+        if row.is_slow is not (row.id in slow):
+            WebhookEndpoint.objects.filter(id=row.id).update(is_slow=row.id in slow)
         if (row.failing_since is None) != (row.id in working):
             WebhookEndpoint.objects.filter(id=row.id).update(failing_since=None if row.id in working else now)
+            if row.id in working:
+                endpoints.make_due(row.id, spacing=compressed(RECOVERY_SPACING))
         if row.id in gone:
             endpoints.disable(row.id, f"it answered {GONE}")
         elif row.id not in working and row.failing_since and row.failing_since < now - compressed(DISABLED_AFTER):

@@ -10,9 +10,12 @@ from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoin
 
 
 def replay(deliveries: QuerySet[WebhookDelivery, Any]) -> int:
-    """Queue these deliveries again, with all their attempts; those of revoked endpoints stay. Return how many."""
-    ended = deliveries.exclude(state=DeliveryState.QUEUED).filter(endpoint__revoked_at=None)
-    return ended.update(state=DeliveryState.QUEUED, attempts=0, next_attempt_at=clock.now())
+    """Queue these deliveries again, with all their attempts; those of revoked endpoints stay. Return how many.
+
+    What is queued already is due at once.
+    """
+    idle = deliveries.filter(endpoint__revoked_at=None).exclude(leased_until__gt=clock.Now())
+    return idle.update(state=DeliveryState.QUEUED, attempts=0, next_attempt_at=clock.Now())
 
 
 def replay_since(endpoint: WebhookEndpoint, since: datetime) -> int:

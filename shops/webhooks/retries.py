@@ -9,6 +9,7 @@ MINUTE_S, HOUR_S = 60, 3600
 # The pauses after the first failed attempt, the second, and so on.
 PAUSES_S = (5, 5 * MINUTE_S, 30 * MINUTE_S, *(hours * HOUR_S for hours in (2, 5, 10, 14, 20, 24)))
 MAX_ATTEMPTS = len(PAUSES_S) + 1
+SCHEDULE = timedelta(seconds=sum(PAUSES_S))
 # Jitter only adds, so that the last attempt never comes before 75 hours.
 MAX_JITTER = 0.1
 # An endpoint is disabled when nothing but failures came for as long.

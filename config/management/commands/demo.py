@@ -139,7 +139,7 @@ def seed_webhook(receiver: Receiver) -> None:
     for earlier in WebhookEndpoint.objects.for_shop(SHOP_ID).not_revoked():
         endpoints.revoke(earlier)
     endpoint = WebhookEndpoint(shop_id=SHOP_ID, url=receiver.url)
-    endpoint.set_secrets(receiver.secret)
+    endpoint.set_secret(receiver.secret)
     endpoint.save()
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from shops.webhooks import outbox
-from shops.webhooks.models import DeliveryState, WebhookDelivery
+from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 ANSWER = b"the shop's secret answer"
@@ -107,6 +107,11 @@ def tell_label(shop_id: str, subject: str = "label-1", *, code: str = "ALPHA_UNA
     data = {"id": subject, "orderId": "1", "carrierCode": "alpha", "productCode": "alpha-13", "code": code}
     with transaction.atomic():
         outbox.tell(shop_id, "label.failed", subject, data)
+
+
+def secret_of(endpoint: WebhookEndpoint) -> str:
+    """The secret that signs now."""
+    return endpoint.signing_secrets(timezone.now())[0]
 
 
 def make_due() -> None:

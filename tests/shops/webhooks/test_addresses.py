@@ -147,7 +147,7 @@ def test_an_endpoint_that_got_into_the_database_is_not_connected_to_at_a_private
 ) -> None:
     for scheme in ("http", "https"):
         row = WebhookEndpoint(shop=shop, url=f"{scheme}://{host}:{receiver.server_port}/hook")
-        row.set_secrets("whsec_" + "A" * 43 + "=")
+        row.set_secret("whsec_" + "A" * 43 + "=")
         row.save()
     tell_label(shop.id)
     assert deliver_due() == 2

@@ -12,7 +12,7 @@ from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.endpoints import MAX_ENDPOINTS
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
-from tests.shops.webhooks.receivers import Receiver, tell_label
+from tests.shops.webhooks.receivers import Receiver, secret_of, tell_label
 from tests.support.api import logged_in, query_count
 from tests.support.audit import note
 
@@ -36,15 +36,15 @@ def test_a_new_endpoint_shows_its_secret_in_the_answer_that_makes_it_and_nowhere
 ) -> None:
     answer = staff.post(f"{ENDPOINTS}add/", {"shop": shop.id, "url": receiver.url, "event_types": ["label.failed"]})
     made = WebhookEndpoint.objects.get()
-    assert made.secret in answer.text
+    assert secret_of(made) in answer.text
     assert "no-store" in answer.headers["Cache-Control"]
     assert made.event_types == ["label.failed"]
     for path in (ENDPOINTS, f"{ENDPOINTS}{made.id}/change/", f"{ENDPOINTS}{made.id}/history/", "/admin/"):
         page = staff.get(path)
         assert page.status_code == 200
-        assert made.secret not in page.text
+        assert secret_of(made) not in page.text
         assert made.encrypted_secrets not in page.text
-    assert made.secret not in str(list(AuditEntry.objects.values()))
+    assert secret_of(made) not in str(list(AuditEntry.objects.values()))
     assert staff.get(ENDPOINTS, {"encrypted_secrets__startswith": "g"}).status_code == 400
 
 
@@ -77,11 +77,11 @@ def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
 
 
 def test_a_rotation_shows_the_new_secret_once_and_logs_by_whom(staff: Client, endpoint: WebhookEndpoint) -> None:
-    before = endpoint.secret
+    before = secret_of(endpoint)
     page = act(staff, "rotate", endpoint)
     endpoint.refresh_from_db()
-    assert endpoint.secret != before
-    assert endpoint.secret in page
+    assert secret_of(endpoint) != before
+    assert secret_of(endpoint) in page
     assert before not in page
     assert note() == "Secret rotated."
 
@@ -144,7 +144,7 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
         for shown in (made.message_id, endpoint.id, "label.failed", "seen", "503"):
             assert shown in page
     assert "1: 503" in staff.get(DELIVERIES).text
-    assert "0 of 1 queued again" in act(staff, "replay", made)
+    assert "1 of 1 queued" in act(staff, "replay", made)
     WebhookDelivery.objects.update(state="dead")
     assert "1 of 1 queued again" in act(staff, "replay", made)
     receiver.status = 200

@@ -6,7 +6,7 @@ from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -21,9 +21,10 @@ from tests.support.factories import ShopFactory
 URL = "http://127.0.0.1:9999/"
 
 
-def add(shop: Shop, rows: int) -> WebhookEndpoint:
-    """Make an endpoint with so many rows, of different subjects."""
+def add(shop: Shop, rows: int, *, is_slow: bool | None = False) -> WebhookEndpoint:
+    """Make an endpoint with so many rows, of different subjects; by default one that was quick before."""
     made, _ = endpoints.create(shop=shop, url=URL)
+    WebhookEndpoint.objects.filter(id=made.id).update(is_slow=is_slow)
     for number in range(rows):
         tell_label(shop.id, f"label-{number}")
     return made
@@ -62,6 +63,32 @@ def test_a_failing_endpoint_has_one_attempt_at_once(db: None) -> None:
     WebhookEndpoint.objects.filter(id=made.id).update(failing_since=timezone.now())
     assert len(claim(100)) == 1
     assert claim(100) == []
+
+
+def test_a_new_endpoint_has_two_attempts_at_once_until_it_is_known_to_be_quick(db: None) -> None:
+    add(ShopFactory(), 30, is_slow=None)
+    first = claim(100)
+    assert len(first) == claims.MAX_FOR_NEW_ENDPOINT
+    assert claim(100) == []
+    outcomes.record([Outcome(each, 200, "", 0.1) for each in first])
+    assert len(claim(100)) == claims.MAX_FOR_ENDPOINT
+
+
+def test_slow_endpoints_leave_room_for_the_others_whatever_their_number(db: None) -> None:
+    for _ in range(8):
+        add(ShopFactory(), 30, is_slow=True)
+    assert len(claim(64, slow_limit=32)) == 32
+    assert claim(32, slow_limit=0) == []
+    quick = add(ShopFactory(), 30)
+    assert by_endpoint(claim(32, slow_limit=0)) == {quick.id: claims.MAX_FOR_ENDPOINT}
+
+
+def test_an_endpoint_that_answers_late_is_slow_until_it_is_quick_again(db: None) -> None:
+    made = add(ShopFactory(), 3)
+    for duration_s, is_slow in ((10.0, True), (10.0, True), (0.1, False)):
+        (held,) = claim(1)
+        outcomes.record([Outcome(held, 200, "", duration_s)])
+        assert WebhookEndpoint.objects.get(id=made.id).is_slow is is_slow
 
 
 def test_a_shop_has_at_most_so_many_attempts_at_once_over_all_its_endpoints(db: None) -> None:
@@ -132,6 +159,22 @@ def test_ten_endpoints_cost_as_many_queries_as_two(db: None) -> None:
         return len(captured)
 
     assert queries(10) == queries(2)
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_holds_the_shop_delays_no_delivery_of_it() -> None:
+    made = add(ShopFactory(), 3)
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Shop.objects.select_for_update(no_key=True).get(id=made.shop_id)
+        assert pool.submit(claimed_elsewhere, 3).result(timeout=10) == {made.id: 3}
+
+
+def claimed_elsewhere(limit: int) -> Counter[str]:
+    try:
+        return by_endpoint(claim(limit))
+    finally:
+        connection.close()
 
 
 @pytest.mark.real_services

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from carriers.http.connections import Deadline
+from carriers.http.connections import Deadline, clock_s
 from shops.models import Shop
-from shops.webhooks import claims, endpoints, retries
+from shops.webhooks import claims, delivering, endpoints, retries
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.outcomes import record
@@ -21,7 +22,7 @@ from shops.webhooks.replaying import replay, replay_since
 from shops.webhooks.sending import Outcome
 from tests.carriers.support.broken_answers import FLOODS
 from tests.carriers.support.servers import dripping, once, serving, silent
-from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, tell_label
+from tests.shops.webhooks.receivers import ANSWER, Receiver, make_due, secret_of, tell_label
 from tests.support.certificates import self_signed
 from tests.support.factories import ShopFactory
 
@@ -105,8 +106,8 @@ def test_an_attempt_is_repeated_with_the_same_id_and_body_and_a_signature_of_its
     deliver_due()
     receiver.status = 200
     make_due()
-    later_s = timezone.now().timestamp() + 5
-    monkeypatch.setattr("time.time", lambda: later_s)
+    later_s = clock_s() + 5
+    monkeypatch.setattr(claims, "clock_s", lambda: later_s)
     deliver_due()
     first, second = receiver.received
     assert (first.id, first.body) == (second.id, second.body)
@@ -372,12 +373,107 @@ def test_a_replay_has_the_same_message_id_and_all_its_attempts(endpoint: Webhook
     deliver_due()
     sent = {each.id: each.body for each in receiver.received}
     receiver.received.clear()
-    assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 2
-    assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 0
+    for _ in range(2):  # what is queued already is only due at once
+        assert replay_since(endpoint, timezone.now() - timedelta(hours=1)) == 2
     deliver_due()
     assert [each.data["code"] for each in receiver.received] == ["1", "2"]
     assert all(sent[each.id] == each.body for each in receiver.received)
     assert {each.attempts for each in WebhookDelivery.objects.all()} == {1}
+
+
+def test_an_endpoint_that_works_again_gets_what_waits_at_once(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id, "waiting")
+    fail(endpoint, 8)
+    waiting = WebhookDelivery.objects.filter(subject="waiting")
+    waiting.update(last_attempt_at=timezone.now() - timedelta(hours=1))
+    receiver.status = 200
+    tell_label(endpoint.shop_id, "other")
+    assert deliver_due() == 2
+    assert waiting.get().state == "delivered"
+
+
+def test_an_event_that_alone_is_refused_is_tried_once_a_minute_at_most_and_for_the_whole_schedule(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id, "refused")
+    fail(endpoint, 8)
+    receiver.status = 200
+    tell_label(endpoint.shop_id, "other")
+    assert deliver_due() == 1
+    refused = row(subject="refused")
+    wait = refused.next_attempt_at - timezone.now()
+    assert timedelta(seconds=50) < wait <= timedelta(seconds=60)
+    assert refused.attempts == 7  # the attempt that was brought forward takes none of the schedule
+
+
+def test_a_disabled_endpoint_gets_all_that_was_kept_when_it_is_enabled(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id)
+    fail(endpoint, 8)
+    endpoints.disable(endpoint.id, "a test")
+    receiver.status = 200
+    assert deliver_due() == 0
+    endpoints.enable(endpoint)
+    assert deliver_due() == 1
+    assert row().state == "delivered"
+
+
+def test_two_failures_with_nothing_to_deliver_between_are_no_five_days_of_failures(
+    endpoint: WebhookEndpoint, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    tell_label(endpoint.shop_id, "first")
+    fail(endpoint, retries.MAX_ATTEMPTS)
+    long_ago = timezone.now() - timedelta(days=6)
+    WebhookEndpoint.objects.update(failing_since=long_ago, served_at=long_ago)
+    tell_label(endpoint.shop_id, "second")
+    assert deliver_due() == 1
+    endpoint.refresh_from_db()
+    assert endpoint.state == "failing"
+
+
+def test_each_secret_signs_until_its_own_day_is_over(endpoint: WebhookEndpoint) -> None:
+    first, second, third = secret_of(endpoint), endpoints.rotate(endpoint), endpoints.rotate(endpoint)
+    endpoint.refresh_from_db()
+    now = timezone.now()
+    assert endpoint.signing_secrets(now) == [third, second, first]
+    assert endpoint.signing_secrets(now + timedelta(hours=25)) == [third]
+    endpoint.previous_until = now - timedelta(seconds=1)
+    assert endpoint.signing_secrets(now) == [third, first]
+
+
+def test_outcomes_are_written_down_when_the_database_is_back(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([OperationalError("away"), OperationalError("away"), None])
+
+    def record_or_fail(outcomes: Any) -> None:
+        error = next(answers)
+        if error:
+            raise error
+        record(outcomes)
+
+    monkeypatch.setattr(delivering, "record", record_or_fail)
+    monkeypatch.setattr(delivering, "POLL_S", 0.01)
+    monkeypatch.setattr(delivering.connection, "close", lambda: None)  # the test's transaction is on it
+    tell_label(endpoint.shop_id)
+    assert deliver_due() == 1
+    assert row().state == "delivered"
+    assert len(receiver.received) == 1
+
+
+def test_events_and_signatures_take_their_time_from_the_database(
+    endpoint: WebhookEndpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = timezone.now() + timedelta(minutes=10)
+    monkeypatch.setattr("time.time", ahead.timestamp)
+    tell_label(endpoint.shop_id)
+    assert deliver_due() == 1
+    assert int(receiver.received[0].headers["webhook-timestamp"]) < ahead.timestamp() - 500
 
 
 def test_told_to_stop_it_begins_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
