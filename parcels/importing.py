@@ -15,6 +15,7 @@ from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
 from parcels.models import Parcel
+from parcels.numbers import lock_imports
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.reporting import settle
 from parcels.writing import replace_labels_meanwhile, write
@@ -69,6 +70,7 @@ class ParcelImport:
         """
         parcels = self.valid_parcels(lines)
         with transaction.atomic(), without_collector():
+            lock_imports(self.shop_id)
             while batch := list(islice(parcels, BATCH_SIZE)):
                 self.import_batch(batch)
                 reset_queries()  # with DEBUG on, Django keeps every statement, so the whole file

@@ -5,15 +5,11 @@ from datetime import timedelta
 from typing import Final
 
 from parcels.models import Parcel, ParcelNumber
-from shops.db.prepared import PreparedQuery, argument
-from shops.models import Shop
+from shops.db import locks
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
 GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
-HOLD: Final = PreparedQuery(
-    lambda: Shop.objects.filter(pk=argument("shop")).order_by().select_for_update(no_key=True).values_list("pk")
-)
 
 
 def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
@@ -41,10 +37,15 @@ def are_of_one_time(parcel: Parcel, other: Parcel) -> bool:
     return abs(parcel.created_at - other.created_at) < GIVEN_OUT_AGAIN_MS
 
 
-def hold_numbers(shop_id: str) -> None:
+def lock_numbers(shop_id: str) -> None:
     """Let no label of the shop become a parcel, and no import end, until the transaction has ended.
 
     A label and an import that bring one number at the same time don't see each other's rows: the second to come here
-    does.
+    does. Who holds this waits for no parcel, as an import has locked its parcels when it comes here.
     """
-    HOLD.rows(shop=shop_id)
+    locks.lock(f"numbers of {shop_id}")
+
+
+def lock_imports(shop_id: str) -> None:
+    """Let no import of the shop begin to write until the transaction has ended: each locks parcels, batch by batch."""
+    locks.lock(f"imports of {shop_id}")

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import are_of_one_time, hold_numbers, number_rows, own_numbers
+from parcels.numbers import are_of_one_time, lock_numbers, number_rows, own_numbers
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
@@ -54,7 +54,7 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
 
     Until the run's transaction ends, no further label of the shop becomes a parcel.
     """
-    hold_numbers(shop_id)
+    lock_numbers(shop_id)
     recent = ParcelTracking.objects.filter(shop=shop_id, followed_since__gte=started_at - CLOCK_MARGIN)
     labels = recent.filter(parcel__imported_at=None).exclude(label_numbers=[])
     numbers = {number for found in labels.values_list("label_numbers", flat=True) for number in found}

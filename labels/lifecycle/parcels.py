@@ -13,7 +13,7 @@ from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.lifecycle import events
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import GIVEN_OUT_AGAIN_MS, HOLD, numbers_of, own_numbers
+from parcels.numbers import GIVEN_OUT_AGAIN_MS, lock_numbers, numbers_of, own_numbers
 from parcels.tracking.events import milliseconds
 from parcels.tracking.following import events_of, new_tracking, plan
 from parcels.tracking.reporting import take_numbers
@@ -86,7 +86,7 @@ class Publication:
     def begin(self) -> None:
         """Hold the shop's numbers, and ask for all that a usual label's parcel depends on."""
         shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
-        HOLD.start(shop=shop_id)
+        lock_numbers(shop_id)
         arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
         self.taken = with_numbers(len(numbers)).start(shop=shop_id, since=since(self.label), **arguments)
         self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
@@ -126,14 +126,15 @@ def since(label: ShippingLabel) -> int:
 def parcels_with_numbers(label: ShippingLabel) -> list[tuple[Parcel, list[str]]]:
     """Find the shop's newest parcel with each number, unless they were given out again since.
 
-    Numbers that no parcel has are the newest one's.
+    Numbers that no parcel has are the newest one's. A parcel that an import holds is not waited for, as the import
+    waits for the numbers at its end: the label is finished again.
     """
     numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
     found = numbers.filter(created_at__gt=since(label))
     rows = list(found.order_by("-created_at", "-parcel").values_list("parcel", "number"))
     owners = {number: parcel_id for parcel_id, number in reversed(rows)}
     own = Parcel.objects.for_shop(label.shop_id).filter(id__in=owners.values()).order_by("id")
-    parcels = {parcel.id: parcel for parcel in own.select_for_update()}
+    parcels = {parcel.id: parcel for parcel in own.select_for_update(nowait=True)}
     if not parcels:
         return []
     newest = next(parcel_id for parcel_id, _ in rows if parcel_id in parcels)

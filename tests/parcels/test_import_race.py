@@ -5,9 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
+from labels.lifecycle.outcomes import make_visible
 from parcels.importing import NothingImportedError
+from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
 from tests.support.api import Caller
 from tests.support.factories import import_lines
@@ -77,3 +79,47 @@ def test_two_imports_of_one_shop_at_the_same_time_leave_one_state(transactional_
         assert list(pool.map(run, ["a", "b"])) == [50, 50]
     found = [own.look_up(f"{name}{n}") for name in "ab" for n in (0, 24, 49)]
     assert sorted(response.status_code for response in found) == [200] * 3 + [404] * 3
+
+
+def test_imports_of_one_shop_in_contrary_orders_do_not_deadlock(transactional_db: None, own: Caller) -> None:
+    names = [f"P{number:04}" for number in range(1000)]
+    import_lines(own.shop, (line(id=name, trackingId=name) for name in names))
+
+    def run(ordered: list[str]) -> int:
+        try:
+            return import_lines(own.shop, (line(id=name, trackingId=name) for name in ordered))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, [names, names[::-1]])) == [1000, 1000]
+
+
+def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_after_it(
+    transactional_db: None, own: Caller
+) -> None:
+    import_lines(own.shop, [line(id="P1", trackingId="N1", carrierCode="alpha")])
+    label = LabelFactory(shop=own.shop, state="received", carrier_code="alpha", tracking_numbers=["N1"])
+    is_held, is_over = Event(), Event()
+
+    def lines() -> Iterator[bytes]:
+        yield from (line(id=f"P{number}", trackingId=f"N{number}", carrierCode="alpha") for number in range(1, 501))
+        is_held.set()
+        assert is_over.wait(WAIT_TIMEOUT_S)
+        yield line(id="P501", trackingId="N501")
+
+    def run() -> int:
+        try:
+            return import_lines(own.shop, lines())
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        importing = pool.submit(run)
+        assert is_held.wait(WAIT_TIMEOUT_S)
+        with pytest.raises(OperationalError):
+            make_visible(label)
+        is_over.set()
+        assert importing.result(WAIT_TIMEOUT_S) == 501
+    make_visible(label)
+    assert own.look_up("N1").json()["id"] == "P1"

@@ -9,6 +9,7 @@ from config.management.customer import CustomerCommand
 from labels import erasure as label_erasure
 from labels.pdfs.storage import StorageError
 from parcels import erasure as parcel_erasure
+from parcels.numbers import lock_imports
 from shops.audit.models import Action
 from shops.audit.recording import record
 
@@ -36,7 +37,7 @@ class Command(CustomerCommand):
         counts = (
             (len(parcels), len(labels), len(list(label_erasure.with_pdf(labels))))
             if options["dry_run"]
-            else erase(parcels, labels)
+            else erase(options["shop_id"], parcels, labels)
         )
         if not options["dry_run"]:
             removed: dict[str, Any] = dict(zip(("parcels", "labels", "pdfs"), counts, strict=True))
@@ -46,7 +47,7 @@ class Command(CustomerCommand):
             self.print(f"{count} {what}")
 
 
-def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
+def erase(shop_id: str, parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
     """Erase all of it; return the number of parcels, labels and PDFs. Raise CommandError."""
     try:
         pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(labels)))
@@ -55,4 +56,5 @@ def erase(parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
             f"the storage can't be reached ({error}): only some PDFs were removed; run it again"
         ) from None
     with transaction.atomic():
+        lock_imports(shop_id)
         return parcel_erasure.erase(parcels), label_erasure.erase(labels), pdfs
