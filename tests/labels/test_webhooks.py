@@ -20,7 +20,7 @@ from tests.support.api import Caller
 @pytest.fixture(autouse=True)
 def endpoint(buyer: Caller) -> None:
     made = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
-    made.set_secrets("whsec_" + "A" * 43 + "=")
+    made.set_secret("whsec_" + "A" * 43 + "=")
     made.save()
 
 

@@ -23,7 +23,7 @@ AT = 1_790_000_000_000
 @pytest.fixture
 def endpoint(own: Caller) -> None:
     made = WebhookEndpoint(shop=own.shop, url="https://shop.example/")
-    made.set_secrets("whsec_" + "A" * 43 + "=")
+    made.set_secret("whsec_" + "A" * 43 + "=")
     made.save()
 
 

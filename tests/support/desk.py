@@ -51,7 +51,7 @@ def rows() -> dict[str, models.Model]:
     """A row of each model that has pages, by the model's label; canaries stand for all that is personal."""
     shop: Shop = ShopFactory(id="lumiere")
     endpoint = WebhookEndpoint(shop=shop, url="https://shop.example/hook")
-    endpoint.set_secrets(signing.new_secret())
+    endpoint.set_secret(signing.new_secret())
     endpoint.save()
     endpoints.send_test(endpoint)
     now = timezone.now()
