@@ -78,7 +78,7 @@ class ParcelImport:
             if self.bad and self.is_strict:
                 raise NothingImportedError
             if self.imported:
-                replace_labels_meanwhile(self.shop_id, self.started_at)
+                replace_labels_meanwhile(self.shop_id, self.started_at, is_silent=self.is_silent)
         return self.imported
 
     def valid_parcels(self, lines: Iterable[Line]) -> Iterator[NumberedParcel]:

@@ -219,6 +219,12 @@ class ParcelTracking(models.Model):
             models.Index(
                 fields=["carrier_code", "next_check_at"], name="tracking_due", condition=Q(next_check_at__isnull=False)
             ),
+            # For each shop's share of the questions.
+            models.Index(
+                fields=["carrier_code", "shop", "next_check_at"],
+                name="tracking_due_of_shop",
+                condition=Q(next_check_at__isnull=False),
+            ),
             # For the staff's list of parcels without news.
             models.Index(fields=["last_event_at"], name="tracking_silent", condition=Q(next_check_at__isnull=False)),
             # For imports: the labels that became parcels while one ran.

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.numbers import are_of_one_time, lock_numbers, number_rows, own_numbers
 from parcels.tracking.changes import StatusChange, status_changed
+from parcels.tracking.events import milliseconds
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
 from shops.db import bulk
@@ -49,7 +50,7 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
     return True
 
 
-def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
+def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: bool) -> None:
     """Let the parcels of this run replace those of labels that were bought while it ran.
 
     Until the run's transaction ends, no further label of the shop becomes a parcel.
@@ -66,6 +67,11 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime) -> None:
             batch.lock()
             batch.take_numbers()
             batch.save()
+            status_changed(batch.changes(), is_silent=is_silent)
+
+
+def change_of(parcel: Parcel, status_before: str | None) -> StatusChange:
+    return StatusChange(parcel.id, parcel.shop_id, status_before, parcel.last_status, parcel.last_status_updated_at)
 
 
 def locked(ids: list[str]) -> Iterator[ParcelTracking]:
@@ -92,6 +98,7 @@ class Batch:
     before: dict[str, Parcel] = field(default_factory=dict)
     replaced: list[str] = field(default_factory=list)
     givers: list[ParcelTracking] = field(default_factory=list)
+    givers_changes: list[StatusChange] = field(default_factory=list)
 
     def insert(self) -> None:
         """Insert what is new; raise TakenError if it is new no more."""
@@ -119,12 +126,11 @@ class Batch:
                 self.changed[parcel_id] = tracking
 
     def changes(self) -> Iterator[StatusChange]:
-        """Yield the status of each parcel, and the one that it had before; none if it is new."""
+        """Yield the status of each parcel that the batch touches, and the one that it had before; none if it is new."""
         for parcel_id, parcel in self.parcels.items():
             before = self.before.get(parcel_id)
-            status_before = None if before is None else before.last_status
-            at = parcel.last_status_updated_at
-            yield StatusChange(parcel_id, self.shop_id, status_before, parcel.last_status, at)
+            yield change_of(parcel, None if before is None else before.last_status)
+        yield from self.givers_changes
 
     def take_numbers(self) -> None:
         """Let each number that these parcels share with a label be of one parcel."""
@@ -168,6 +174,7 @@ class Batch:
         by_number = self.by_number() if all_giving else {}
         for giving in all_giving:
             source = self.parcels.get(giving.parcel_id) or giving.parcel
+            status_before = source.last_status
             moved: defaultdict[str, set[str]] = defaultdict(set)
             for number in giving.added_numbers:
                 named = [each for each in by_number.get(number, ()) if self.names(each, number)]
@@ -179,6 +186,8 @@ class Batch:
                 self.changed[source.id] = giving
             elif moved:
                 self.givers.append(giving)
+                source.updated_at = max(source.updated_at, milliseconds(self.now))
+                self.givers_changes.append(change_of(source, status_before))
 
     def names(self, parcel: Parcel, number: str) -> bool:
         tracking = self.trackings.get(parcel.id)
@@ -192,7 +201,7 @@ class Batch:
 
     def save_givers(self) -> None:
         for giving in self.givers:
-            giving.parcel.save(update_fields=["tracking_numbers", *STORY_FIELDS])
+            giving.parcel.save(update_fields=["tracking_numbers", "updated_at", *STORY_FIELDS])
             giving.save(update_fields=CHANGED_FIELDS)
             left = own_numbers(giving.parcel)
             ParcelNumber.objects.filter(parcel=giving.parcel_id).exclude(number__in=left).delete()

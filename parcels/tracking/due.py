@@ -4,16 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import ceil
 from random import random
 from typing import Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.schedule import next_try
 from shops.db import clock
+from shops.models import Shop
 
 # An order has at most as many parcels; of an import with more numbers the first are asked.
 MAX_NUMBERS: Final = 99
@@ -46,15 +48,29 @@ class DueParcel:
 
 
 def take(carrier_code: str, count: int) -> list[DueParcel]:
-    """Lease the parcels that have been due longest, without those that other processes hold."""
+    """Lease of each shop in turn the parcels that have been due longest, without those that others hold.
+
+    An import or an erasure that holds a parcel would let the answer be lost.
+    """
     with transaction.atomic():
         now = clock.now()
-        rows = due(carrier_code, now).order_by("next_check_at").select_for_update(skip_locked=True)
-        failures = dict(rows.values_list("parcel_id", "failures")[:count])
+        failures: dict[str, int] = {}
+        shops = shops_with_due(carrier_code, now, count)
+        for rank, shop_id in enumerate(shops):
+            share = ceil((count - len(failures)) / (len(shops) - rank))
+            rows = due(carrier_code, now).filter(shop=shop_id).order_by("next_check_at").select_related("parcel")
+            free = rows.only("failures", "parcel__id").select_for_update(of=("self", "parcel"), skip_locked=True)
+            failures |= {row.pk: row.failures for row in free[:share]}
         parcels = [due_parcel(row, failures) for row in numbers_of(failures)]
         calls = max((len(parcel.numbers) for parcel in parcels), default=0)
         ParcelTracking.objects.filter(pk__in=failures).update(leased_until=now + lease(carrier_code, calls))
     return parcels
+
+
+def shops_with_due(carrier_code: str, now: datetime, count: int) -> list[str]:
+    """Return so many shops that have something due, chosen by chance so that none waits for another's backlog."""
+    is_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
+    return list(Shop.objects.filter(is_due).order_by("?").values_list("pk", flat=True)[:count])
 
 
 def due(carrier_code: str, now: datetime) -> QuerySet[ParcelTracking]:

@@ -35,6 +35,7 @@ def plan(tracking: ParcelTracking, parcel: Parcel, now: datetime) -> None:
         created_at=moment(parcel.created_at),
         followed_since=tracking.followed_since,
         is_known=bool(tracking.carrier_events),
+        is_bought=bool(tracking.label_numbers),
         now=now,
         random=random,
     )
@@ -63,10 +64,13 @@ def events_of(tracking: ParcelTracking) -> list[CarrierEvent]:
 
 
 def keep_events(tracking: ParcelTracking, events: list[CarrierEvent]) -> None:
-    if tracking.are_texts_erased:
-        events = [event._replace(text="", place="") for event in events]
-    tracking.carrier_events = [event._asdict() for event in events]
+    tracking.carrier_events = [event._asdict() for event in without_texts(tracking, events)]
     tracking.last_event_at = max((event.at for event in events), default=None)
+
+
+def without_texts(tracking: ParcelTracking, events: list[CarrierEvent]) -> list[CarrierEvent]:
+    """Leave out the carrier's texts where the customer was erased."""
+    return [event._replace(text="", place="") for event in events] if tracking.are_texts_erased else events
 
 
 def moment(time_ms: int) -> datetime:

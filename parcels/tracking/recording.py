@@ -13,7 +13,7 @@ from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
 from parcels.tracking import metrics
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.events import CarrierEvent, milliseconds, union
-from parcels.tracking.following import events_of, keep_events, plan, retell
+from parcels.tracking.following import events_of, keep_events, plan, retell, without_texts
 from parcels.tracking.reporting import keep_report, reported
 from parcels.tracking.story import STORY_FIELDS, Story, has_moved
 
@@ -63,7 +63,7 @@ def record_all(answered: Mapping[str, tuple[Sequence[TrackingAnswer], str]], *, 
 def take_news(tracking: ParcelTracking, answers: Sequence[TrackingAnswer], now: datetime) -> list[CarrierEvent]:
     """Write what is new in the answers, and the story that it tells; return the new events."""
     known = events_of(tracking)
-    events = union(known, reported_events(tracking.parcel, answers))
+    events = union(known, without_texts(tracking, reported_events(tracking.parcel, answers)))
     is_expected_anew = keep_expected(tracking, answers, now)
     if events == known and not is_expected_anew:
         return []

@@ -7,7 +7,7 @@ when its lease ends; what it had recorded stays, and the carrier tells the rest 
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ logger = logging.getLogger("parcels.tracking")
 
 @dataclass(frozen=True)
 class Asked:
-    """A parcel that was asked about, with the answers for its numbers; none after a failure."""
+    """A parcel that was asked about, with the answers that came for its numbers."""
 
     parcel: DueParcel
     outcome: Outcome
@@ -128,8 +128,12 @@ class Refresh:
                 return
 
     def ask(self, parcel: DueParcel, contracts: Contracts) -> Asked | None:
-        """Ask about each number of a parcel; return None if the pass was stopped meanwhile."""
+        """Ask about each number of a parcel; return None if the pass was stopped meanwhile.
+
+        A number that can't be answered hides none of the others.
+        """
         answers: list[TrackingAnswer] = []
+        is_complete = True
         credentials = contracts.credentials(parcel.shop_id)
         for number in parcel.numbers:
             has_slot = self.slots.wait(self.stop)
@@ -141,22 +145,26 @@ class Refresh:
             except CredentialsRejected:
                 return Asked(parcel, Outcome.CREDENTIALS_REJECTED)
             except CarrierError:  # the client has logged it
-                return Asked(parcel, Outcome.UNAVAILABLE)
+                is_complete = False
+                if self.is_over:
+                    break
         is_known = any(answer.is_known for answer in answers)
-        return Asked(parcel, Outcome.KNOWN if is_known else Outcome.UNKNOWN, tuple(answers))
+        outcome = Outcome.KNOWN if is_known else Outcome.UNKNOWN
+        return Asked(parcel, outcome if is_complete else Outcome.UNAVAILABLE, tuple(answers))
 
 
 def keep(asked: Iterable[Asked], contracts: Contracts) -> None:
     """Record the answers of a batch, and put off what failed."""
-    answered = []
+    by_outcome: defaultdict[Outcome, list[Asked]] = defaultdict(list)
     for each in asked:
-        if each.outcome is Outcome.CREDENTIALS_REJECTED:
-            contracts.refuse(each.parcel.shop_id)
-        elif each.outcome is Outcome.UNAVAILABLE:
-            due.try_later(each.parcel, each.outcome)
-        else:
-            answered.append(each)
-    record_batch(answered)
+        by_outcome[each.outcome].append(each)
+    failed = by_outcome[Outcome.UNAVAILABLE]
+    in_part = [each for each in failed if each.answers]
+    record_batch([*by_outcome[Outcome.KNOWN], *by_outcome[Outcome.UNKNOWN], *in_part])
+    for each in failed:
+        due.try_later(each.parcel, each.outcome)
+    for each in by_outcome[Outcome.CREDENTIALS_REJECTED]:
+        contracts.refuse(each.parcel.shop_id)
 
 
 def record_batch(answered: Sequence[Asked]) -> None:

@@ -75,6 +75,8 @@ def follow(parcel: Parcel, tracking: ParcelTracking | None, now: datetime) -> Pa
         tracking.carrier_code = parcel.carrier_code
     if is_followed == (tracking.next_check_at is not None) and not is_other_carrier:
         return None
+    if is_followed and Story.of(parcel).told_at > milliseconds(tracking.followed_since):
+        tracking.followed_since = now  # it was given up, and the shop has news of it
     if is_followed or tracking.label_numbers:
         plan(tracking, parcel, now)
     else:

@@ -37,17 +37,19 @@ def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
     created_at: datetime,
     followed_since: datetime,
     is_known: bool,
+    is_bought: bool,
     now: datetime,
     random: Callable[[], float],
 ) -> datetime | None:
     """Return when to ask again; None if the parcel is final, too old, or unknown to the carrier for too long.
 
-    `random` returns a number from 0 to 1, for the jitter.
+    A number that was bought surely exists, and may be handed in late. `random` returns a number from 0 to 1, for the
+    jitter.
     """
     if status in FINAL or now - created_at >= FOLLOWED_FOR:
         return None
     if not is_known:
-        interval = unknown_interval(now - followed_since)
+        interval = unknown_interval(now - followed_since, is_bought=is_bought)
     elif status in INTERVALS:
         interval = INTERVALS[Status(status)]
     else:
@@ -60,9 +62,9 @@ def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
     return now + wait / settings.TRACKING_PACE
 
 
-def unknown_interval(age: timedelta) -> timedelta | None:
+def unknown_interval(age: timedelta, *, is_bought: bool) -> timedelta | None:
     if age >= UNKNOWN_FOR:
-        return None
+        return OLD_INTERVAL if is_bought else None
     return UNKNOWN_NEW_INTERVAL if age < UNKNOWN_NEW_FOR else UNKNOWN_INTERVAL
 
 

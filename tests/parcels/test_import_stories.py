@@ -14,8 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from parcels.erasure import erase
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.tracking.recording import record
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -244,3 +246,45 @@ def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transaction
             until(waits)
         running.result(WAIT_TIMEOUT_S)
     assert status_of(own) == "DELIVERED"
+
+
+def test_a_parcel_that_was_given_up_is_asked_about_again_when_the_shop_has_news_of_it(own: Caller) -> None:
+    imported(own, None, None, carrierCode="alpha")
+    long_ago = NOW - timedelta(days=20)
+    ParcelTracking.objects.update(next_check_at=None, followed_since=long_ago)
+    imported(own, None, None, carrierCode="alpha")
+    assert ParcelTracking.objects.get().next_check_at is None
+    imported(own, S.FULFILLED, 1, carrierCode="alpha")
+    assert ParcelTracking.objects.get().next_check_at is not None
+
+
+def test_after_an_erasure_an_answer_without_news_writes_nothing(own: Caller) -> None:
+    imported(own, S.IN_TRANSIT, 5, carrierCode="alpha")
+    hear(S.OUT_FOR_DELIVERY, 1)
+    erase(["P1"])
+    before = Parcel.objects.values().get()
+    with CaptureQueriesContext(connection) as captured:
+        hear(S.OUT_FOR_DELIVERY, 1)
+    assert Parcel.objects.values().get() == before
+    assert not [query for query in captured if "carrier_events" in query["sql"] and query["sql"].startswith("UPDATE")]
+
+
+def test_a_parcel_that_gives_a_number_up_tells_its_new_status(own: Caller) -> None:
+    """The number that was behind leaves the parcel, so that it is delivered."""
+    imported(own, None, None, carrierCode="alpha", trackingNumbers=["N1"])
+    ParcelTracking.objects.update(label_numbers=["N1", "N2"], added_numbers=["N2"])
+    Parcel.objects.update(tracking_numbers=["N1", "N2"])
+    parcel = Parcel.objects.get()
+    ParcelNumber.objects.create(shop=own.shop, number="N2", parcel=parcel, created_at=parcel.created_at)
+    hear(S.IN_TRANSIT, 3, number="N2")
+    hear(S.DELIVERED, 2, code="D", number="N1")
+    assert status_of(own) == "IN_TRANSIT"
+    updated_at = own.look_up("N1").json()["updatedAt"]
+    endpoint = WebhookEndpoint(shop=own.shop, url="https://shop.example/")
+    endpoint.set_secret("whsec_" + "A" * 43 + "=")
+    endpoint.save()
+    imported(own, None, None, id="P2", trackingId="N2", trackingNumbers=["N2"], carrierCode="alpha")
+    assert status_of(own) == "DELIVERED"
+    assert own.look_up("N1").json()["updatedAt"] > updated_at
+    changes = {each.data["id"]: each.data["status"] for each in WebhookDelivery.objects.all()}
+    assert changes == {"P1": "DELIVERED", "P2": "IN_TRANSIT"}

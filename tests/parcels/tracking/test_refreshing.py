@@ -3,13 +3,14 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -23,6 +24,7 @@ from tests.carriers.support.tracking import beta_refusal
 from tests.labels.conftest import in_threads
 from tests.labels.factories import ContractFactory
 from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status, tracking
+from tests.support.api import Caller
 from tests.support.factories import ShopFactory
 
 
@@ -125,6 +127,36 @@ def test_a_failure_changes_nothing_and_is_tried_later_and_later(carriers: Carrie
     make_due()
     assert run() == {"known": 1}
     assert tracking(parcel).failures == 0
+
+
+def test_a_number_that_cannot_be_answered_hides_no_other_of_its_parcel(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1", trackingNumbers=["N1", "N2"])
+    carriers.faults["N1"] = OUTAGE
+    carriers.tell("N2", "TS")
+    assert run() == {"unavailable": 1}
+    assert status(parcel) == "IN_TRANSIT"
+    row = tracking(parcel)
+    assert (row.outcome, row.failures) == ("unavailable", 1)
+    assert row.next_check_at is not None
+    assert row.next_check_at < timezone.now() + timedelta(minutes=10)
+
+
+def test_a_shop_with_a_backlog_is_not_asked_about_before_another(carriers: Carriers, shop: Shop, other: Caller) -> None:
+    for number in range(20):
+        follow(shop, f"N{number}")
+    late = follow(other.shop, "LATE")
+    ParcelTracking.objects.filter(pk=late).update(next_check_at=timezone.now())
+    run(limit=4)
+    assert "LATE" in carriers.asked
+
+
+@pytest.mark.real_services
+def test_a_parcel_that_an_import_holds_is_not_asked_about_in_vain(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1")
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Parcel.objects.select_for_update().get(id=parcel)
+        assert pool.submit(run).result(timeout=30) == {}
+    assert carriers.asked == []
 
 
 def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: Shop) -> None:

@@ -17,6 +17,7 @@ def check(
     age: timedelta = DAY,
     followed: timedelta = DAY,
     is_known: bool = True,
+    is_bought: bool = False,
     now: datetime = NOW,
     random: float = 0.5,
 ) -> timedelta | None:
@@ -26,6 +27,7 @@ def check(
         created_at=now - age,
         followed_since=now - followed,
         is_known=is_known,
+        is_bought=is_bought,
         now=now,
         random=lambda: random,
     )
@@ -63,6 +65,11 @@ def test_a_known_parcel_is_asked_about_by_its_status_and_age(
 )
 def test_an_unknown_number_is_given_up_after_15_days(followed: timedelta, wait: timedelta | None) -> None:
     assert check(None, age=20 * DAY, followed=followed, is_known=False) == wait
+
+
+def test_a_bought_number_may_be_handed_in_after_15_days() -> None:
+    assert check(None, age=20 * DAY, followed=20 * DAY, is_known=False, is_bought=True) == DAY
+    assert check(None, age=90 * DAY, followed=90 * DAY, is_known=False, is_bought=True) is None
 
 
 @pytest.mark.parametrize(
