@@ -7,8 +7,6 @@ ifeq ($(MAKECMDGOALS)/$(origin PYTHON),test/command line)
 VENV := .venv-$(notdir $(PYTHON))
 endif
 BIN := $(VENV)/bin
-# Four workers on any machine, each with its own services: most of a test's time is waiting.
-PYTEST = $(BIN)/python -m pytest -n 4 --dist worksteal
 # The files it writes name no package index.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-find-links --no-emit-index-url --no-header
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r
@@ -27,14 +25,12 @@ help: ## list the targets
 demo: $(VENV)/.demo ## install everything, start the service with sample data, print curl lines; PORT=8123
 	@env DEBUG=1 $(BIN)/python manage.py demo --port $(PORT)
 
-# pytest's compiled tests are kept for its other processes, whatever the machine's default.
+# pytest's compiled tests are kept for its other processes, whatever the machine's default. A SIGTERM from make reaches
+# the program, as the shell has become it.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	-@test -x $(BIN)/promtool || $(MAKE) --no-print-directory $(BIN)/promtool
-	@status=0; \
-	$(PYTEST) --services sqlite $(ARGS) || status=1; \
-	$(PYTEST) --services postgresql --ignore tests/carriers $(ARGS) || test $$? -eq 5 || status=1; \
-	exit $$status  # 5: of what ARGS name nothing is about the database, so once is enough; nor are tests/carriers
+	@exec $(BIN)/python -m tests $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
 	$(BIN)/ruff check .

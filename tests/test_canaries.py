@@ -45,6 +45,7 @@ from tests.support.canaries import (
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 from tests.support.paths import PARCELS
 from tests.support.processes import ROOT, Server, environment, free_port, run_command, served, wait_for_port
+from tests.support.programs import ended
 from tests.support.telemetry import receiving
 from tests.support.waiting import until
 
@@ -232,14 +233,11 @@ def test_a_server_that_logs_what_clients_write_is_found_out(shop: Shop, tmp_path
     command += ["--access-log-fmt", "%(path)s?%(query_string)s %(header{User-Agent})s", "config.wsgi:application"]
     with (
         (tmp_path / "log").open("wb") as log,
-        subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=log, stderr=log) as process,
+        ended(subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=log, stderr=log)) as process,
     ):
-        try:
-            wait_for_port(port, process)
-            ask_all(port, [Asked("GET", f"{PARCELS}{canary()}?{canary()}", everywhere()) for _ in range(10)])
-            until(lambda: len(set(found_in((tmp_path / "log").read_bytes()))) == 30)
-        finally:
-            process.terminate()
+        wait_for_port(port, process)
+        ask_all(port, [Asked("GET", f"{PARCELS}{canary()}?{canary()}", everywhere()) for _ in range(10)])
+        until(lambda: len(set(found_in((tmp_path / "log").read_bytes()))) == 30)
 
 
 def failing_insert(port: int, token: str) -> Answered:

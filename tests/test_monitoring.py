@@ -26,6 +26,8 @@ from deploy.monitoring.expected import DRILLS
 from deploy.monitoring.files import GRAFANA, ROOT, RULES, generated
 from deploy.monitoring.timelines import series, written
 from deploy.monitoring.traffic import calm
+from tests.support.programs import NOT_INSTALLED
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.any_database
 FILES = generated()
@@ -38,12 +40,11 @@ NAME = re.compile(
 def promtool(*words: str) -> subprocess.CompletedProcess[str]:
     beside = Path(sys.executable).with_name("promtool")
     found = beside if beside.exists() else shutil.which("promtool")
-    if not found:
-        missing = (
-            "promtool is missing: `make .venv/bin/promtool` fetches Debian's, or put Prometheus' own into the path"
-        )
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
-    return subprocess.run([str(found), *words], cwd=ROOT / RULES, capture_output=True, text=True, check=False)
+    if not found:  # `make .venv/bin/promtool` fetches Debian's, or put Prometheus' own into the path
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"promtool{NOT_INSTALLED}")
+    return subprocess.run(
+        [str(found), *words], cwd=ROOT / RULES, capture_output=True, text=True, timeout=WAIT_TIMEOUT_S, check=False
+    )
 
 
 def assert_passes(run: subprocess.CompletedProcess[str]) -> None:

@@ -11,13 +11,14 @@ from django.conf import settings
 from django.core.management import get_commands
 
 from tests.support.deployment import ROOT
+from tests.support.programs import needs
 
 FOLDER = ROOT / "deploy" / "systemd"
 SERVICES = sorted(file.name for file in FOLDER.glob("*.service"))
 SHARED = (FOLDER / "parcel-.service.d" / "parcels.conf").read_text().splitlines()
 PROGRAM = "/srv/parcel-service/.venv/bin/python"
 MOST_EXPOSED = 20  # tenths
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not in the path")
+needs_systemd = needs("systemd-analyze", shutil.which("systemd-analyze"))
 pytestmark = pytest.mark.any_database
 
 

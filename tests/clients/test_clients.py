@@ -93,7 +93,7 @@ def run(*command: str | Path, **options: Any) -> str:
     if not BIN.exists():
         raise pytest.UsageError("the generators are missing: `make .venv-clients/.done` (or `make test`) installs them")
     done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=600, **options
+        command, check=False, capture_output=True, text=True, **options
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

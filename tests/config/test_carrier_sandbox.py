@@ -23,6 +23,7 @@ from carriers.sandbox.routes import (
     BETA_TRACKING_PATH,
 )
 from tests.config.test_settings import ROOT
+from tests.support.programs import ended
 
 TIMEOUT_S = 60
 
@@ -31,13 +32,11 @@ TIMEOUT_S = 60
 def command(*options: str) -> Iterator["subprocess.Popen[str]"]:
     """Run the command as an operator does."""
     arguments = [sys.executable, "-W", "error", "manage.py", "carrier_sandbox", *options]
-    with subprocess.Popen(
+    process = subprocess.Popen(
         arguments, cwd=ROOT, env=os.environ | {"DEBUG": "1"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    )
+    with ended(process):
+        yield process
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])

@@ -359,7 +359,7 @@ def test_a_bucket_takes_both_keys_or_the_machines_own_role(monkeypatch: pytest.M
 def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABELS_BUCKET", "labels")
     labels = load()["STORAGES"]["labels"]
-    assert labels["BACKEND"] == "labels.storage.LabelBucket"
+    assert labels["BACKEND"] == "labels.pdfs.storage.LabelBucket"
     options = labels["OPTIONS"]
     config = options["client_config"]
     assert config.signature_version == "s3v4"
@@ -372,8 +372,8 @@ def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypat
 def test_signatures_of_an_earlier_key_are_valid_while_the_key_is_listed() -> None:
     rotated = PRODUCTION | {"SECRET_KEY": SECRET_KEY[::-1]}
     signed = manage(
-        "shell", "-v", "0", "-c", "from labels import storage; print(storage.signer.sign('a'))", **PRODUCTION
+        "shell", "-v", "0", "-c", "from labels.pdfs import storage; print(storage.signer.sign('a'))", **PRODUCTION
     )
-    check = f"from labels import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
+    check = f"from labels.pdfs import storage; print(storage.name_in_link({signed.stdout.strip()!r}))"
     assert manage("shell", "-v", "0", "-c", check, **rotated, SECRET_KEY_FALLBACKS=SECRET_KEY).stdout == "a\n"
     assert "LinkError" in manage("shell", "-v", "0", "-c", check, **rotated).stderr

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from tests.support.processes import ROOT, free_port
+from tests.support.programs import NOT_INSTALLED, ended
 
 LAST_LINE = "Ctrl-C ends it."
 TIMEOUT_S = 60
@@ -74,20 +75,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         command = [sys.executable, "manage.py", "demo", "--port", str(free_port()), "--collection", str(collection)]
         with (
             (folder / "demo.log").open("wb") as log,
-            subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log) as process,
+            ended(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log)) as process,
         ):
-            try:
-                printed = read_until_ready(process)
-                yield Demo(
-                    url=found(r"running at (\S+)\.", printed),
-                    token=found(r"Bearer (\S+)'", printed),
-                    sandbox_url=found(r"(http://\S+)/ledger", printed),
-                    printed=printed,
-                    collection=collection,
-                    environment=environment,
-                )
-            finally:
-                process.terminate()
+            printed = read_until_ready(process)
+            yield Demo(
+                url=found(r"running at (\S+)\.", printed),
+                token=found(r"Bearer (\S+)'", printed),
+                sandbox_url=found(r"(http://\S+)/ledger", printed),
+                printed=printed,
+                collection=collection,
+                environment=environment,
+            )
 
 
 @pytest.fixture(params=["curl", "stand-in"])
@@ -95,7 +93,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A PATH with the system's curl, or with our stand-in."""
     if request.param == "curl":
         if shutil.which("curl") is None:
-            pytest.skip("no curl is installed; the stand-in runs the same lines")
+            pytest.skip(f"curl{NOT_INSTALLED}")  # the stand-in runs the same lines
         return os.environ["PATH"]
     script = tmp_path / "bin" / "curl"
     script.parent.mkdir()

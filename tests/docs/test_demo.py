@@ -17,6 +17,7 @@ from shops.contracts.models import CarrierContract
 from tests.docs.conftest import Demo, read_until_ready
 from tests.support.factories import ShopFactory
 from tests.support.processes import ROOT, free_port
+from tests.support.programs import ended
 from tests.support.services import ENVIRONMENT
 
 TIMEOUT_S = 60
@@ -61,17 +62,14 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
     arguments = ["--port", str(free_port()), "--collection", str(tmp_path / "parcels.http")]
     with (
         (tmp_path / "log").open("wb") as log,
-        subprocess.Popen(
-            [*STARTED_DEAF, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log
+        ended(
+            subprocess.Popen([*STARTED_DEAF, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log)
         ) as process,
     ):
-        try:
-            url = re.findall(r"running at (\S+)\.", read_until_ready(process))[0]
-            assert requests.get(f"{url}/livez", timeout=TIMEOUT_S).status_code == 200
-            interrupt_another_thread(process.pid)
-            out, _ = process.communicate(timeout=TIMEOUT_S)
-        finally:
-            process.kill()
+        url = re.findall(r"running at (\S+)\.", read_until_ready(process))[0]
+        assert requests.get(f"{url}/livez", timeout=TIMEOUT_S).status_code == 200
+        interrupt_another_thread(process.pid)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
     *received, blank, last = out.decode().splitlines()
     assert (process.returncode, blank, last) == (0, "", "The demonstration has ended.")
     assert all(line.startswith("webhook received: ") for line in received)

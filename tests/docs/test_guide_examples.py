@@ -24,12 +24,13 @@ from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS
 from tests.support.processes import ROOT
+from tests.support.programs import needs
 from tests.support.windows import id_with_a_fresh_window
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"
 PHP = shutil.which("php")
-RECIPES = ["python", "js", pytest.param("php", marks=pytest.mark.skipif(PHP is None, reason="needs php-cli"))]
+RECIPES = ["python", "js", pytest.param("php", marks=needs("php-cli", PHP))]
 HOME = {"alpha": "alpha-13", "beta": "beta_domicile_signature_france"}
 
 

@@ -14,6 +14,7 @@ import psycopg
 from django.core.management import CommandError, call_command
 
 from tests.support.processes import ROOT
+from tests.support.programs import ended
 from tests.support.services import postgresql
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
@@ -57,17 +58,13 @@ def backed_up(server: str, folder: Path, *, timeout_s: float = WAIT_TIMEOUT_S) -
     started_s, earlier = time.monotonic(), set(folder.glob("copies/*/complete"))
     command: list[str | Path] = [BACKUP, "run", folder]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, env=programs(server), stdout=quiet, stderr=quiet) as process:
-        try:
-            until(
-                lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None,
-                timeout_s=timeout_s,
-            )
-            assert process.poll() is None
-            yield time.monotonic() - started_s
-            until((folder / "wal" / ask(server, "SELECT pg_walfile_name(pg_switch_wal())")).exists)
-        finally:
-            process.terminate()
+    with ended(subprocess.Popen(command, env=programs(server), stdout=quiet, stderr=quiet)) as process:
+        until(
+            lambda: set(folder.glob("copies/*/complete")) - earlier or process.poll() is not None, timeout_s=timeout_s
+        )
+        assert process.poll() is None
+        yield time.monotonic() - started_s
+        until((folder / "wal" / ask(server, "SELECT pg_walfile_name(pg_switch_wal())")).exists)
     assert process.returncode == 0
 
 

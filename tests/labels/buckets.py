@@ -14,6 +14,7 @@ from botocore.config import Config
 from pytest_django.fixtures import Settings
 
 from tests.support.processes import ROOT, free_port, wait_for_port
+from tests.support.programs import ended
 
 SERVER = ROOT / ".venv-s3" / "bin" / "python"
 KEY_ID = SECRET = "test"  # the only pair it knows
@@ -79,16 +80,15 @@ def s3_server(folder: Path) -> Iterator[Bucket]:
     with (
         (folder / "log").open("wb") as log,
         # A session of its own: Ctrl-C in the terminal is for pytest, which then stops the server.
-        subprocess.Popen(
-            [SERVER, "-m", "ministack"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
+        ended(
+            subprocess.Popen(
+                [SERVER, "-m", "ministack"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
+            )
         ) as process,
     ):
-        try:
-            wait_for_port(port, process)
-            bucket = Bucket(f"http://127.0.0.1:{port}", "labels")
-            made = client(bucket.endpoint_url)
-            made.create_bucket(Bucket=bucket.name, CreateBucketConfiguration={"LocationConstraint": REGION})
-            made.close()
-            yield bucket
-        finally:
-            process.terminate()
+        wait_for_port(port, process)
+        bucket = Bucket(f"http://127.0.0.1:{port}", "labels")
+        made = client(bucket.endpoint_url)
+        made.create_bucket(Bucket=bucket.name, CreateBucketConfiguration={"LocationConstraint": REGION})
+        made.close()
+        yield bucket

@@ -27,10 +27,10 @@ from tests.labels.buckets import Bucket, keep_in, s3_server
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT
 from tests.support.api import Caller, Response
+from tests.support.waiting import WAIT_TIMEOUT_S
 
 T = TypeVar("T")
 BUYING_PATHS = (ALPHA_SHIPPING_PATH, f"{BETA_PATH}/generateLabel")
-JOIN_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests wait for the bulkhead as long as a busy machine needs."""
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", JOIN_TIMEOUT_S)
+    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", WAIT_TIMEOUT_S)
 
 
 @contextmanager
@@ -216,7 +216,7 @@ def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
 
     def run(number: int) -> None:
         try:
-            start.wait(JOIN_TIMEOUT_S)
+            start.wait(WAIT_TIMEOUT_S)
             results[number] = do(number)
         except BaseException as error:  # noqa: BLE001 - raised again below
             results[number] = error
@@ -227,7 +227,7 @@ def in_threads(count: int, do: Callable[[int], T]) -> list[T]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(JOIN_TIMEOUT_S)
+        thread.join(WAIT_TIMEOUT_S)
     assert sorted(results) == list(range(count)), "a thread has not ended"
     for result in results.values():
         if isinstance(result, BaseException):

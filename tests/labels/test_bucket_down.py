@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from botocore.config import Config
+from django.core.files.storage import storages
 from pytest_django.fixtures import Settings
 
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
+from labels.pdfs.storage import LabelBucket
 from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
@@ -126,12 +128,15 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    settings.STORAGE_TIMEOUT_S = 6.0  # making the client is slow
+    settings.STORAGE_TIMEOUT_S = 6.0
     certificate = self_signed(tmp_path / "server.pem")
     tls = server_context(certificate) if is_tls else None
     with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
-        bucket_that_is(server.play, settings, server, monkeypatch)
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        bucket_that_is(server.play, settings, server, monkeypatch)
+        labels = storages["labels"]
+        assert isinstance(labels, LabelBucket)
+        assert labels.connection  # making the client takes long
         started_at = time.monotonic()
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
         assert time.monotonic() - started_at < DRIPS_S / 2

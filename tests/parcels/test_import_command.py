@@ -19,6 +19,7 @@ from tests.parcels.lines import line
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import ROOT, environment, run_command, start_command
+from tests.support.programs import ended
 
 DATA = Path(__file__).parent.parent / "data"
 MARK = b"\xef\xbb\xbf"
@@ -57,7 +58,7 @@ def test_a_terminal_shows_a_progress_bar(size: tuple[int, int], transactional_db
     command = [sys.executable, "manage.py", "import_parcels", "own", str(DATA / "parcels.ndjson")]
     with (
         os.fdopen(terminal, "rb", buffering=0) as shown,
-        subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=side) as process,
+        ended(subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=side)) as process,
     ):
         os.close(side)
         seen = b"".join(iter(partial(read_terminal, shown), b""))

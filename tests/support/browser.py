@@ -13,10 +13,10 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-import pytest
 from django.core.wsgi import get_wsgi_application
 
 from tests.support.processes import ROOT
+from tests.support.programs import needs
 
 RUNNER = Path(__file__).with_name("browser.html")
 AXE = ROOT / "tests" / "clients" / "typescript" / "node_modules" / "axe-core" / "axe.min.js"
@@ -25,11 +25,8 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --virtual-time-budget=120000 --dump-dom"
 ).split()
-TIMEOUT_S = 240
 
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM or not AXE.exists(), reason="needs chromium, and axe-core from .venv-clients"
-)
+needs_browser = needs("chromium, or axe-core of .venv-clients,", CHROMIUM and AXE.exists())
 
 
 class ThreadingServer(ThreadingMixIn, WSGIServer):
@@ -49,7 +46,7 @@ def shown(checks: Sequence[Sequence[Any]], profile: Path, cookie: str = "") -> l
     """Open each page in its width and theme, take the step if there is one, and return what was found."""
     with served(checks, cookie) as address:
         command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", f"{address}/runner"]
-        output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S).stdout
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (found,) = re.findall(r'<pre id="found">(.*?)</pre>', output, re.DOTALL)
     results: list[dict[str, Any]] = json.loads(html.unescape(found))
     assert len(results) == len(checks)

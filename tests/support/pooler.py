@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.processes import wait_for_port
+from tests.support.programs import ended
 
 # Debian keeps it where only an administrator's path leads.
 EXECUTABLE = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -38,10 +39,7 @@ query_wait_timeout = 5
     user = ["-u", "nobody"] if os.getuid() == 0 else []
     with (
         (folder / "pgbouncer.log").open("ab") as log,
-        subprocess.Popen([EXECUTABLE, "-q", *user, str(config)], stderr=log, start_new_session=True) as process,
+        ended(subprocess.Popen([EXECUTABLE, "-q", *user, str(config)], stderr=log, start_new_session=True)) as process,
     ):
-        try:
-            wait_for_port(port, process)
-            yield port
-        finally:
-            process.terminate()
+        wait_for_port(port, process)
+        yield port

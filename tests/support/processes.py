@@ -1,6 +1,7 @@
 """Commands and servers in processes of their own, on the database of the test that starts them."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from urllib.parse import urlsplit
 
 from django.db import connection
 
+from tests.support.programs import ended
 from tests.support.services import ENVIRONMENT
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 ROOT = Path(__file__).parent.parent.parent
 counter = count(os.getpid())  # a drill started by the same worker begins elsewhere
@@ -27,8 +29,8 @@ def environment() -> dict[str, str]:
     name = str(connection.settings_dict["NAME"])
     is_sqlite = connection.vendor == "sqlite"
     url = f"sqlite:///{name}" if is_sqlite else urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
-    redis_url = {"REDIS_URL": os.environ["REDIS_URL"]} if "REDIS_URL" in os.environ else {}
-    return ENVIRONMENT | redis_url | {"DATABASE_URL": url, "PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
+    shared = {name: os.environ[name] for name in ("PATH", "REDIS_URL", "TMPDIR") if name in os.environ}
+    return ENVIRONMENT | shared | {"DATABASE_URL": url, "PYTHONWARNINGS": "error"}
 
 
 def start_command(*arguments: str | bytes | Path, **settings: str) -> "subprocess.Popen[bytes]":
@@ -48,20 +50,18 @@ def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: 
 
     Warnings of a start on SQLite are left out.
     """
-    with start_command(*arguments, **settings) as process:
-        out, err = process.communicate(stdin)
+    with ended(start_command(*arguments, **settings)) as process:
+        out, err = process.communicate(stdin, timeout=WAIT_TIMEOUT_S)
     lines = [line for line in err.decode().splitlines(keepends=True) if '"service.start"' not in line]
     return process.returncode, out.decode(), "".join(lines)
 
 
 def run_module(name: str, *arguments: str) -> str:
-    """Run a program that sets up its own services, for 15 minutes at most; return what it printed."""
+    """Run a program that sets up its own services; return what it printed."""
     command = [sys.executable, "-m", name, *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            output, _ = process.communicate(timeout=900)
-        finally:
-            process.terminate()
+    program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with ended(program, signal.SIGINT) as process:  # as Ctrl-C, so that it ends its services
+        output, _ = process.communicate()  # for as long as a test may take
     assert process.returncode == 0, output
     return output
 
@@ -103,13 +103,10 @@ def served(
     variables = environment() | own | (settings or {})
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output) as process,
+        ended(subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)) as process,
     ):
-        try:
-            wait_for_port(port, process)
-            yield Server(port, metrics_port, process, log)
-        finally:
-            process.terminate()
+        wait_for_port(port, process)
+        yield Server(port, metrics_port, process, log)
 
 
 @contextmanager

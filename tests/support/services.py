@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import redis
 
+from tests.support.programs import ended
 from tests.support.waiting import until
 
 # Settings that tests must not take from the developer's shell.
@@ -139,12 +140,9 @@ def redis_server(socket: Path) -> Iterator[str]:
     command = [redis_executable(), *(word for option in options.items() for word in option)]
     url = f"unix://{socket}"
     # A session of its own, so that Ctrl-C reaches pytest only, which then stops the server.
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
-        try:
-            wait_for_redis(url)
-            yield url
-        finally:
-            process.terminate()
+    with ended(subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)):
+        wait_for_redis(url)
+        yield url
 
 
 def wait_for_redis(url: str) -> None:

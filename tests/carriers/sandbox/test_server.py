@@ -22,6 +22,7 @@ from tests.carriers.sandbox.alpha.orders import alpha_buy
 from tests.carriers.sandbox.beta.orders import beta_buy
 from tests.carriers.sandbox.control import TIMEOUT_S, arm, get, ledger, post
 from tests.carriers.sandbox.raw import connect
+from tests.support.programs import ended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,7 +144,7 @@ def test_log_lines_hold_no_address_and_no_secret(sandbox: SandboxServer, caplog:
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_its_urls_and_ends_on_a_signal(tmp_path: Path, signum: signal.Signals) -> None:
     command = [sys.executable, "-m", "carriers.sandbox", "--port", "0", "--ledger", str(tmp_path / "ledger.jsonl")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with ended(subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in URL_PATHS]
         urls = [re.findall(r"http://\S+", line)[0] for line in lines]

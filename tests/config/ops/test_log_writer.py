@@ -14,6 +14,7 @@ import pytest
 from config.ops.log_writer import NO_ROOM, NOT_WRITTEN, LineWriter
 from tests.labels.test_metrics import value
 from tests.support.processes import ROOT, environment, free_port, wait_for_port
+from tests.support.programs import ended
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 PAGE = 4096  # the smallest pipe
@@ -93,20 +94,17 @@ def test_a_server_whose_log_is_not_read_answers_and_ends(transactional_db: None)
     port = free_port()
     command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"]
     variables = environment() | {"DJANGO_SETTINGS_MODULE": "tests.support.server_settings"}
-    with subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.PIPE) as process:
+    with ended(subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.PIPE)) as process:
         assert process.stderr
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, PAGE)
-        try:
-            wait_for_port(port, process)
-            client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
-            for _ in range(100):  # each with a line of some 200 bytes
-                client.request("GET", "/nowhere")
-                response = client.getresponse()
-                response.read()
-                assert response.status == 404
-            client.close()
-            process.send_signal(signal.SIGTERM)
-            until(lambda: process.poll() is not None)
-            assert process.returncode == 0
-        finally:
-            process.kill()
+        wait_for_port(port, process)
+        client = HTTPConnection("127.0.0.1", port, timeout=WAIT_TIMEOUT_S)
+        for _ in range(100):  # each with a line of some 200 bytes
+            client.request("GET", "/nowhere")
+            response = client.getresponse()
+            response.read()
+            assert response.status == 404
+        client.close()
+        process.send_signal(signal.SIGTERM)
+        until(lambda: process.poll() is not None)
+        assert process.returncode == 0

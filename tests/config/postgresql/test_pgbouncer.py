@@ -18,13 +18,14 @@ from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.pooler import EXECUTABLE, pgbouncer
 from tests.support.processes import free_port, server
+from tests.support.programs import needs
 from tests.support.proxies import Proxy, postgresql_target
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = [
     pytest.mark.real_services,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(EXECUTABLE is None, reason="there is no pgbouncer in the path"),
+    needs("pgbouncer", EXECUTABLE),
 ]
 
 

@@ -1,0 +1,72 @@
+"""The program that runs the suite ends what a test leaves behind; a run's last lines name what was not tested."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import ROOT
+from tests.support.programs import NOT_INSTALLED, ended
+from tests.support.summary import not_tested
+from tests.support.waiting import WAIT_TIMEOUT_S, until
+
+pytestmark = pytest.mark.any_database
+# Stands in for pytest: leaves a process of a session of its own and a file, then ends or waits.
+LEAVES = """
+import pathlib, subprocess, sys, tempfile, time
+tempfile.mkstemp()
+left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left"], start_new_session=True)
+pathlib.Path({file!r}).write_text(f"{{left.pid}} {{tempfile.gettempdir()}}")
+time.sleep({seconds})
+"""
+SUITE = """
+import sys
+from tests import __main__ as suite
+suite.COMMAND, suite.ORPHANS_TIMEOUT_S = [sys.executable, "-c", sys.argv.pop()], 0.2
+sys.exit(suite.main())
+"""
+
+
+def started(file: Path, seconds: int) -> "subprocess.Popen[str]":
+    program = LEAVES.format(file=str(file), seconds=seconds)
+    return subprocess.Popen([sys.executable, "-c", SUITE, program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def assert_nothing_is_left(file: Path) -> None:
+    pid, folder = file.read_text().split()
+    assert folder != os.environ.get("TMPDIR", "/tmp")
+    assert not Path(folder).exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+
+
+def test_a_process_that_a_test_leaves_is_ended_and_is_a_failure(tmp_path: Path) -> None:
+    with ended(started(tmp_path / "left", seconds=0)) as process:
+        out, _ = process.communicate(timeout=WAIT_TIMEOUT_S)
+    assert process.returncode == 1
+    assert out.count("left running: ") == 2  # once on each database
+    assert_nothing_is_left(tmp_path / "left")
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_of_an_interrupted_run(tmp_path: Path, signum: signal.Signals) -> None:
+    with ended(started(tmp_path / "left", seconds=600)) as process:
+        until(lambda: (tmp_path / "left").exists() and (tmp_path / "left").read_text())
+        process.send_signal(signum)
+        out, _ = process.communicate(timeout=WAIT_TIMEOUT_S)
+    assert process.returncode == 128 + signum
+    assert "postgresql" not in out
+    assert_nothing_is_left(tmp_path / "left")
+
+
+def skipped(nodeid: str, reason: str) -> pytest.TestReport:
+    return pytest.TestReport(nodeid, ("", 1, ""), {}, "skipped", ("", 1, f"Skipped: {reason}"), "setup")
+
+
+def test_what_was_not_tested_for_want_of_a_program_is_a_line_each() -> None:
+    missing = f"php-cli{NOT_INSTALLED}"
+    reports = [skipped("a.py::one", missing), skipped("b.py::one", "SQLite scans"), skipped("a.py::two[1]", missing)]
+    assert list(not_tested(reports)) == ["php-cli is not installed: 2 tests skipped, of a.py"]
