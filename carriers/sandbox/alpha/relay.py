@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from anyascii import anyascii
+
 from carriers.sandbox.alpha import tables
-from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
+from carriers.sandbox.pickup_points import PickupPoint, point_of
 
 if TYPE_CHECKING:
     from carriers.sandbox.alpha.shipment import Fields, Shipment
@@ -22,13 +25,20 @@ def misrouted_by(shipment: Shipment, index: int) -> tuple[str, ...]:
     return _differences(shipment.one("recipientValue"), relay)
 
 
+def as_accepted(text: str) -> str:
+    """Return a text as the carrier takes it: letters spelled out, hyphens inside, a space for every other symbol."""
+    spelled = "".join(anyascii(char) if char.isalnum() else char if char == "-" else " " for char in text)
+    return " ".join(re.sub(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])", " ", spelled).split()).upper()
+
+
 def _differences(recipient: Fields, relay: PickupPoint) -> tuple[str, ...]:
-    street = relay.address1 + (relay.address2 or relay.address3)
+    street = f"{relay.address1} {relay.address2 or relay.address3}"
+    sent_street = f"{recipient['recipientAdress1']} {recipient.get('recipientAdress2', '')}"
     pairs = {
         "recipientName": (recipient["recipientName"], relay.name),
-        "recipientAdress1": (recipient["recipientAdress1"] + recipient.get("recipientAdress2", ""), street),
+        "recipientAdress1": (sent_street, street),
         "recipientZipCode": (recipient["recipientZipCode"], relay.zip_code),
         "recipientCity": (recipient["recipientCity"], relay.city),
         "recipientCountry": (recipient["recipientCountry"], relay.country),
     }
-    return tuple(name for name, (sent, own) in pairs.items() if folded(sent) != folded(own))
+    return tuple(name for name, (sent, own) in pairs.items() if as_accepted(sent) != as_accepted(own))

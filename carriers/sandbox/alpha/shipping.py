@@ -79,7 +79,7 @@ def _label(shipment: Shipment, index: int, number: str) -> Label:
         carrier="alpha",
         tracking_number=number,
         product_name=tables.PRODUCTS[skybill["productCode"]].name,
-        product_code=f"{skybill['productCode']} {skybill['service']}",
+        product_code=" ".join(filter(None, (skybill["productCode"], skybill["service"], skybill.get("as")))),
         sender=_lines(shipment.one("shipperValue"), "shipper"),
         recipient=_lines(recipient, "recipient"),
         phone=recipient.get("recipientMobilePhone") or recipient.get("recipientPhone", ""),
@@ -100,7 +100,8 @@ def _customs(recipient: Fields, skybill: Fields) -> str:
     """Return the goods and their value in euros, as printed outside the EU."""
     if recipient["recipientCountry"] in EU_TERRITORY:
         return ""
-    return f"{float(skybill.get('customsValue') or 0):.2f} EUR {skybill['content1']}"
+    contents = (skybill.get(f"content{rank}") for rank in range(1, 6))
+    return " ".join([f"{float(skybill.get('customsValue') or 0):.2f} EUR", *filter(None, contents)])
 
 
 def _lines(block: Fields, prefix: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ CHILDREN = (
 )  # fmt: skip
 REPEATABLE = frozenset({"shipperValue", "recipientValue", "refValue", "skybillValue"})
 MOST_PARCELS = 100
+MOST_INSURED_CENTS = 2_000_000
 HEAVIEST_KG, HEAVIEST_RELAY_KG = 30, 20
 
 MESSAGES = {
@@ -50,11 +51,16 @@ class Form:
     code: int = 33
 
 
-TEXT = Form(r"[A-Za-z0-9 ]*")
-POSTAL_CODE = Form(r"[A-Za-z0-9 -]*")
+# ASCII letters, digits, spaces, and the hyphen between letters or digits.
+TEXT = Form(r"(?:[A-Za-z0-9 ]|(?<=[A-Za-z0-9])-(?=[A-Za-z0-9]))*")
 COUNTRY = Form("|".join(sorted(COUNTRIES)))
 EMAIL = Form(r"[!-?A-~]+@[!-?A-~]+")
 PHONE = Form(r"\+?[0-9 ]+")
+# `+<country> <number>`, with the calling codes as the ITU gives them: none begins with another one.
+RELAY_EUROPE_PHONE = Form(
+    r"\+(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
+    r"|(2[1-689]|3[578]|42|5[09]|6[7-9]|8[0578]|9[679])\d) \d+"
+)
 INTEGER = Form(r"\d+", 34)
 DECIMAL = Form(r"\d+(\.\d+)?", 34)
 SHIP_DATE = Form(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -97,7 +103,7 @@ def _party(prefix: str, *, pre_alert: Form = INTEGER, is_payer: bool = True) -> 
         Field(f"{prefix}Name2", TEXT, 100),
         Field(f"{prefix}Phone", PHONE, 17),
         _required(f"{prefix}PreAlert", pre_alert),
-        _required(f"{prefix}ZipCode", POSTAL_CODE, 9),
+        _required(f"{prefix}ZipCode", TEXT, 9),
         Field(f"{prefix}Type", _one_of("1", "2")),
     )
 
@@ -148,7 +154,7 @@ STRUCTURES: dict[str, tuple[Field, ...]] = {
         _required("height", DECIMAL),
         _required("length", DECIMAL),
         _required("width", DECIMAL),
-        Field("as", TEXT),
+        Field("as", TEXT, 3),
         Field("subAccount", INTEGER),
     ),
     "skybillParamsValue": (
@@ -174,6 +180,7 @@ class Product:
     countries: frozenset[str]
     services: dict[int, tuple[float, float]]
     is_relay: bool = False
+    as_code: str = ""  # the `as` that it is bought with; others have none
 
     def has_service(self, service: int, weight_kg: float) -> bool:
         above_kg, up_to_kg = self.services.get(service, (0, 0))
@@ -198,6 +205,6 @@ PRODUCTS = {
     "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),
     "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
-    "5E": Product("Shop to shop", FRANCE, _services(0), is_relay=True),
+    "5E": Product("Shop to shop", FRANCE, _services(6), is_relay=True, as_code="A15"),
     "5X": Product("Shop direct", FRANCE, _services(6), is_relay=True),
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from carriers.sandbox.alpha.shipment import Fields, Shipment
 
-PHONE_PRODUCT = "49"
+RELAY_EUROPE = "49"
 
 
 def validate_shipment(shipment: Shipment) -> None:
@@ -91,6 +91,8 @@ def _validate_money(skybills: list[Fields]) -> None:
         for name in ("cod", "customs", "insured"):
             if float(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
                 raise RefusalError(31, f"empty value: {name}Currency")
+        if int(skybill.get("insuredValue") or 0) > tables.MOST_INSURED_CENTS:
+            raise _invalid("insuredValue")
 
 
 def _validate_address(shipment: Shipment, prefix: str) -> None:
@@ -115,15 +117,25 @@ def _validate_parcel(shipment: Shipment, ref: Fields, skybill: Fields) -> None:
     is_served = recipient["recipientCountry"] in product.countries
     if not is_served or not product.has_service(int(skybill["service"]), weight_kg):
         raise RefusalError(35, tables.MESSAGES[35])
+    if skybill.get("as", "") != product.as_code:
+        raise RefusalError(35, f"{tables.MESSAGES[35]}: as")
     _validate_relay(ref, product)
     _validate_day(skybill)
     _validate_saturday(skybill)
     if recipient["recipientCountry"] not in EU_TERRITORY and not skybill.get("content1"):
         raise RefusalError(31, "empty value: content1")
-    has_phone = recipient.get("recipientPhone") or recipient.get("recipientMobilePhone")
-    is_abroad = recipient["recipientCountry"] not in FRANCE
-    if skybill["productCode"] == PHONE_PRODUCT and is_abroad and not has_phone:
+    if skybill["productCode"] == RELAY_EUROPE:
+        _validate_phones(recipient)
+
+
+def _validate_phones(recipient: Fields) -> None:
+    """Demand a phone of a relay abroad, and the country's number apart from the rest."""
+    phones = {name: recipient.get(name, "") for name in ("recipientPhone", "recipientMobilePhone")}
+    if recipient["recipientCountry"] not in FRANCE and not any(phones.values()):
         raise RefusalError(31, "empty value: recipientPhone")
+    for name, phone in phones.items():
+        if phone and not re.fullmatch(tables.RELAY_EUROPE_PHONE.pattern, phone, re.ASCII):
+            raise _invalid(name)
 
 
 def _validate_weight(weight_kg: float, product: tables.Product) -> None:

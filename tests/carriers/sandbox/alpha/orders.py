@@ -86,7 +86,8 @@ def on(weekday: int) -> Changes:
     return {f"{SKYBILL}.shipDate": day.strftime("%Y-%m-%dT%H:%M:%S")}
 
 
-EUROPE_RELAY = {**RELAY, **to("DE", "10115")}
+EUROPE_RELAY = {**RELAY, **to("DE", "10115"), f"{RECIPIENT}.recipientPhone": "+49 301234567"}
+SHOP_TO_SHOP = {**RELAY, **product("5E", "6"), f"{SKYBILL}.as": "A15"}
 
 
 def envelope(operation: str, children: dict[str, Any], namespace: str = SHIPPING) -> bytes:

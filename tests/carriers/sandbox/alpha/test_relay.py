@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
+from carriers.sandbox.alpha.relay import as_accepted
 from tests.carriers.sandbox.alpha.orders import (
     RECIPIENT,
     REF,
@@ -71,6 +72,41 @@ def test_any_other_address_or_a_point_that_takes_nothing_misroutes(sandbox: Sand
     assert sold(sandbox, {**POINT, **changes})["misrouted"] is True
 
 
+@pytest.mark.parametrize(
+    ("street", "is_misrouted"),
+    [("14 rue des Ecoles Batiment B", False), ("14 RUE DES ECOLES", True), ("14 rue desEcoles Batiment B", True)],
+)
+def test_a_relays_address_is_the_directorys_word_for_word(
+    sandbox: SandboxServer, street: str, is_misrouted: bool
+) -> None:
+    relay = {
+        f"{REF}.recipientRef": "2047h",
+        f"{REF}.idRelais": "2047h",
+        f"{RECIPIENT}.recipientName": "Librairie L Etoile",
+        f"{RECIPIENT}.recipientAdress1": street,
+        f"{RECIPIENT}.recipientZipCode": "31000",
+        f"{RECIPIENT}.recipientCity": "Toulouse",
+    }
+    parcel = sold(sandbox, {**POINT, **relay})
+
+    assert parcel["misrouted_by"] == (["recipientAdress1"] if is_misrouted else [])
+    assert sold(sandbox, {**POINT, **relay, f"{RECIPIENT}.recipientName": "Librairie LEtoile"})["misrouted"] is True
+
+
+@pytest.mark.parametrize(
+    ("written", "accepted"),
+    [
+        ("12-14 RUE DE L'EGLISE", "12-14 RUE DE L EGLISE"),
+        ("n°5, A & B", "N 5 A B"),
+        ("Saint--Michel-", "SAINT MICHEL"),
+        ("12 - 14 Świętokrzyska", "12 14 SWIETOKRZYSKA"),
+        ("7–9 rue", "7 9 RUE"),
+    ],
+)
+def test_the_carriers_own_texts_are_compared_as_it_accepts_them(written: str, accepted: str) -> None:
+    assert as_accepted(written) == accepted
+
+
 @pytest.mark.parametrize("code", ["2047h", "ABCDE", "31Z9Q", "12345"])
 def test_a_relays_code_is_any_five_letters_or_digits(sandbox: SandboxServer, code: str) -> None:
     assert alpha_buy(sandbox, {**POINT, f"{REF}.recipientRef": code, f"{REF}.idRelais": code}).code == "0"
@@ -82,6 +118,22 @@ def test_value_and_contents_are_printed_outside_the_eu(sandbox: SandboxServer) -
 
     assert "24.90 EUR Shirts" in sold(sandbox, swiss)["printed"]
     assert not [text for text in sold(sandbox, {**swiss, **to("DE", "10115")})["printed"] if "EUR" in text]
+
+
+def test_all_contents_are_printed_outside_the_eu(sandbox: SandboxServer) -> None:
+    goods = {f"{SKYBILL}.content1": "Shirts", f"{SKYBILL}.content2": "Socks", f"{SKYBILL}.customsValue": "0"}
+
+    assert "0.00 EUR Shirts Socks" in sold(sandbox, {**product("17", "0"), **to("CH", "3005"), **goods})["printed"]
+
+
+def test_the_ledger_says_what_was_insured_and_on_what_paper(sandbox: SandboxServer) -> None:
+    changes = {
+        f"{SKYBILL}.insuredValue": "12345", f"{SKYBILL}.insuredCurrency": "EUR", "skybillParamsValue.mode": "SPD",
+    }  # fmt: skip
+    parcel = sold(sandbox, changes)
+
+    assert parcel["request"]["skybillValue"][0]["insuredValue"] == "12345"
+    assert parcel["page_format"] == "A4"
 
 
 def test_the_ledger_says_whether_structures_are_in_the_schemas_order(sandbox: SandboxServer) -> None:

@@ -20,6 +20,8 @@ from tests.carriers.sandbox.alpha.orders import (
     RELAY,
     REPRINT,
     SATURDAY,
+    SHIPPER,
+    SHOP_TO_SHOP,
     SKYBILL,
     THURSDAY,
     alpha_buy,
@@ -107,7 +109,7 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {**product("4P", "369"), **OVERSEAS_RELAY, **on(THURSDAY)},
         {**product("4P", "369"), **OVERSEAS_RELAY, **on(FRIDAY)},
         {**product("4P", "368"), **OVERSEAS_RELAY, **on(SATURDAY)},
-        {**product("5E", "0"), **RELAY},
+        SHOP_TO_SHOP,
         {**product("5X", "6"), **RELAY},
         {f"{SKYBILL}.weight": "30"},
         {f"{SKYBILL}.bulkNumber": GONE, f"{SKYBILL}.skybillRank": GONE},
@@ -115,6 +117,9 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {"skybillParamsValue.mode": "SPD"},
         {f"{RECIPIENT}.recipientPreAlert": "22", f"{RECIPIENT}.recipientEmail": "marie.curie@example.com"},
         {f"{SKYBILL}.insuredValue": "0", f"{SKYBILL}.insuredCurrency": "EUR"},
+        {f"{SKYBILL}.insuredValue": "2000000", f"{SKYBILL}.insuredCurrency": "EUR"},
+        {f"{RECIPIENT}.recipientAdress1": "12-14 rue Saint-Honore", f"{RECIPIENT}.recipientCity": "Saint-Denis"},
+        {f"{REF}.recipientRef": "21-12345", f"{SHIPPER}.shipperName": "Jean-Marie", f"{SKYBILL}.content1": "T-shirts"},
     ],
 )
 def test_every_documented_order_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
