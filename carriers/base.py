@@ -19,7 +19,16 @@ from carriers.http.transport import Transport
 from carriers.observer import Observer
 from carriers.pickup_points import PickupPointCache, check_point
 from carriers.products import Product
-from carriers.shipment import Credentials, CredentialsShape, Customs, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import (
+    DEFAULT_FORMAT,
+    Credentials,
+    CredentialsShape,
+    Customs,
+    Party,
+    PickupPoint,
+    PurchasedLabel,
+    Shipment,
+)
 from carriers.shipping_day import shipping_day
 
 
@@ -94,7 +103,9 @@ class Carrier(Client):
         """Return the tracking numbers of the parcels made with this shipment id, none if the carrier knows none."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 
-    def fetch_label(self, reservation_number: str, credentials: Credentials) -> bytes:
+    def fetch_label(
+        self, reservation_number: str, credentials: Credentials, label_format: str = DEFAULT_FORMAT
+    ) -> bytes:
         """Return the PDF of an existing label, all its parcels in it."""
         raise CarrierUnavailable(self.name, "it cannot be asked")
 

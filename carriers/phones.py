@@ -1,9 +1,9 @@
-"""Tell mobile numbers from others."""
+"""Phone numbers: mobiles told from others, and the country's number set apart."""
 
 from typing import Final
 
 import phonenumbers
-from phonenumbers import PhoneNumberType
+from phonenumbers import PhoneNumber, PhoneNumberType
 
 # The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
 _FRENCH_MOBILES: Final = ("+336", "+337")
@@ -20,8 +20,18 @@ def is_mobile(e164: str) -> bool:
     """Return true if an E.164 number can receive text messages."""
     if is_french_mobile(e164):
         return True
+    number = _parsed(e164)
+    return number is not None and phonenumbers.number_type(number) in _MOBILE_TYPES
+
+
+def spaced(e164: str) -> str:
+    """Return an E.164 number with a space after the country's number, empty if no country has it."""
+    number = _parsed(e164)
+    return f"+{number.country_code} {e164.removeprefix(f'+{number.country_code}')}" if number else ""
+
+
+def _parsed(e164: str) -> PhoneNumber | None:
     try:
-        number = phonenumbers.parse(e164)
+        return phonenumbers.parse(e164)
     except phonenumbers.NumberParseException:
-        return False
-    return phonenumbers.number_type(number) in _MOBILE_TYPES
+        return None

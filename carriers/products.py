@@ -54,6 +54,7 @@ class Route:
     zone: Zone = ANYWHERE
     origin: Zone = ANYWHERE
     up_to_kg: Decimal | None = None
+    as_code: str = ""
 
     def fits(self, sender_country_code: str, country_code: str, weight_kg: Decimal) -> bool:
         """Return true if this is the code for the parcel."""
@@ -80,13 +81,16 @@ class Product:
         weight_kg: Decimal,
         override: ProductOverride | None = None,
     ) -> Route | None:
-        """Return the carrier code and service for one parcel, or None if the product does not go there."""
+        """Return the carrier code, service and `as` for one parcel, or None if the product does not go there."""
         if country_code not in self.zone:
             return None
         default = next((r for r in self.routes if r.fits(sender_country_code, country_code, weight_kg)), None)
         if override is None:
             return default
-        return Route(override.carrier_code, override.service or (default.service if default else ""))
+        default = default or Route(override.carrier_code)
+        # `as` belongs to a service: one without the other is no product.
+        as_code = override.as_code or ("" if override.service else default.as_code)
+        return Route(override.carrier_code, override.service or default.service, as_code=as_code)
 
 
 def _alpha(code: str, meaning: str, *routes: Route, zone: Zone = ANYWHERE) -> Product:
@@ -125,7 +129,7 @@ _CATALOGUE: Final = (
         Route("49", "338", EUROPE),
         zone=_zone("", EUROPE, OVERSEAS),
     ),
-    _alpha_relay("shop2shop", "Shop-to-shop", Route("5E", "0")),
+    _alpha_relay("shop2shop", "Shop-to-shop", Route("5E", "6", as_code="A15")),
     _alpha_relay("alpha_2shopdirect", "Shop direct", Route("5X", "6")),
     _beta(
         "beta",

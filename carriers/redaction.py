@@ -15,7 +15,7 @@ _MAX_CODE_LENGTH: Final = 32
 _MAX_RAW_LENGTH: Final = 2000
 _MASK: Final = "***"
 _WORD: Final = re.compile(r"\w{4,}")
-_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
+_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 -]")
 
 
 class Redactor:
@@ -66,9 +66,9 @@ def _personal(party: Party) -> Iterator[str]:
 
 
 def _spellings(value: str) -> set[str]:
-    """Return the value as given, in ASCII, and reduced to the letters and digits that alpha is sent."""
+    """Return the value as given, in ASCII, and without the symbols that alpha is not sent."""
     spelled = anyascii(value)
-    return {value, spelled, _SYMBOLS.sub("", spelled.replace("/", " "))}
+    return {value, spelled, _SYMBOLS.sub(" ", spelled)}
 
 
 def _pattern(value: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
+DEFAULT_FORMAT = "10x15"
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 
 
@@ -183,7 +184,7 @@ class Shipment:
     ship_on: date | None = None
     instructions: str = field(default="", repr=False)
     insured_value_eur: Decimal | None = None
-    label_format: str = "10x15"
+    label_format: str = DEFAULT_FORMAT
 
     def __post_init__(self) -> None:
         """Refuse values that only a programming error can cause."""

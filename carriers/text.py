@@ -14,17 +14,17 @@ from anyascii import anyascii
 
 from carriers.errors import AddressRejected, CarrierError
 
-# Typographic quotes, apostrophes and dashes, as keyboards and web forms write them.
-_PLAIN: Final = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u02bb\u02bc", "'")
-    | dict.fromkeys("\u201c\u201d\u201e", '"')
-    | dict.fromkeys("\u2010\u2011\u2013\u2014", "-")
-)
+# Typographic apostrophes, dashes and quotes, as keyboards and web forms write them.
+_APOSTROPHES: Final = "\u2018\u2019\u02bb\u02bc"  # two of them are letters to Unicode
+_MARKS: Final = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys("\u2010\u2011\u2013\u2014", "-"))
+_PLAIN: Final = _MARKS | str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))
 _LAST_LATIN_1: Final = "\xff"
 _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
-_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9 ]")
-_HARMLESS: Final = frozenset(".,-/()'+")
+_FOREIGN: Final = "\uffff"  # stands for a letter of another script; no text has this character
+_SYMBOLS: Final = re.compile(r"[^A-Za-z0-9]")
+_LOOSE_HYPHENS: Final = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
+_MAX_REMEMBERED: Final = 10_000  # characters; a text may have any of a million
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,63 @@ def _plain(char: str) -> str:
     return char if _FRACTION_SLASH in plain else plain
 
 
+class _Spelling(dict[int, str]):
+    """A table for `str.translate` that spells each character once: accents and ligatures in ASCII letters.
+
+    Symbols become spaces unless they are `kept`; invisible characters and accents without a letter vanish.
+    """
+
+    def __init__(self, kept: str, replaced: dict[int, str]) -> None:
+        super().__init__({ord(char): char for char in kept} | replaced)
+
+    def __missing__(self, code: int) -> str:
+        spelled = _spelled(chr(code))
+        if len(self) < _MAX_REMEMBERED:
+            self[code] = spelled
+        return spelled
+
+
+def _spelled(char: str) -> str:
+    category = unicodedata.category(char)
+    if char.isspace() or category[0] not in "LNMC" or category in ("Cn", "Co", "Cs"):
+        return " "
+    if category[0] in "MC":
+        return ""
+    letters = _plain(char)
+    if any(letter.isalpha() and not _is_latin(letter) for letter in letters):
+        return _FOREIGN
+    spelled = anyascii(letters)
+    if "/" in spelled:  # a fraction, kept apart from the numbers beside it
+        return f" {spelled.replace('/', ' ')} "
+    return _SYMBOLS.sub("", spelled)
+
+
+_HYPHENS_KEPT: Final = _Spelling("-", dict.fromkeys(map(ord, _APOSTROPHES), " "))
+_PUNCTUATION_KEPT: Final = _Spelling(".,-/()'+", _MARKS)
+
+
+def _translated(text: str, spelling: _Spelling, field: CarrierField) -> str:
+    spelled = text.translate(spelling)
+    if _FOREIGN in spelled:
+        raise field.error("only Latin letters can be printed")
+    return spelled
+
+
+def to_ascii(text: str, field: CarrierField) -> str:
+    """Return ASCII letters, digits and single spaces, accents and ligatures spelled out.
+
+    A hyphen between letters or digits stays; every other symbol becomes a space, so that `12-14` and `n°5` keep their
+    numbers apart.
+    """
+    spelled = _translated(text, _HYPHENS_KEPT, field)
+    return " ".join(_LOOSE_HYPHENS.sub(" ", spelled).split())
+
+
+def to_plain(text: str, field: CarrierField) -> str:
+    """Return ASCII letters, digits and some punctuation: accents spelled out, any other symbol a space."""
+    return " ".join(_translated(text, _PUNCTUATION_KEPT, field).split())
+
+
 def _checked(text: str, field: CarrierField) -> str:
     """Return plain punctuation, composed letters and single spaces, without invisible characters."""
     if text.isascii() and text.isprintable():
@@ -66,38 +123,8 @@ def _checked(text: str, field: CarrierField) -> str:
     return visible
 
 
-def to_ascii(text: str, field: CarrierField) -> str:
-    """Return ASCII letters, digits and spaces: accents and ligatures spelled out, `/` a space, symbols dropped."""
-    return " ".join("".join(_ascii(char) for char in _checked(text, field)).split())
-
-
-def _ascii(char: str) -> str:
-    if char == "/":
-        return " "
-    if char.isascii():
-        return char if char == " " or char.isalnum() else ""
-    if not unicodedata.category(char).startswith(("L", "N")):
-        return ""
-    spelled = anyascii(char)
-    if "/" in spelled:  # a fraction, kept apart from a number before it
-        return " " + spelled.replace("/", " ")
-    return _SYMBOLS.sub("", spelled)
-
-
-def to_plain(text: str, field: CarrierField) -> str:
-    """Return ASCII letters, digits and some punctuation: accents spelled out, symbols and pictograms dropped."""
-    spelled = "".join(_plain_ascii(char) for char in _checked(text, field))
-    return " ".join(spelled.split())
-
-
-def _plain_ascii(char: str) -> str:
-    if char in _HARMLESS:
-        return char
-    return _ascii(char) or ("" if unicodedata.category(char).startswith("M") else " ")
-
-
 def to_latin(text: str, field: CarrierField) -> str:
-    """Return Latin text unchanged; refuse characters for which the carrier has no glyph."""
+    """Return Latin text with plain punctuation and single spaces; refuse characters that the carrier cannot print."""
     checked = _checked(text, field)
     if any(char > _LAST_LATIN_1 and not _is_latin(char) for char in checked):
         raise field.error("only Latin letters, digits and plain punctuation can be printed")

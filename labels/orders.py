@@ -10,17 +10,15 @@ from rest_framework.exceptions import ValidationError
 
 from carriers import CARRIERS
 from carriers.customs import customs_of
-from carriers.shipment import Customs, CustomsItem, Package, Shipment
+from carriers.shipment import DEFAULT_FORMAT, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
-from labels.serializers import LABEL_FORMATS, NO_SENDER
+from labels.serializers import NO_SENDER
 from shops.addresses import party
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.errors.coded import product_not_activated
 from shops.errors.exceptions import ApiError
-
-DEFAULT_FORMAT, _ = LABEL_FORMATS
 
 
 def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:

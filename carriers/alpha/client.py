@@ -23,7 +23,15 @@ from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipment import (
+    DEFAULT_FORMAT,
+    Credentials,
+    CredentialsShape,
+    Party,
+    PickupPoint,
+    PurchasedLabel,
+    Shipment,
+)
 
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
@@ -90,7 +98,7 @@ class Alpha(Carrier):
         with self._call(request.operation, credentials, deadline):
             made = self._exchange(request, deadline, read)
             pdf = self._merge(made.pdfs, made.numbers, deadline, made.reservation_number)
-            return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number)
+            return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number, pickup_point=point)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
@@ -99,9 +107,12 @@ class Alpha(Carrier):
         with self._call(FIND, credentials, service=Service.CANCELLATION) as deadline:
             return self._exchange(request, deadline, partial(_read_found, redactor=Redactor(credentials)))
 
-    def fetch_label(self, reservation_number: str, credentials: Credentials) -> bytes:
+    def fetch_label(
+        self, reservation_number: str, credentials: Credentials, label_format: str = DEFAULT_FORMAT
+    ) -> bytes:
         """Return the PDF of all parcels of a reservation; a parcel's own number finds none."""
-        fields = (("numberSearch", reservation_number), ("mode", alpha_message.LABEL_MODE), *_contract(credentials))
+        mode = alpha_message.LABEL_MODES[label_format]
+        fields = (("numberSearch", reservation_number), ("mode", mode), *_contract(credentials))
         request = _request(self._endpoint.url, FETCH, SHIPPING_NAMESPACE, fields)
         with self._call(FETCH, credentials, service=Service.REPRINTS) as deadline:
             return self._exchange(request, deadline, partial(_read_fetched, redactor=Redactor(credentials)))

@@ -4,17 +4,19 @@ import re
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element
 
+from carriers import shipping_day
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
 from carriers.customs import customs_of, shares_by_parcel, value_eur
 from carriers.errors import RequestRejected
 from carriers.http import soap
-from carriers.products import MAINLAND, PARIS, Product, Route
+from carriers.products import MAINLAND, OVERSEAS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
-from carriers.text import CarrierField, fitting, required, to_ascii
+from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
 from carriers.validation import all_of, checked_product, route_of
 
 SHIPPING_NAMESPACE: Final = "http://cxf.shipping.soap.chronopost.fr/"
@@ -23,17 +25,19 @@ PURCHASE: Final = "shippingMultiParcelV4"
 ISSUER: Final = "CHRFR"
 VERSION: Final = "2.0"
 RETURN_MODE: Final = "2"
-LABEL_MODE: Final = "THE"  # a PDF of 10 x 15 cm
+LABEL_MODES: Final = MappingProxyType({"10x15": "THE", "A4": "SPD"})  # PDFs
 UNKNOWN_CM: Final = 1
 # Delivery on Saturday at an overseas relay, for parcels of Thursday and Friday, and the service of all other days.
 SATURDAY_SERVICE: Final = "369"
 SATURDAY_WEEKDAYS: Final = (3, 4)
 WEEKDAY_SERVICE: Final = "368"
 
+RELAY_ABROAD: Final = "alpha_relais_europe_outre_mer"
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{4}[A-Za-z]")
 MAX_PARCELS: Final = 99
 REFERENCE_LENGTH: Final = 35
 CONTENT_LENGTH: Final = 45
+CONTENTS: Final = 5  # fields of that length
 GRAM: Final = Decimal("0.001")
 CENT: Final = Decimal("0.01")
 
@@ -48,14 +52,15 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
     parts = all_of(
         lambda: _senders(shipment.sender),
         lambda: [_element("recipientValue", _recipient(shipment, product, point))],
-        lambda: [_element("refValue", _references(shipment, product, point)) for _ in shipment.packages],
+        lambda: [_element("refValue", _references(shipment, product, point, rank)) for rank in range(count)],
         lambda: [_element("skybillValue", fields) for fields in _parcels(shipment, product)],
     )
+    mode = LABEL_MODES[shipment.label_format]
     header = [("accountNumber", credentials.account_number), ("idEmit", ISSUER)]
     whole = [
         _element("headerValue", [*header, ("identWebPro", "")], keep_empty=True),
         *chain.from_iterable(parts),
-        _element("skybillParamsValue", [("duplicata", "N"), ("mode", LABEL_MODE), ("withReservation", "2")]),
+        _element("skybillParamsValue", [("duplicata", "N"), ("mode", mode), ("withReservation", "2")]),
         soap.leaf("password", credentials.password),
         soap.leaf("modeRetour", RETURN_MODE),
         soap.leaf("numberOfParcel", str(count)),
@@ -86,56 +91,67 @@ def _senders(party: Party) -> list[Element]:
 
 
 def _recipient(shipment: Shipment, product: Product, point: PickupPoint | None) -> Fields:
-    is_relay = product.needs_pickup_point
-    is_abroad = shipment.recipient.country_code not in MAINLAND
-    return parties.recipient(shipment.recipient, point, is_relay=is_relay, is_phone_required=is_relay and is_abroad)
+    if not product.needs_pickup_point:
+        return parties.recipient(shipment.recipient)
+    country_code = shipment.recipient.country_code
+    is_relay_europe = product.code == RELAY_ABROAD and country_code not in OVERSEAS
+    return parties.recipient_at(
+        point,
+        shipment.recipient,
+        is_phone_required=is_relay_europe or country_code not in MAINLAND,
+        is_relay_europe=is_relay_europe,
+    )
 
 
-def _references(shipment: Shipment, product: Product, point: PickupPoint | None) -> Fields:
+def _references(shipment: Shipment, product: Product, point: PickupPoint | None, index: int) -> Fields:
     """Return the references that the carrier stores and prints; for a relay its code is printed."""
     if not product.needs_pickup_point:
-        return (("recipientRef", _reference(shipment)), ("shipperRef", shipment.id))
+        return (("recipientRef", _reference(shipment, index)), ("shipperRef", shipment.id))
     code = point.code if point else shipment.pickup_point_code
     return (("recipientRef", code), ("shipperRef", shipment.id), ("idRelais", code))
 
 
-def _reference(shipment: Shipment) -> str:
-    field = CarrierField(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_ascii(shipment.reference, field), field)
+def _reference(shipment: Shipment, index: int) -> str:
+    """Return the text printed on a parcel: its own, else the shipment's."""
+    own = shipment.packages[index].reference
+    path = f"parcels[{index}].reference" if own else "reference"
+    field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
+    return fitting(to_ascii(own or shipment.reference, field), field)
 
 
 def _parcels(shipment: Shipment, product: Product) -> list[Fields]:
     routes = [route_of(shipment, product, package) for package in shipment.packages]
     customs = customs_of(CARRIER, shipment)
     goods = shares_by_parcel(CARRIER, shipment, customs) if customs else [()] * len(shipment.packages)
-    parcels = enumerate(zip(routes, goods, strict=True), start=1)
-    return [_parcel(shipment, product, rank, route, items) for rank, (route, items) in parcels]
+    parcels = enumerate(zip(routes, goods, strict=True))
+    return [_parcel(shipment, product, index, route, items) for index, (route, items) in parcels]
 
 
-def _parcel(shipment: Shipment, product: Product, rank: int, route: Route, goods: tuple[CustomsItem, ...]) -> Fields:
-    package, count = shipment.packages[rank - 1], len(shipment.packages)
-    shipped_at = shipment.ship_at.astimezone(PARIS)
+def _parcel(shipment: Shipment, product: Product, index: int, route: Route, goods: tuple[CustomsItem, ...]) -> Fields:
+    package, count = shipment.packages[index], len(shipment.packages)
+    called_at = shipping_day.now()
     return (
         ("bulkNumber", str(count) if count > 1 else ""),
         ("codCurrency", "EUR"),
         ("codValue", "0"),
-        ("content1", _content(shipment, product, goods)),
+        *_contents(shipment, product, index, goods),
         ("customsCurrency", "EUR"),
         ("customsValue", _decimal(value_eur(goods), CENT)),
         ("evtCode", "DC"),
         ("insuredCurrency", "EUR"),
-        ("insuredValue", "0"),
+        ("insuredValue", _cents(shipment.insured_value_eur or Decimal(0))),
         ("objectType", "MAR"),
         ("productCode", route.carrier_code),
-        ("service", _service(route, shipped_at)),
-        ("shipDate", shipped_at.strftime("%Y-%m-%dT%H:%M:%S")),
-        ("shipHour", str(shipped_at.hour)),
-        ("skybillRank", str(rank) if count > 1 else ""),
+        ("service", _service(route, called_at)),
+        ("shipDate", called_at.strftime("%Y-%m-%dT%H:%M:%S")),
+        ("shipHour", str(called_at.hour)),
+        ("skybillRank", str(index + 1) if count > 1 else ""),
         ("weight", _decimal(package.weight_kg, GRAM)),
         ("weightUnit", "KGM"),
         ("height", str(package.height_cm or UNKNOWN_CM)),
         ("length", str(package.length_cm or UNKNOWN_CM)),
         ("width", str(package.width_cm or UNKNOWN_CM)),
+        ("as", route.as_code),
     )
 
 
@@ -144,20 +160,29 @@ def _decimal(value: Decimal, step: Decimal) -> str:
     return format(value.quantize(step, ROUND_UP).normalize(), "f")
 
 
-def _service(route: Route, shipped_at: datetime) -> str:
-    if route.service == SATURDAY_SERVICE and shipped_at.weekday() not in SATURDAY_WEEKDAYS:
+def _cents(value_eur: Decimal) -> str:
+    return _decimal(value_eur * 100, Decimal(1))
+
+
+def _service(route: Route, called_at: datetime) -> str:
+    if route.service == SATURDAY_SERVICE and called_at.weekday() not in SATURDAY_WEEKDAYS:
         return WEEKDAY_SERVICE
     return route.service or "0"
 
 
-def _content(shipment: Shipment, product: Product, goods: tuple[CustomsItem, ...]) -> str:
-    """Return the goods that customs see; for a relay also the reference, as its own field holds the relay's code.
+def _contents(shipment: Shipment, product: Product, index: int, goods: tuple[CustomsItem, ...]) -> Fields:
+    """Return content1 to content5: for a relay the reference, as its own field holds the relay's code; then the goods.
 
-    The API promises to print the whole reference, so the goods are described in the space that is left.
+    Each article has a field of its own while there are enough, else their descriptions share the fields.
     """
-    description = _description(shipment, goods[0]) if goods else ""
-    printed = _reference(shipment) if product.needs_pickup_point else ""
-    return f"{printed} {description}"[:CONTENT_LENGTH].strip()
+    printed = [_reference(shipment, index)] if product.needs_pickup_point else []
+    contents = [text for text in printed if text]
+    places = CONTENTS - len(contents)
+    described = list(dict.fromkeys(_description(shipment, item) for item in goods))
+    if len(described) > places:
+        field = CarrierField(CARRIER, "customs.items", CONTENT_LENGTH, RequestRejected)
+        described = wrapped(" ".join(described), field, places)
+    return [(f"content{rank}", text) for rank, text in enumerate((*contents, *described), start=1)]
 
 
 def _description(shipment: Shipment, item: CustomsItem) -> str:

@@ -1,5 +1,6 @@
 """alpha's structures for the sender and the recipient, in the schema's order."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -44,26 +45,34 @@ def sender(party: Party, prefix: str, extra: Values) -> Fields:
     return _in_order(prefix, {**names, **address, **contact, **person, **extra})
 
 
-def recipient(party: Party, point: PickupPoint | None, *, is_relay: bool, is_phone_required: bool) -> Fields:
-    """Return the recipient's fields; at a relay those of the place are the relay's own.
-
-    The label's sort code is made from them.
-    """
+def recipient(party: Party) -> Fields:
+    """Return a recipient's fields; raises Rejected for one that cannot be printed."""
     names, address, contact = all_of(
-        lambda: _names(party, RECIPIENT),
-        lambda: _address(party, RECIPIENT),
-        lambda: _contact(party, RECIPIENT, is_phone_required=is_phone_required),
+        lambda: _names(party, RECIPIENT), lambda: _address(party, RECIPIENT), lambda: _contact(party, RECIPIENT)
     )
-    person = _person(party, RECIPIENT)
-    if point:
-        names, address = {"Name2": person}, _place(point)
-    is_private = is_relay or not party.company
     extra = {
-        "ContactName": person,
-        "PreAlert": NOTIFY_RECIPIENT if is_relay and party.email else NOTIFY_NOBODY,
-        "Type": PRIVATE if is_private else PROFESSIONAL,
+        "ContactName": _person(party, RECIPIENT),
+        "PreAlert": NOTIFY_NOBODY,
+        "Type": PROFESSIONAL if "Name2" in names else PRIVATE,
     }
     return _in_order("recipient", {**names, **address, **contact, **extra})
+
+
+def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: bool, is_relay_europe: bool) -> Fields:
+    """Return the fields of a recipient at a relay, under the relay's own name and address.
+
+    The label's sort code is made from them. The customer's own address is not sent.
+    """
+    person, contact = all_of(
+        lambda: dict.fromkeys(("Name2", "ContactName"), _person(party, RECIPIENT)),
+        lambda: _contact(party, RECIPIENT, is_phone_required=is_phone_required, is_relay_europe=is_relay_europe),
+    )
+    place = _place(point) if point else {}
+    extra = {
+        "PreAlert": NOTIFY_RECIPIENT if party.email else NOTIFY_NOBODY,
+        "Type": PRIVATE,
+    }
+    return _in_order("recipient", {**place, **person, **contact, **extra})
 
 
 def _in_order(prefix: str, values: Values) -> Fields:
@@ -109,41 +118,72 @@ def _names(party: Party, path: str) -> Values:
 
 
 def _address(party: Party, path: str) -> Values:
-    zip_field = CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)
     city_field = CarrierField(CARRIER, f"{path}.city", CITY_LENGTH)
     (first, second), (zip_code,), (city,) = all_of(
         lambda: _lines(party, path),
-        lambda: (required(to_ascii(party.zip_code, zip_field), zip_field),),
+        lambda: (_zip_code(party, path),),
         lambda: (required(to_ascii(party.city, city_field), city_field),),
     )
     return {"Adress1": first, "Adress2": second, "ZipCode": zip_code, "City": city, "Country": party.country_code}
 
 
-def _lines(party: Party, path: str) -> tuple[str, ...]:
-    """Return two lines: one each for the address lines given, or all of it wrapped to both."""
-    fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
-    street, more = to_ascii(party.address1, fields[0]), to_ascii(party.address2, fields[1])
+def _zip_code(party: Party, path: str) -> str:
+    """Return the postal code; one that is too long, such as `10001-1234`, without its separators.
+
+    An Irish one has a space, however it is written.
+    """
+    field = CarrierField(CARRIER, f"{path}.zip", ZIP_LENGTH)
+    zip_code = to_ascii(party.zip_code, field)
+    if party.country_code == "IE":
+        zip_code = zip_code.replace("-", " ")
+    return required(zip_code if len(zip_code) <= ZIP_LENGTH else re.sub("[ -]", "", zip_code), field)
+
+
+def _lines(party: Party, path: str) -> tuple[str, str]:
+    """Return the street and the second line; a longer street runs on in the second, before what is given there."""
+    field = CarrierField(CARRIER, f"{path}.address2", LINE_LENGTH)
+    street, (more,) = all_of(lambda: _street(party, path), lambda: [fitting(to_ascii(party.address2, field), field)])
+    first, rest = street[0], "".join(street[1:])
+    left = LINE_LENGTH - len(rest) - 1 if rest else LINE_LENGTH
+    if len(more) > left:
+        raise field.error(f"is longer than the {max(left, 0)} characters that the street leaves of the second line")
+    return first, f"{rest} {more}".strip()
+
+
+def _street(party: Party, path: str) -> list[str]:
+    field = CarrierField(CARRIER, f"{path}.address1", LINE_LENGTH)
+    street = to_ascii(party.address1, field)
     if not street:
-        raise fields[0].error("has no text that alpha can print")
-    lines = wrapped(street, fields[0], LINES) + wrapped(more, fields[1], LINES)
-    if len(lines) > LINES:
-        lines = wrapped(f"{street} {more}", fields[1], LINES)
-    return lines[0], lines[1] if len(lines) > 1 else ""
+        raise field.error(f"has no text that {CARRIER} can print")
+    return wrapped(street, field, LINES)
 
 
-def _contact(party: Party, path: str, *, is_phone_required: bool = False) -> Values:
+def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_relay_europe: bool = False) -> Values:
     """Return the e-mail address and the phone number: a mobile in the mobile's field, any other in the phone's.
 
     Relays abroad require a phone number; a mobile then goes into both fields.
     """
     phone_field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
     email_field = CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected)
-    phone, email = all_of(lambda: phone_of(party, phone_field), lambda: email_of(party, email_field))
+    phone, email = all_of(
+        lambda: _phone(party, phone_field, is_relay_europe=is_relay_europe), lambda: email_of(party, email_field)
+    )
     if is_phone_required and not phone:
         raise phone_field.error("is required by the product")
-    is_mobile = phones.is_mobile(phone)
+    is_mobile = phones.is_mobile(party.phone)
     return {
         "Email": email,
         "Phone": phone if is_phone_required or not is_mobile else "",
         "MobilePhone": phone if is_mobile else "",
     }
+
+
+def _phone(party: Party, field: CarrierField, *, is_relay_europe: bool) -> str:
+    """Return the phone in the form that the carrier is sent: E.164, of Relais Europe `+<country> <number>`."""
+    phone = phone_of(party, field)
+    if not (phone and is_relay_europe):
+        return phone
+    spaced = phones.spaced(phone)
+    if not spaced:
+        raise field.error("is not a number of any country")
+    return fitting(spaced, field)

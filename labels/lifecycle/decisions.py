@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 
 from carriers.errors import CarrierError
 from carriers.observer import calls_for
+from carriers.shipment import DEFAULT_FORMAT
 from labels.errors import StorageUnavailableError
 from labels.lifecycle import cancelling, events, outcomes, parcels
 from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
@@ -93,7 +94,8 @@ def fetched(label: ShippingLabel) -> bytes:
         credentials = contract.credentials
         connection.close()
         with bulkhead.enter(label.carrier_code), calls_for(label.id):
-            return client(label.carrier_code).fetch_label(label.reservation_number, credentials)
+            carrier, label_format = client(label.carrier_code), label.label_format or DEFAULT_FORMAT
+            return carrier.fetch_label(label.reservation_number, credentials, label_format)
     except BulkheadFullError as error:
         raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
     except CarrierError as error:

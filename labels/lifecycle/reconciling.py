@@ -15,7 +15,7 @@ from django.db import connection
 from carriers.base import Carrier
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.observer import calls_for
-from carriers.shipment import Credentials, PurchasedLabel
+from carriers.shipment import DEFAULT_FORMAT, Credentials, PurchasedLabel
 from labels.errors import StorageUnavailableError
 from labels.lifecycle import cancelling, outcomes
 from labels.models import LabelState, ShippingLabel, lease
@@ -189,7 +189,7 @@ def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
 
 def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials) -> None:
     """Finish a label whose numbers and reservation came without its PDF."""
-    pdf = carrier.fetch_label(label.reservation_number, credentials)
+    pdf = carrier.fetch_label(label.reservation_number, credentials, label.label_format or DEFAULT_FORMAT)
     purchased = PurchasedLabel(tuple(label.tracking_numbers), pdf, reservation_number=label.reservation_number)
     outcomes.keep(label, purchased)
     store(label)

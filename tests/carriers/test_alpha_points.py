@@ -83,14 +83,14 @@ def test_a_relay_is_looked_up_and_its_own_address_sent_with_the_customers_name(s
         ("identifiant", "1234A"),
     ]
     assert sent(carriers.shipping, "recipientValue") == {
-        "recipientAdress1": "12 rue de lEtoile",
+        "recipientAdress1": "12 rue de l Etoile",
         "recipientAdress2": "Angle de la place",
         "recipientCity": "Toulouse",
         "recipientContactName": "Soren Grunwald",
         "recipientCountry": "FR",
         "recipientEmail": "soren@mail.example",
         "recipientMobilePhone": "+33699001122",
-        "recipientName": "Cafe de lEtoile",
+        "recipientName": "Cafe de l Etoile",
         "recipientName2": "Soren Grunwald",
         "recipientPreAlert": "22",
         "recipientType": "2",
@@ -131,7 +131,7 @@ def test_a_recipients_company_is_not_the_relays_name(serve: Serve) -> None:
     carriers = Carriers(serve, http(alpha_point(adresse2="Hall B")))
     carriers.buy(recipient={"company": "Atelier Nord"})
     recipient = sent(carriers.shipping, "recipientValue")
-    assert (recipient["recipientName"], recipient["recipientName2"]) == ("Cafe de lEtoile", "Soren Grunwald")
+    assert (recipient["recipientName"], recipient["recipientName2"]) == ("Cafe de l Etoile", "Soren Grunwald")
     assert (recipient["recipientAdress2"], recipient["recipientType"]) == ("Hall B", "2")
 
 

@@ -36,12 +36,33 @@ def test_a_french_address_of_beta_takes_a_foreign_mobile_as_a_landline(phone: st
 
 
 def test_a_relay_abroad_has_the_mobile_in_both_fields() -> None:
-    fields = alpha_fields(product_code="alpha_relais_europe_outre_mer")
-    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+33699001122"
+    fields = alpha_fields(
+        product_code="alpha_relais_europe_outre_mer", recipient={"country_code": "RE", "phone": "+262692001122"}
+    )
+    assert fields["recipientPhone"] == fields["recipientMobilePhone"] == "+262692001122"
+
+
+@pytest.mark.parametrize(
+    ("phone", "spaced"),
+    [
+        ("+33699001122", "+33 699001122"),
+        ("+32470123456", "+32 470123456"),
+        ("+35312345678", "+353 12345678"),
+        ("+12125550123", "+1 2125550123"),
+    ],
+)
+@pytest.mark.parametrize("country", ["BE", "FR"])
+def test_a_relay_of_europe_has_a_space_after_the_country_in_both_fields(phone: str, spaced: str, country: str) -> None:
+    fields = alpha_fields(
+        product_code="alpha_relais_europe_outre_mer", recipient={"phone": phone, "country_code": country}
+    )
+    assert fields["recipientPhone"] == spaced
+    assert fields.get("recipientMobilePhone", spaced) == spaced
 
 
 REFUSED = [
     ("alpha_relais_europe_outre_mer", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
+    ("alpha_relais_europe_outre_mer", {"recipient": {"phone": "+99912345678"}}, "destinationAddress.phone"),
     ("beta_point_retrait_france", {"recipient": {"phone": "+33144112233"}}, "destinationAddress.phone"),
     ("beta_point_retrait_france", {"recipient": {"phone": ""}}, "destinationAddress.phone"),
     ("beta", {"recipient": {"phone": "+999123456789012"}}, "destinationAddress.phone"),

@@ -57,7 +57,7 @@ SECRETS = ("255562", "s3cret-Pass", "k-123456", "19869502", "804735")
 PERSONAL = (
     *("Zoé", "Lefèvre", "Lefevre", "Bougies & Cie", "3 rue de l'Église", "69002", "atelier@shop.example"),
     *("Søren", "Soren", "Grünwald", "Grunwald", "128 boulevard Œdipe", "128 boulevard Oedipe", "Bâtiment C"),
-    *("75011", "+33699001122", "0699001122", "soren@mail.example", "3 rue de lEglise", "Oedipe"),
+    *("75011", "+33699001122", "0699001122", "soren@mail.example", "3 rue de l Eglise", "Oedipe"),
 )
 ECHOED = (*SECRETS, *PERSONAL)
 

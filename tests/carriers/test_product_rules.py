@@ -14,6 +14,7 @@ from carriers.beta import messages as beta_message
 from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.products import OVERSEAS, PRODUCTS
 from carriers.shipment import Package, ProductOverride, Shipment
+from tests.carriers.conftest import SetTime
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, MONDAY, SATURDAY_IN_PARIS, shipment
 
 RELAY_ABROAD = "alpha_relais_europe_outre_mer"
@@ -103,20 +104,43 @@ def test_each_parcel_has_the_service_of_its_own_weight() -> None:
     assert alpha_parcels(RELAY_ABROAD, packages=packages) == [("49", "337"), ("49", "338")]
 
 
-def test_same_day_delivery_has_one_service_every_day() -> None:
-    assert alpha_parcels("alpha_jour_j", ship_at=FRIDAY_IN_PARIS) == [("4I", "973")]
-    assert alpha_parcels("alpha_jour_j", ship_at=SATURDAY_IN_PARIS) == [("4I", "973")]
+def test_same_day_delivery_has_one_service_every_day(at: SetTime) -> None:
+    for moment in (FRIDAY_IN_PARIS, SATURDAY_IN_PARIS):
+        at(moment)
+        assert alpha_parcels("alpha_jour_j") == [("4I", "973")]
 
 
-def test_saturday_delivery_of_the_next_day_products_is_not_the_default() -> None:
-    assert alpha_parcels("alpha-13", ship_at=FRIDAY_IN_PARIS) == [("01", "0")]
+@pytest.mark.parametrize(
+    ("override", "codes"),
+    [
+        (None, ("5E", "6", "A15")),
+        (ProductOverride("5E"), ("5E", "6", "A15")),
+        (ProductOverride("5E", "0"), ("5E", "0", None)),
+        (ProductOverride("5E", "6", "A16"), ("5E", "6", "A16")),
+        (ProductOverride("5F", as_code="A17"), ("5F", "6", "A17")),
+    ],
+)
+def test_shop_to_shop_is_bought_by_its_as_unless_the_contract_says_another(
+    override: ProductOverride | None, codes: tuple[str, str, str | None]
+) -> None:
+    message = alpha_message.purchase(shipment("shop2shop", override=override), CREDENTIALS["alpha"])
+    skybill = ET.fromstring(message).find(".//skybillValue")
+    assert skybill is not None
+    assert tuple(skybill.findtext(name) for name in ("productCode", "service", "as")) == codes
+
+
+def test_saturday_delivery_of_the_next_day_products_is_not_the_default(at: SetTime) -> None:
+    at(FRIDAY_IN_PARIS)
+    assert alpha_parcels("alpha-13") == [("01", "0")]
     assert alpha_parcels("alpha-13", override=ProductOverride("01", "6")) == [("01", "6")]
 
 
-def test_saturday_delivery_at_a_relay_is_asked_for_by_the_contract_and_only_on_the_days_before() -> None:
+def test_saturday_delivery_at_a_relay_is_asked_for_by_the_contract_and_only_on_the_days_before(at: SetTime) -> None:
     order = {"recipient": {"country_code": "RE"}, "override": ProductOverride("4P", "369")}
-    days = [MONDAY + timedelta(days=day) for day in range(7)]
-    services = [alpha_parcels(RELAY_ABROAD, ship_at=day, **order)[0][1] for day in days]
+    services = []
+    for day in range(7):
+        at(MONDAY + timedelta(days=day))
+        services.append(alpha_parcels(RELAY_ABROAD, **order)[0][1])
     assert services == ["368", "368", "368", "369", "369", "368", "368"]
 
 
@@ -142,6 +166,7 @@ def test_a_contract_replaces_code_and_service() -> None:
     assert alpha_parcels("alpha-13", override=ProductOverride("1S")) == [("1S", "0")]
     assert alpha_parcels("alpha_2shopdirect", override=ProductOverride("9Z")) == [("9Z", "6")]
     assert alpha_parcels("alpha-18", override=ProductOverride("16", "6")) == [("16", "6")]
+    assert alpha_parcels("shop2shop", override=ProductOverride("5E", "0")) == [("5E", "0")]
     letter = beta_letter("beta_point_retrait_france", "FR", override=ProductOverride("BPR"))
     assert letter["service"]["productCode"] == "BPR"
 
@@ -194,8 +219,9 @@ def test_weights_are_kilograms_and_never_rounded_down() -> None:
     assert beta_letter("beta", "FR", packages=package)["parcel"] == {"weight": 1.24}
 
 
-def test_dates_are_those_of_paris() -> None:
-    message = alpha_message.purchase(shipment(ship_at=SATURDAY_IN_PARIS), CREDENTIALS["alpha"])
+def test_dates_are_those_of_paris(at: SetTime) -> None:
+    at(SATURDAY_IN_PARIS)
+    message = alpha_message.purchase(shipment(), CREDENTIALS["alpha"])
     assert b"<shipDate>2026-03-07T00:30:00</shipDate><shipHour>0</shipHour>" in message
     letter = beta_letter("beta", "FR", ship_at=SATURDAY_IN_PARIS)
     assert letter["service"]["depositDate"] == "2026-03-07"
@@ -228,13 +254,13 @@ def test_customs_are_declared_from_the_articles() -> None:
     assert b"<content1>Bougies</content1>" in message
 
 
-def test_a_relays_reference_is_printed_whole_and_the_goods_in_the_space_left() -> None:
+def test_a_relays_reference_is_printed_whole_and_so_are_the_goods() -> None:
     goods = replace(CUSTOMS, items=(replace(CUSTOMS.items[0], description="Bougies " * 5),))
     relay = shipment(
         "alpha_relais_europe_outre_mer", recipient={"country_code": "RE"}, customs=goods, reference="R" * 35
     )
     message = alpha_message.purchase(relay, CREDENTIALS["alpha"])
-    assert f"<content1>{'R' * 35} Bougies B</content1>".encode() in message
+    assert f"<content1>{'R' * 35}</content1><content2>{'Bougies ' * 4}Bougies</content2>".encode() in message
 
 
 @pytest.mark.parametrize("wrong", [{"id": "lower"}, {"id": ""}, {"id": "A" * 16}, {"packages": ()}])

@@ -38,7 +38,7 @@ WIRE_CODES = {
     "alpha_express_world": ("17", "0"),
     "relais": ("86", "0"),
     "alpha_relais_europe_outre_mer": ("49", "337"),
-    "shop2shop": ("5E", "0"),
+    "shop2shop": ("5E", "6"),
     "alpha_2shopdirect": ("5X", "6"),
     "beta": ("DOM", None),
     "beta_domicile_signature_france": ("DOS", None),
@@ -52,8 +52,8 @@ WIRE_CODES = {
     "beta_domicile_signature_monde": ("DOS", None),
 }
 CUSTOMS_PAGES = 4  # of beta's form
-# For heavier parcels.
-OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}}
+# For heavier parcels, and with `as`.
+OTHER_SERVICES = {"alpha_relais_europe_outre_mer": {"338"}, "shop2shop": {"6 A15"}}
 
 
 def answers(carrier: str, count: int) -> list[bytes]:

@@ -16,13 +16,14 @@ from carriers.alpha import messages as alpha_message
 from carriers.base import Carrier
 from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
-from carriers.shipment import Package
+from carriers.shipment import Package, Shipment
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.travel import advance, foreign
 from tests.carriers.support.sandbox import bought, order, sandbox_trackers
 from tests.carriers.support.servers import always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.support.tracking import tracker
+from tests.carriers.test_alpha_messages import POINT
 
 WIRE = Path(__file__).with_name("wire")
 ALPHA = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
@@ -57,11 +58,16 @@ def data(element: ET.Element) -> Any:
     return {name: found if len(found) > 1 else found[0] for name, found in values.items()}
 
 
+def purchase(ordered: Shipment) -> bytes:
+    """Return the request for a label; a relay product's has the relay."""
+    point = POINT if PRODUCTS[ordered.product_code].needs_pickup_point else None
+    return alpha_message.purchase(ordered, CREDENTIALS["alpha"], point)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("code", ALPHA)
 def test_a_purchase_is_valid_by_the_pages_table(schema: xmlschema.XMLSchema, code: str, count: int) -> None:
-    order = shipment(code, count)
-    schema.validate(operation(alpha_message.purchase(order, CREDENTIALS["alpha"])))
+    schema.validate(operation(purchase(shipment(code, count))))
 
 
 @pytest.mark.parametrize(
@@ -71,6 +77,8 @@ def test_a_purchase_is_valid_by_the_pages_table(schema: xmlschema.XMLSchema, cod
         (b"<weightUnit>KGM", b"<weightUnit>G"),
         (b"<shipperCivility>M</shipperCivility>", b""),
         (b"Soren", b"S\xc3\xb8ren"),
+        (b"Soren", b"Soren-"),
+        (b"Soren", b"Soren--x"),
         (b"<recipientName>", b"<recipientName>" + b"x" * 100),
         (b"<weight>1.25<", b"<weight>1250<"),
         (b"<recipientCountry>FR", b"<recipientCountry>FRA"),
@@ -89,7 +97,7 @@ def test_the_schema_refuses_what_the_page_does(schema: xmlschema.XMLSchema, old:
 @pytest.mark.parametrize("code", ALPHA)
 def test_a_second_implementation_writes_the_same_purchase(code: str, count: int) -> None:
     order = shipment(code, count, packages=(Package(Decimal("12.5")),) * count)
-    ours = operation(alpha_message.purchase(order, CREDENTIALS["alpha"]))
+    ours = operation(purchase(order))
     theirs = SHIPPING.create_message(SHIPPING.service, "shippingMultiParcelV4", **data(ours))
     assert canonical(theirs[0][0]) == canonical(etree.fromstring(ET.tostring(ours)))
 
@@ -125,7 +133,7 @@ def test_a_second_implementation_reads_the_same_answer(serve: Serve) -> None:
 def test_a_second_implementation_buys_from_the_sandbox(
     sandbox: SandboxServer, schema: xmlschema.XMLSchema, code: str, count: int
 ) -> None:
-    ours = operation(alpha_message.purchase(order(code, count), CREDENTIALS["alpha"]))
+    ours = operation(purchase(order(code, count)))
     theirs = SHIPPING.create_service("{http://cxf.shipping.soap.chronopost.fr/}Binding", sandbox.alpha_url)
     with SHIPPING.settings(raw_response=True):
         schema.validate(operation(theirs.shippingMultiParcelV4(**data(ours)).content))

@@ -27,7 +27,7 @@ def test_an_origin_in_the_order_comes_before_the_shops_own_address(buyer: Caller
     buyer.shop.save()
     assert post(buyer, order()).status_code == 201
     assert row().sender == SENDER
-    assert "3 rue de lEglise" in sandbox.printed(sandbox.made()[0]).sender
+    assert "3 rue de l Eglise" in sandbox.printed(sandbox.made()[0]).sender
 
 
 def test_a_shop_without_a_sender_address_is_told_so(asker: Caller, sandbox: Sandbox) -> None:
