@@ -271,6 +271,6 @@ def test_what_is_refused_before_it_is_sent_reaches_no_carrier(sandbox: SandboxSe
     for code in PRODUCTS:
         carrier = PRODUCTS[code].carrier
         with pytest.raises(CarrierError) as caught:
-            clients[carrier].create_label(order(code, recipient={"address1": "北京市"}), CREDENTIALS[carrier])
-        assert caught.value.field == "destinationAddress.address1"
+            clients[carrier].create_label(order(code, recipient={"last_name": "王"}), CREDENTIALS[carrier])
+        assert caught.value.field == "destinationAddress.lastName"
     assert received(sandbox) == {}
