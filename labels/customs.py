@@ -80,8 +80,8 @@ class CustomsSerializer(ObjectSerializer):
     dutiesPaidBySender = BooleanField(
         required=False,
         default=False,
-        help_text="True where the sender pays the duties: beta then needs the parcels' sides, the sender's phone and"
-        " the EORI number.",
+        help_text="True where the sender pays the duties: beta then needs the parcels' sides, the customer's mobile"
+        " number and the EORI number. Refused where the carrier does not offer it.",
     )
     comments = StringField(
         required=False,

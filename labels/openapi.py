@@ -53,7 +53,7 @@ SENDER: Final[Json] = {
     "city": "Lille",
     "zip": "59000",
     "countryCode": "FR",
-    "phone": "+33320123456",
+    "phone": "+33320001122",
 }
 # What an address may say beside the fields that most have.
 FURTHER: Final[Json] = {"company": "Atelier Nord SARL", "address2": "Bâtiment C, 3e étage"}
@@ -70,7 +70,7 @@ ORDER: Final[Json] = {
         "city": "Lyon",
         "zip": "69007",
         "countryCode": "FR",
-        "phone": "06 12 34 56 78",
+        "phone": "06 99 00 11 22",
         "email": "zoe.lefevre@example.com",
     },
     "parcels": [{"weight": 1.2}],
@@ -155,7 +155,9 @@ buy = extend_schema(
         " second label.\n\nA pickup point needs its code only: the carrier gives its name and address, and the"
         " customer's name stands beside them. A destination outside the customs union needs `customs`, or the"
         " declaration that the shop's contract makes by default; beta's PDF then ends with the customs form.\n\n"
-        "Unknown fields in the body are ignored. No string may hold the NUL character.\n\n" + product_table()
+        "Nothing that an order says is dropped in silence: what has no place with the carrier is refused by its path,"
+        " and unknown fields and those that are not needed are ignored and named in the header `Ignored-Fields`. No"
+        " string may hold the NUL character.\n\n" + product_table()
     ),
     parameters=[
         OpenApiParameter(

@@ -3,13 +3,17 @@
 The validated body has the names of the row's columns, as `LabelOrderSerializer` declares them.
 """
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from carriers import CARRIERS
+from carriers import CARRIERS, shipping_day
 from carriers.customs import customs_of
+from carriers.order_fields import OrderFacts
+from carriers.order_table import refusals
+from carriers.products import PRODUCTS
 from carriers.shipment import DEFAULT_FORMAT, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
@@ -21,13 +25,24 @@ from shops.errors.coded import product_not_activated
 from shops.errors.exceptions import ApiError
 
 
-def with_sender(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
-    """Add the shop's own sender address to an order that has none; raise ValidationError if there is neither."""
-    if "sender" in order:
-        return order
-    if sender_address is None:
-        raise ValidationError({"originAddress": NO_SENDER})
-    return order | {"sender": sender_address}
+def completed(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
+    """Return the order with a sender, by default the shop's own.
+
+    Raise ValidationError for what a replay is never refused for: no sender, or a day that is over by now.
+    """
+    faults = dict(date_faults(order))
+    if "sender" not in order and sender_address is None:
+        faults["originAddress"] = NO_SENDER
+    if faults:
+        raise ValidationError(faults)
+    return {"sender": sender_address} | order
+
+
+def date_faults(order: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Find a day that the carrier takes no parcels for any more, or not yet."""
+    if ship_on := order.get("ship_on"):
+        days_ahead = (ship_on - shipping_day.now().date()).days
+        yield from refusals(OrderFacts(PRODUCTS[order["product_code"]], days_ahead=days_ahead))
 
 
 def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> CarrierContract:

@@ -11,8 +11,10 @@ from rest_framework import serializers
 
 from carriers import CARRIERS
 from carriers.base import Carrier
+from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
 from labels.customs import CustomsSerializer, customs_faults
+from labels.ignored_fields import facts_in, ignored_fields
 from labels.models import LabelState, ShippingLabel
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
 from shops.serializer_fields import (
@@ -168,6 +170,7 @@ class LabelOrderSerializer(ObjectSerializer):
             own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
             yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
             return
+        yield from ((path.split("."), words) for path, words in refusals(facts_in(data)))
         if product:
             yield from product_faults(product, data)
             carrier = CARRIERS[product.carrier]
@@ -189,6 +192,12 @@ def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str,
         serializer.is_valid(raise_exception=True)
         values = serializer.validated_data
     return values
+
+
+def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, str]:
+    """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
+    names = ignored_fields(body, READER, sender_address)
+    return {"Ignored-Fields": names} if names else {}
 
 
 def weights_kg(parcels: list[dict[str, float]]) -> list[str]:

@@ -16,7 +16,7 @@ from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import purchase
 from labels.models import ShippingLabel
 from labels.pdfs import storage
-from labels.serializers import LabelSerializer, read_order
+from labels.serializers import LabelSerializer, ignored_header, read_order
 from shops.errors.coded import PDF_UNREADABLE
 from shops.errors.exceptions import ApiError
 from shops.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
@@ -39,8 +39,9 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         if request.stream is None:  # to DRF it is an empty form
             raise ApiError(BODY_EMPTY)
         body = request.data
-        key_value = read_key(request.headers.get("Idempotency-Key"))
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
+        self.headers = ignored_header(body, sender_address=shop.sender_address)  # of the errors too
+        key_value = read_key(request.headers.get("Idempotency-Key"))
         order = read_order(body, sender_address=shop.sender_address)
         # The digest comes last: it copies the body, and what is refused needs none.
         key = IdempotencyKey(key_value, digest(body)) if key_value else None

@@ -55,7 +55,7 @@ PARCEL: Final[Json] = {
         "provinceCode": "ARA",
         "country": "France",
         "countryCode": "FR",
-        "phone": "+33612345678",
+        "phone": "+33699001122",
         "latitude": 45.7484,
         "longitude": 4.8467,
         "isPickupPoint": False,

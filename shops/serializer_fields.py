@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any
 
 import orjson
@@ -11,6 +12,8 @@ from rest_framework import serializers
 
 MAX_SAFE_INTEGER = 2**53 - 1  # beyond it, readers that store numbers as doubles (JavaScript) lose digits
 WHOLE = "non_field_errors"  # DRF's name for the object itself
+# Unknown names that are compared with those of missing fields, which takes time.
+MAX_COMPARED, MAX_NAME_LENGTH, NEARNESS = 20, 40, 0.75
 MESSAGES: dict[str, Any] = {
     "required": "is required.",
     "null": "must not be null.",
@@ -222,6 +225,7 @@ class ObjectSerializer(serializers.Serializer[Any]):
             values = super().to_internal_value(data)
         except serializers.ValidationError as error:
             errors = dict(error.detail)  # type: ignore[arg-type]  # of an object it is a dict
+        name_near_fields(errors, [name for name in data if name not in self.fields])
         for path, text in self.rule_faults(data):
             add_fault(errors, path, text)
         if errors:
@@ -231,6 +235,15 @@ class ObjectSerializer(serializers.Serializer[Any]):
     def rule_faults(self, data: dict[str, Any]) -> Iterable[Fault]:
         """Yield the faults between fields. Missing fields and wrong types are reported by the fields themselves."""
         return ()
+
+
+def name_near_fields(errors: dict[Any, Any], unknown: Sequence[str]) -> None:
+    """Add to the fault of each missing field the name of an unknown one that may be meant."""
+    sent = [name for name in unknown[:MAX_COMPARED] if len(name) <= MAX_NAME_LENGTH]
+    missing = [name for name, faults in errors.items() if faults == [MESSAGES["required"]]]
+    for name in missing if sent else []:
+        for near in get_close_matches(name, sent, n=1, cutoff=NEARNESS):
+            errors[name] = [f"is required; {near} was sent."]
 
 
 def add_fault(errors: dict[Any, Any], path: Path, text: str) -> None:

@@ -12,6 +12,8 @@ from django.utils.html import format_html, format_html_join
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
 from carriers.beta import refusals as beta
+from carriers.order_fields import described
+from carriers.order_table import ORDER_FIELDS
 from carriers.products import PRODUCTS
 from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS
@@ -189,6 +191,11 @@ def spoken(period: timedelta) -> str:
     return " ".join(f"{count}{NO_BREAK}{unit}" for count, unit in parts if count) or "at once"
 
 
+def order_fields() -> str:
+    rows = ((code(each.path), *(described(each.carriers[carrier]) for carrier in CARRIERS)) for each in ORDER_FIELDS)
+    return table(("field", *CARRIERS), rows)
+
+
 def journeys() -> str:
     rows = ((code(name.upper()), ", ".join(step.event for step in way)) for name, way in JOURNEYS.items())
     return table(("name", "what happens"), rows)
@@ -197,6 +204,7 @@ def journeys() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "statuses": statuses,
     "products": products,
+    "order-fields": order_fields,
     "codes": codes,
     "plain-errors": plain_errors,
     "provoked": provoked,

@@ -16,6 +16,8 @@ PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
 COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502, 503}
 UNCOUNTED: Final = {401, 403}
+# Answers to an order whose body was read, in part at least.
+ORDERED: Final = {201, 400, 409, 422, 500, 502}
 
 TITLES: Final = {
     400: "The request is wrong",
@@ -92,6 +94,8 @@ def headers(operation: str, status: int) -> Json:
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
+    if operation == "buyLabel" and status in ORDERED:
+        names |= {"Ignored-Fields": "IgnoredFields"}
     if operation == "openLabelPdf":
         names |= {
             200: {"Content-Disposition": "ContentDisposition"},

@@ -40,6 +40,17 @@ HEADERS: Final[dict[str, Json]] = {
         "description": "`true` if the label was bought before with the same Idempotency-Key; otherwise left out.",
         "schema": {"type": "string", "enum": ["true"]},
     },
+    "IgnoredFields": {
+        "description": (
+            "The fields of the body that are unknown or not needed for this order, as JSON paths: at most 20, in the"
+            " body's order, everything but letters, digits and `.[]_-` percent-encoded. Left out if there are none."
+        ),
+        "schema": {
+            "type": "string",
+            "pattern": r"^[A-Za-z0-9.\[\]_%, -]+$",
+            "examples": ["destinationAddress.state, parcels[0].length"],
+        },
+    },
     "WWWAuthenticate": {
         "description": 'The challenge; with `error="invalid_token"` where a token was sent.',
         "required": True,

@@ -14,6 +14,8 @@ from drf_spectacular.utils import Direction
 from rest_framework import serializers
 
 from carriers import CARRIERS
+from carriers.order_fields import described
+from carriers.order_table import ORDER_FIELDS
 from labels import serializers as labels
 from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
 from labels.ids import LABEL_ID_LENGTH
@@ -70,6 +72,16 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
     addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER | FURTHER),
     labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
 }
+# The objects of an order, by the JSON path that their fields' begin with.
+PREFIXES: Final = {
+    "LabelOrder": "",
+    "Address": "originAddress.",
+    "RecipientAddress": "destinationAddress.",
+    "OrderedParcel": "parcels[].",
+    "Customs": "customs.",
+    "CustomsItem": "customs.items[].",
+}
+CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
 PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
 # Details that no field declares, because nothing needs them at run time; None removes a declared one.
 DETAILS: Final[dict[tuple[str, str], Json]] = {
@@ -177,7 +189,17 @@ def property_of(schema: Json, field: serializers.Field[Any, Any, Any, Any], comp
         schema = {"description": schema["description"]}
     # With a default, some code generators make an order's field required.
     schema = schema | dict.fromkeys(("readOnly", "title", "default")) | DETAILS.get((component.name, name), {})
+    if carriers := at_carriers(component, name):
+        schema["description"] = f"{schema['description']}\n\n{carriers}"
     return {key: value for key, value in schema.items() if value is not None} | {"examples": [component.example[name]]}
+
+
+def at_carriers(component: Component, name: str) -> str:
+    """Tell where a field of an order goes at each carrier, where it is not simply sent or kept."""
+    cases = CASES.get(f"{PREFIXES[component.name]}{name}", {}) if component.name in PREFIXES else {}
+    words = {carrier: described(each) for carrier, each in cases.items()}
+    is_plain = all(len(each) == 1 and not each[0].limit and not each[0].is_ignored for each in cases.values())
+    return "" if is_plain else "\n".join(f"* {carrier}: {text}." for carrier, text in words.items())
 
 
 class BearerScheme(OpenApiAuthenticationExtension):

@@ -27,7 +27,7 @@ from labels.lifecycle import outcomes
 from labels.lifecycle.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.models import LabelState, ShippingLabel
-from labels.orders import check_customs, check_product, new_label, shipment, with_sender
+from labels.orders import check_customs, check_product, completed, new_label, shipment
 from shops import spans
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
@@ -66,7 +66,7 @@ def buy(
         found = CarrierContract.start_to_find(shop_id=shop_id, carrier_code=order["carrier_code"])
     if key and used() and (earlier := find_earlier(shop_id, key)):
         return replay(earlier, key), True
-    order = with_sender(order, sender_address)
+    order = completed(order, sender_address)
     contract = check_product(found(), order)
     try:
         return buy_new(shop_id=shop_id, contract=contract, order=order, key=key, token_id=token_id), False

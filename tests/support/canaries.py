@@ -236,6 +236,7 @@ def exchange(client: HTTPConnection, asked: Asked) -> Answered:
         client.putheader(name, value)
     client.endheaders(asked.body)
     response = client.getresponse()
+    del response.headers["Ignored-Fields"]  # names that the client wrote, told to it alone
     return Answered(asked, response.status, str(response.headers), response.read())
 
 

@@ -1,0 +1,247 @@
+"""Every field of an order, and where it goes at each carrier."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from carriers.beta.parties import ONE_LINE, WITH_PROVINCES
+from carriers.order_fields import INSIDE_UNION, TO_POINT, Case, Cases, Condition, OrderFacts, OrderField
+
+DUTIES_PAID_TO: Final = frozenset("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA".split())
+MAX_DAYS_AHEAD: Final = 7  # of a parcel that is handed in with beta
+
+NOT_TODAY: Final = Condition("on another day than today", lambda facts: facts.days_ahead not in {None, 0})
+NOT_SOON: Final = Condition(
+    f"before today or more than {MAX_DAYS_AHEAD} days ahead",
+    lambda facts: facts.days_ahead is not None and not 0 <= facts.days_ahead <= MAX_DAYS_AHEAD,
+)
+DUTIES_PAID: Final = Condition("`true`", lambda facts: facts.is_duties_paid)
+ON_ONE_LINE: Final = Condition("to BE and CH", lambda facts: facts.country_code in ONE_LINE)
+IN_PROVINCES: Final = Condition("to US and CA", lambda facts: facts.country_code in WITH_PROVINCES)
+BY_DDP: Final = Condition(
+    "where the sender pays the duties",
+    lambda facts: facts.is_duties_paid and facts.country_code in DUTIES_PAID_TO,
+)
+WITH_INSTRUCTIONS: Final = Condition("not empty", lambda facts: facts.has_instructions)
+
+INSURED: Final = "with a signature or to a pickup point, at most 5000 euros, to a pickup point 1000"
+DUTIES: Final = f"from FR to {' '.join(sorted(DUTIES_PAID_TO))}, and with a signature to GF GP MQ RE"
+ONE_PERSON: Final = "100 characters with the other name"
+SENDER: Final = "letter.sender.address"
+ADDRESSEE: Final = "letter.addressee.address"
+ARTICLE: Final = "letter.customsDeclarations.contents.article"
+
+NOT_NEEDED: Final = (Case(),)
+OF_THE_LABEL: Final = (Case(kept="kept with the label"),)
+OF_THE_RECORD: Final = Case(when=TO_POINT, kept="kept with the parcel, the point's is sent")
+
+
+def wire(names: str, limit: str | int = "") -> Cases:
+    return (Case(names, f"{limit} characters" if isinstance(limit, int) else limit),)
+
+
+def place(names: str, limit: str | int = "") -> Cases:
+    """Return the cases of a part of the recipient's address, in whose stead a pickup point's is sent."""
+    return (OF_THE_RECORD, *wire(names, limit))
+
+
+def of_sender(names: str) -> str:
+    """Return alpha's names of a part of the sender: it is also the customer who is billed."""
+    return " ".join(f"{who}Value.{who}{name}" for name in names.split() for who in ("shipper", "customer"))
+
+
+def to_point(names: str) -> Cases:
+    return (Case(names, when=TO_POINT), *NOT_NEEDED)
+
+
+def field(path: str, alpha: Cases, beta: Cases) -> OrderField:
+    return OrderField(path, MappingProxyType({"alpha": alpha, "beta": beta}))
+
+
+ORDER_FIELDS: Final = (
+    field("orderId", OF_THE_LABEL, OF_THE_LABEL),
+    field("carrierCode", OF_THE_LABEL, OF_THE_LABEL),
+    field("productCode", wire("skybillValue.productCode skybillValue.service"), wire("letter.service.productCode")),
+    field(
+        "reference",
+        (Case("skybillValue.content1", "35 characters", TO_POINT), *wire("refValue.recipientRef", 35)),
+        wire("letter.sender.senderParcelRef", 15),
+    ),
+    field(
+        "pickupPointCode",
+        to_point("refValue.recipientRef refValue.idRelais"),
+        to_point("letter.parcel.pickupLocationId"),
+    ),
+    field(
+        "shipDate",
+        (
+            Case(refusal="must be today's date in Europe/Paris: alpha takes no later day.", when=NOT_TODAY),
+            *wire("skybillValue.shipDate"),
+        ),
+        (
+            Case(refusal=f"must be from today to {MAX_DAYS_AHEAD} days ahead, in Europe/Paris.", when=NOT_SOON),
+            *wire("letter.service.depositDate"),
+        ),
+    ),
+    field(
+        "insuredValue",
+        wire("skybillValue.insuredValue", "at most 20000 euros"),
+        wire("letter.parcel.insuranceValue", INSURED),
+    ),
+    field("labelFormat", wire("skybillParamsValue.mode"), wire("outputFormat.outputPrintingType")),
+    # The sender.
+    field(
+        "originAddress.firstName",
+        wire(of_sender("Name Name2"), ONE_PERSON),
+        wire(f"{SENDER}.firstName", 29),
+    ),
+    field("originAddress.lastName", wire(of_sender("Name Name2"), ONE_PERSON), wire(f"{SENDER}.lastName", 35)),
+    field("originAddress.company", wire(of_sender("Name"), 100), wire(f"{SENDER}.companyName", 35)),
+    field(
+        "originAddress.address1",
+        wire(of_sender("Adress1 Adress2"), "two lines of 38 characters"),
+        wire(f"{SENDER}.line2 {SENDER}.line3", "two lines of 35 characters"),
+    ),
+    field(
+        "originAddress.address2",
+        wire(of_sender("Adress2"), "38 characters, less what address1 takes of the line"),
+        wire(f"{SENDER}.line3", "35 characters, less what address1 takes of the line"),
+    ),
+    field("originAddress.city", wire(of_sender("City"), 50), wire(f"{SENDER}.city", 35)),
+    field("originAddress.zip", wire(of_sender("ZipCode"), 9), wire(f"{SENDER}.zipCode", 35)),
+    field("originAddress.countryCode", wire(of_sender("Country")), wire(f"{SENDER}.countryCode")),
+    field(
+        "originAddress.phone",
+        wire(of_sender("Phone MobilePhone"), 17),
+        wire(f"{SENDER}.phoneNumber {SENDER}.mobileNumber", 15),
+    ),
+    # The recipient.
+    field(
+        "destinationAddress.firstName",
+        wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
+        wire(f"{ADDRESSEE}.firstName", 29),
+    ),
+    field(
+        "destinationAddress.lastName",
+        wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
+        wire(f"{ADDRESSEE}.lastName", 35),
+    ),
+    field(
+        "destinationAddress.company",
+        place("recipientValue.recipientName", 100),
+        place(f"{ADDRESSEE}.companyName", 35),
+    ),
+    field(
+        "destinationAddress.address1",
+        place("recipientValue.recipientAdress1 recipientValue.recipientAdress2", "two lines of 38 characters"),
+        (
+            OF_THE_RECORD,
+            Case(f"{ADDRESSEE}.line2", "35 characters", ON_ONE_LINE),
+            *wire(f"{ADDRESSEE}.line2 {ADDRESSEE}.line3", "two lines of 35 characters"),
+        ),
+    ),
+    field(
+        "destinationAddress.address2",
+        place("recipientValue.recipientAdress2", "38 characters, less what address1 takes of the line"),
+        (
+            OF_THE_RECORD,
+            Case(f"{ADDRESSEE}.line2", "what address1 leaves of 35 characters", ON_ONE_LINE),
+            *wire(f"{ADDRESSEE}.line3", "35 characters, less what address1 takes of the line"),
+        ),
+    ),
+    field("destinationAddress.city", place("recipientValue.recipientCity", 50), place(f"{ADDRESSEE}.city", 35)),
+    field(
+        "destinationAddress.zip",
+        place("recipientValue.recipientZipCode", 9),
+        place(f"{ADDRESSEE}.zipCode", 35),
+    ),
+    field(
+        "destinationAddress.countryCode",
+        place("recipientValue.recipientCountry"),
+        place(f"{ADDRESSEE}.countryCode"),
+    ),
+    field(
+        "destinationAddress.phone",
+        wire("recipientValue.recipientPhone recipientValue.recipientMobilePhone", 17),
+        wire(f"{ADDRESSEE}.phoneNumber {ADDRESSEE}.mobileNumber", 15),
+    ),
+    field(
+        "destinationAddress.email",
+        wire("recipientValue.recipientEmail", 80),
+        wire(f"{ADDRESSEE}.email", 80),
+    ),
+    field(
+        "destinationAddress.provinceCode",
+        NOT_NEEDED,
+        (Case(f"{ADDRESSEE}.stateOrProvinceCode", when=IN_PROVINCES), *NOT_NEEDED),
+    ),
+    field(
+        "destinationAddress.instructions",
+        (Case(refusal="has no place with alpha: put it into address2.", when=WITH_INSTRUCTIONS), *OF_THE_LABEL),
+        wire("letter.parcel.instructions", 35),
+    ),
+    # The parcels.
+    field("parcels[].weight", wire("skybillValue.weight"), wire("letter.parcel.weight")),
+    *(
+        field(
+            f"parcels[].{side}",
+            wire(f"skybillValue.{side}"),
+            (Case(f"fields.{side.upper()}", when=BY_DDP), *NOT_NEEDED),
+        )
+        for side in ("length", "width", "height")
+    ),
+    field(
+        "parcels[].reference",
+        (Case("skybillValue.content1", "35 characters", TO_POINT), *wire("refValue.recipientRef", 35)),
+        wire("letter.sender.senderParcelRef", 15),
+    ),
+    # What customs are told.
+    field(
+        "customs",
+        (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
+        (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
+    ),
+    field("customs.items[].description", wire("skybillValue.content1", 45), wire(f"{ARTICLE}.description", 64)),
+    field("customs.items[].quantity", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.quantity")),
+    field("customs.items[].unitValue", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.value")),
+    field("customs.items[].hsCode", NOT_NEEDED, wire(f"{ARTICLE}.hsCode")),
+    field("customs.items[].originCountry", NOT_NEEDED, wire(f"{ARTICLE}.originCountry")),
+    field("customs.items[].weight", (Case(kept="to lay the goods into the parcels"),), wire(f"{ARTICLE}.weight")),
+    field("customs.items[].parcel", wire("skybillValue.customsValue skybillValue.content1"), wire(ARTICLE)),
+    field("customs.shippingCost", NOT_NEEDED, wire("letter.service.totalAmount")),
+    field("customs.invoiceNumber", NOT_NEEDED, wire("letter.customsDeclarations.invoiceNumber", 35)),
+    field("customs.eori", NOT_NEEDED, wire("fields.EORI", 40)),
+    field("customs.comments", NOT_NEEDED, wire(f"letter.customsDeclarations.comments {ARTICLE}.description", 200)),
+    field(
+        "customs.dutiesPaidBySender",
+        (
+            Case(refusal="is not possible with alpha, which has no place for it.", when=DUTIES_PAID),
+            Case(kept="`false` changes nothing"),
+        ),
+        (Case("letter.parcel.ddp letter.parcel.ftd", DUTIES, DUTIES_PAID), Case(kept="`false` changes nothing")),
+    ),
+)
+
+
+def refusals(facts: OrderFacts) -> Iterator[tuple[str, str]]:
+    """Yield the paths of the fields that the order's carrier has no place for, each with the words of the refusal."""
+    for each in ORDER_FIELDS:
+        case = each.case(facts)
+        if case and case.refusal:
+            yield each.path, case.refusal
+
+
+# Those that some order's carrier does not need, by their path.
+IGNORABLE: Final = MappingProxyType(
+    {
+        each.path: each
+        for each in ORDER_FIELDS
+        if any(case.is_ignored for cases in each.carriers.values() for case in cases)
+    }
+)
+
+
+def is_ignored(path: str, facts: OrderFacts) -> bool:
+    """Return true if a declared field is not needed for the order."""
+    case = IGNORABLE[path].case(facts) if path in IGNORABLE else None
+    return case is not None and case.is_ignored

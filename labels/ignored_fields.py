@@ -1,0 +1,82 @@
+"""The fields of an order's body that its label does without, for the header ``Ignored-Fields``."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
+
+from rest_framework.serializers import ListSerializer
+
+from carriers.customs import needs_customs
+from carriers.order_fields import OrderFacts
+from carriers.order_table import is_ignored
+from carriers.products import PRODUCTS
+from carriers.shipment import Party
+from shops.serializer_fields import ObjectSerializer
+
+MAX_NAMED = 20
+MAX_LENGTH = 100  # of a name: proxies take some kilobytes of headers
+PLAIN = re.compile(r"[A-Za-z0-9.\[\]_-]")
+
+
+def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None) -> OrderFacts:
+    """Read what decides where an order's fields go, of a body that may be invalid."""
+    sender, recipient = (place(body.get(name)) for name in ("originAddress", "destinationAddress"))
+    sender = sender or place(sender_address if "originAddress" not in body else None)
+    customs, product_code = body.get("customs"), body.get("productCode")
+    destination = body.get("destinationAddress")
+    return OrderFacts(
+        product=PRODUCTS.get(product_code) if isinstance(product_code, str) else None,
+        country_code=recipient.country_code if recipient else "",
+        crosses_border=needs_customs(sender, recipient) if sender and recipient else None,
+        is_duties_paid=isinstance(customs, dict) and customs.get("dutiesPaidBySender") is True,
+        has_instructions=isinstance(destination, dict) and bool(destination.get("instructions")),
+    )
+
+
+def place(address: Any) -> Party | None:
+    """Return the country and the postal code of an address, if it has both."""
+    if not isinstance(address, dict):
+        return None
+    country_code, zip_code = address.get("countryCode"), address.get("zip")
+    if not (isinstance(country_code, str) and isinstance(zip_code, str)):
+        return None
+    return Party("", "", "", zip_code, "", country_code)
+
+
+def ignored_fields(body: Any, order: ObjectSerializer, sender_address: dict[str, str] | None) -> str:
+    """Name the body's fields that are unknown or not needed: at most MAX_NAMED JSON paths, percent-encoded."""
+    if not isinstance(body, dict):
+        return ""
+    paths = ignored(body, order, facts_in(body, sender_address))
+    return ", ".join(encoded(path) for path in islice(paths, MAX_NAMED))
+
+
+def ignored(value: dict[str, Any], serializer: Any, facts: OrderFacts, path: str = "") -> Iterator[str]:
+    """Yield the ignored paths in the order of the body."""
+    for name, inner in value.items():
+        known, own = serializer.fields.get(name), f"{path}{name}"
+        if known is None or (inner != "" and is_ignored(without_indices(own), facts)):
+            yield own
+        elif isinstance(known, ListSerializer) and isinstance(inner, list):
+            for index, each in enumerate(inner):
+                if isinstance(each, dict):
+                    yield from ignored(each, known.child, facts, f"{own}[{index}].")
+        elif isinstance(known, ObjectSerializer) and isinstance(inner, dict):
+            yield from ignored(inner, known, facts, f"{own}.")
+
+
+def without_indices(path: str) -> str:
+    return re.sub(r"\[[0-9]+\]", "[]", path)
+
+
+def encoded(path: str) -> str:
+    """Percent-encode all but letters, digits and ``.[]_-``; leave out the characters that a header has no room for."""
+    text = ""
+    for char in path[:MAX_LENGTH]:
+        written = char if PLAIN.fullmatch(char) else quote(char, safe="").replace("~", "%7E")
+        if len(text) + len(written) > MAX_LENGTH:
+            break
+        text += written
+    return text

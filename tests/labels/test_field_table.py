@@ -1,0 +1,188 @@
+"""The field table holds: each declared field of an order is on the wire where it says, refused, kept, or ignored."""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from rest_framework.serializers import ListSerializer
+
+from carriers import CARRIERS, shipping_day
+from carriers.order_fields import Case
+from carriers.order_table import ORDER_FIELDS, is_ignored
+from labels.ignored_fields import facts_in
+from labels.serializers import READER
+from shops.serializer_fields import ObjectSerializer
+from tests.labels.conftest import Sandbox
+from tests.labels.orders import Json, order, post
+from tests.support.api import Caller
+
+pytestmark = pytest.mark.any_database
+
+PERSON: Json = {
+    "firstName": "Markfirst",
+    "lastName": "Marklast",
+    "company": "Markfirm",
+    "address1": "7 rue Markstreet",
+    "address2": "Markhouse",
+    "city": "Marktown",
+}
+SENDER = {name: value.replace("Mark", "Sent") for name, value in PERSON.items()}
+GOODS: Json = {"quantity": 3, "unitValue": 7.25, "hsCode": "330499", "originCountry": "IT", "weight": 0.21}
+CUSTOMS: Json = {
+    "items": [
+        {"description": "Markgoods", **GOODS, "parcel": 0},
+        {"description": "Markothers", **GOODS, "unitValue": 8.5, "parcel": 1},
+    ],
+    "shippingCost": 12.34,
+    "invoiceNumber": "MARKINVOICE",
+    "eori": "FR89456123000",
+    "comments": "MARKMID",
+    "dutiesPaidBySender": False,
+}
+SIDES = {"length": 41, "width": 32, "height": 23}
+PLACES: dict[str, Json] = {
+    "FR": {"countryCode": "FR", "zip": "69003", "phone": "+33699001122"},
+    "BE": {"countryCode": "BE", "zip": "1000", "phone": "+32470001122"},
+    "CH": {"countryCode": "CH", "zip": "8001", "phone": "+41790001122"},
+    "US": {"countryCode": "US", "zip": "10001", "phone": "+12125550100", "provinceCode": "NY"},
+}
+# By carrier: each order that makes a difference, as its product, destination and changes.
+ORDERS: dict[str, list[tuple[str, str, Json]]] = {
+    "alpha": [("alpha-13", "FR", {}), ("relais", "FR", {}), ("alpha_express_world", "CH", {})],
+    "beta": [
+        ("beta_domicile_signature_france", "FR", {}),
+        ("beta_point_retrait_france", "FR", {}),
+        ("beta_domicile_sans_signature_europe", "BE", {"insuredValue": None}),
+        ("beta_domicile_signature_monde", "CH", {}),
+        ("beta_domicile_signature_monde", "US", {}),
+        ("beta_domicile_signature_monde", "CH", {"customs": CUSTOMS | {"dutiesPaidBySender": True}}),
+    ],
+}
+# As the carrier's page has the values that are not sent as they were given.
+ON_THE_WIRE: dict[str, dict[str, set[str]]] = {
+    "alpha": {
+        "productCode": {"01", "86", "17"},
+        "insuredValue": {"12345"},
+        "labelFormat": {"SPD"},
+        "customs.items[].quantity": {"21.75", "25.5"},
+        "customs.items[].unitValue": {"21.75", "25.5"},
+        "customs.items[].parcel": {"21.75"},
+        "originAddress.phone": {"+33472001122"},
+        "destinationAddress.phone": {"+33699001122", "+41790001122"},
+    },
+    "beta": {
+        "productCode": {"DOS", "HD", "DOM"},
+        "insuredValue": {"12345"},
+        "labelFormat": {"PDF_A4_300dpi"},
+        "customs.shippingCost": {"617"},
+        "customs.dutiesPaidBySender": {"True"},
+        "customs.items[].parcel": {"Markgoods"},
+    },
+}
+
+
+def full(product_code: str, country_code: str, changes: Json) -> Json:
+    """An order that says all that it can there."""
+    parcels = [{"weight": 1.37, **SIDES, "reference": "MARKFIRSTREF"}, {"weight": 2.48}]
+    body = order(
+        product_code,
+        reference="MARKREF",
+        origin=SENDER | {"zip": "69002"},
+        destination={"provinceCode": "ZH"} | PLACES[country_code] | PERSON,
+        parcels=parcels,
+        shipDate=shipping_day.now().date().isoformat(),
+        insuredValue=123.45,
+        labelFormat="A4",
+        customs=CUSTOMS,
+    )
+    is_alpha = body["carrierCode"] == "alpha"
+    if not is_alpha:
+        body["destinationAddress"]["instructions"] = "Markwords"
+    body = {"pickupPointCode": "1234A" if is_alpha else "001234"} | body
+    return {name: value for name, value in (body | changes).items() if value is not None}
+
+
+def declared(serializer: Any, path: str = "") -> Iterator[str]:
+    """The JSON paths of all fields that hold a value."""
+    for name, each in serializer.fields.items():
+        if isinstance(each, ListSerializer):
+            yield from declared(each.child, f"{path}{name}[].")
+        elif isinstance(each, ObjectSerializer):
+            yield from declared(each, f"{path}{name}.")
+        else:
+            yield path + name
+
+
+def values_at(value: Any, names: list[str]) -> list[Any]:
+    """What an object has at a path; of an array what each of its elements has, of key-value pairs the value."""
+    if isinstance(value, list):
+        pairs = [pair["value"] for pair in value if isinstance(pair, dict) and pair.get("key") in names[:1]]
+        return pairs or [found for each in value for found in values_at(each, names)]
+    if not names:
+        return [value]
+    if not isinstance(value, dict):
+        return []
+    if names[0] == "fields" and "fields" in value:
+        return values_at(value["fields"]["field"], names[1:])
+    return values_at(value[names[0]], names[1:]) if names[0] in value else []
+
+
+def given(body: Json, path: str) -> list[Any]:
+    return values_at(body, path.replace("[]", "").split("."))
+
+
+def is_sent(request: Mapping[str, Any], case: Case, expected: set[str]) -> bool:
+    found = str([values_at(request, name.split(".")) for name in case.wire.split()])
+    return any(text in found for text in expected)
+
+
+def in_days(days: int) -> str:
+    day: date = shipping_day.now().date() + timedelta(days=days)
+    return day.isoformat()
+
+
+REFUSED: list[tuple[str, Json]] = [
+    ("alpha-13", {"shipDate": in_days(1)}),
+    ("alpha-13", {"shipDate": in_days(-1)}),
+    ("beta_domicile_signature_france", {"shipDate": in_days(8)}),
+    ("beta_domicile_signature_france", {"shipDate": in_days(-1)}),
+    ("alpha-13", {"destination": {"instructions": "Sonner"}}),
+    ("relais", {"destination": {"instructions": "Sonner"}}),
+    ("alpha_express_world", {"customs": CUSTOMS | {"dutiesPaidBySender": True}, "parcels": [{"weight": 3}] * 2}),
+    ("alpha-13", {"customs": CUSTOMS | {"dutiesPaidBySender": True}, "parcels": [{"weight": 3}] * 2}),
+]
+
+
+@pytest.mark.parametrize(("product_code", "changes"), REFUSED)
+def test_what_has_no_place_is_refused_in_the_table_s_words(
+    product_code: str, changes: Json, asker: Caller, sandbox: Sandbox
+) -> None:
+    answer = post(asker, order(product_code, **changes))
+    assert answer.status_code == 400
+    carrier = "beta" if product_code.startswith("beta") else "alpha"
+    words = {f"{each.path}: {case.refusal}" for each in ORDER_FIELDS for case in each.carriers[carrier] if case.refusal}
+    assert answer.json()["message"] in words
+    assert sandbox.calls() == 0
+
+
+def test_each_refusal_of_the_table_is_provoked() -> None:
+    provoked = {("alpha", "shipDate"), ("beta", "shipDate")}
+    provoked |= {("alpha", "destinationAddress.instructions"), ("alpha", "customs.dutiesPaidBySender")}
+    assert provoked == {
+        (carrier, each.path)
+        for each in ORDER_FIELDS
+        for carrier, cases in each.carriers.items()
+        if any(case.refusal for case in cases)
+    }
+
+
+def test_the_table_has_every_declared_field_and_no_other() -> None:
+    leaves = set(declared(READER))
+    assert {each.path for each in ORDER_FIELDS} == leaves | {"customs"}
+    assert len(ORDER_FIELDS) == len(leaves) + 1
+    assert all(set(each.carriers) == set(CARRIERS) for each in ORDER_FIELDS)
+
+
+def test_nothing_is_ignored_of_an_order_that_names_no_product() -> None:
+    assert not any(is_ignored(each.path, facts_in({"customs": {}})) for each in ORDER_FIELDS)
