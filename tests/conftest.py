@@ -1,7 +1,9 @@
 """Fixtures of all tests: two shops with tokens, a client without one, empty counters, a clock."""
 
+import os
 import time
 from collections.abc import Iterator
+from itertools import chain, pairwise
 
 import hypothesis
 import pytest
@@ -22,15 +24,23 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run what needs the real services with them only, and what is not about the database once, with SQLite."""
-    items.sort(key=lambda item: "drills" not in item.path.parts)  # the longest first
     if config.getoption("services") == "sqlite":
         for item in items:
             if item.get_closest_marker("real_services"):
                 item.add_marker(pytest.mark.skip(reason="needs --services postgresql"))
-        return
-    once = [item for item in items if not is_about_services(item)]
-    config.hook.pytest_deselected(items=once)
-    items[:] = [item for item in items if is_about_services(item)]
+    else:
+        config.hook.pytest_deselected(items=[item for item in items if not is_about_services(item)])
+        items[:] = [item for item in items if is_about_services(item)]
+    items[:] = longest_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some of the drills."""
+    drills = [item for item in items if "drills" in item.path.parts]
+    others = [item for item in items if "drills" not in item.path.parts]
+    ends = [len(others) * worker // workers for worker in range(workers + 1)]
+    shares = [drills[worker::workers] + others[slice(*pair)] for worker, pair in enumerate(pairwise(ends))]
+    return list(chain.from_iterable(shares))
 
 
 def is_about_services(item: pytest.Item) -> bool:
