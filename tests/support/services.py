@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ ENVIRONMENT = {
     "HTTPS": "0",
     "CREDENTIALS_KEYS": "dGVzdHMgbmVlZCBhIGtleSBvZiB0aGlydHktdHdvIGI=",
 }
+SERVICES = pytest.StashKey[ExitStack]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,8 +64,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
         if name in SETTINGS or IS_LIBRARYS.match(name):
             del os.environ[name]
     os.environ.update(ENVIRONMENT)
-    services = ExitStack()
-    early_config.add_cleanup(services.close)  # after Ctrl-C, too
+    early_config.stash[SERVICES] = services = ExitStack()
+    early_config.add_cleanup(partial(end, services))  # also where a run ends before it has a session
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # CI ends a run with it
     folder = services.enter_context(data_folder())
     os.environ["DATABASE_URL"] = f"sqlite:///{folder / 'db.sqlite3'}"
@@ -71,6 +73,19 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
         os.environ["DATABASE_URL"] = services.enter_context(postgresql(folder / "pg"))
         os.environ["REDIS_URL"] = services.enter_context(redis_server(folder / "redis.sock"))
     yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the services while pytest waits for the worker: later execnet kills it after some seconds."""
+    end(session.config.stash[SERVICES])
+
+
+def end(services: ExitStack) -> None:
+    """End what has been started, undisturbed by a further signal."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, signal.SIG_IGN)
+    services.close()
 
 
 def runs_tests(config: pytest.Config) -> bool:
