@@ -28,6 +28,7 @@ def serve(host: str, port: int, ledger: Path | None = None, pace: float = DEFAUL
         f"alpha products  {server.alpha_products_url}",
         f"beta            {server.beta_url}",
         f"beta points     {server.beta_points_url}",
+        f"beta account    {server.beta_account_url}",
         f"beta tracking   {server.beta_tracking_url}",
         f"ledger          {server.url}/ledger",
         f"help            {server.url}/",

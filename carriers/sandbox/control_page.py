@@ -21,6 +21,7 @@ Settings that connect the service
   ALPHA_PRODUCTS_URL={url}/alpha/products
   BETA_URL={url}/beta/2.0
   BETA_POINTS_URL={url}/beta/points
+  BETA_ACCOUNT_URL={url}/beta/account/additionalinformations
   BETA_TRACKING_URL={url}/beta/tracking/timelineCompany
 
 Carriers
@@ -34,6 +35,7 @@ Carriers
                             under /beta/3.1, its newer version; and generateBordereauByParcelsNumbers
   POST   /beta/points/...   beta's pickup points (JSON): findRDVPointRetraitAcheminement,
                             findPointRetraitAcheminementByID
+  POST   /beta/account/additionalinformations   beta's account service (JSON): what an account includes
   POST   /beta/tracking/timelineCompany   beta's tracking service (JSON)
   Requests are validated as strictly as the carriers' documents say. Labels are PDFs only: alpha's mode Z2D
   and beta's ZPL formats are refused.

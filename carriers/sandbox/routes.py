@@ -13,6 +13,7 @@ from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
+from carriers.sandbox.beta.information import INFORMATION, answer_information
 from carriers.sandbox.beta.points import LOOK_UP, SEARCH
 from carriers.sandbox.beta.points import answer_points as answer_beta_points
 from carriers.sandbox.beta.shipping import BLOCKS, BUY, CHECK, answer_beta
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
 ALPHA_PRODUCTS_PATH = "/alpha/products"
 BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
+BETA_ACCOUNT_PATH = f"/beta/account/{INFORMATION}"
 BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
 
 
@@ -47,6 +49,7 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)
     },
+    BETA_ACCOUNT_PATH: answer_information,
     BETA_TRACKING_PATH: answer_timeline,
     f"{BETA_PATH}/{DEPOSIT_SLIP}": answer_deposit_slip,
     **{

@@ -21,6 +21,7 @@ from carriers.sandbox.routes import (
     ALPHA_PRODUCTS_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
+    BETA_ACCOUNT_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
     BETA_TRACKING_PATH,
@@ -94,6 +95,10 @@ class SandboxServer:
     @property
     def beta_tracking_url(self) -> str:
         return self.url + BETA_TRACKING_PATH
+
+    @property
+    def beta_account_url(self) -> str:
+        return self.url + BETA_ACCOUNT_PATH
 
     @property
     def control_url(self) -> str:

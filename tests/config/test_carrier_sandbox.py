@@ -18,6 +18,7 @@ from carriers.sandbox.routes import (
     ALPHA_PRODUCTS_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
+    BETA_ACCOUNT_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
     BETA_TRACKING_PATH,
@@ -50,13 +51,14 @@ def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
             ALPHA_PRODUCTS_PATH,
             BETA_PATH,
             BETA_POINTS_PATH,
+            BETA_ACCOUNT_PATH,
             BETA_TRACKING_PATH,
             "/ledger",
             "/",
         )
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 9
-        assert requests.get(urls[7], timeout=TIMEOUT_S).json() == []
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 10
+        assert requests.get(urls[8], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")
