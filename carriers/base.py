@@ -3,7 +3,7 @@
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,13 +36,15 @@ from carriers.shipping_day import shipping_day
 class Endpoint:
     """A carrier's URLs; without `tracking_url` parcels cannot be found again, without `points_url` no pickup points.
 
-    `products_url` is alpha's: without it a contract's products cannot be asked for.
+    `products_url` is alpha's: without it a contract's products cannot be asked for. `account_url` is beta's: without it
+    nothing is known of an account.
     """
 
     url: str
     tracking_url: str | None = None
     points_url: str | None = None
     products_url: str | None = None
+    account_url: str | None = None
 
 
 class Carrier(Client):
@@ -125,6 +127,13 @@ class Carrier(Client):
     @abstractmethod
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask about credentials and products, and make nothing; raises CredentialsRejected or CarrierUnavailable."""
+
+    def describe_account(self, credentials: Credentials) -> Mapping[str, str]:
+        """Return what the carrier tells of an account, by name; raises CredentialsRejected or CarrierUnavailable.
+
+        Nothing where there is no service to ask.
+        """
+        return {}
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Ask the point service for a point; raises PickupPointRejected if it does not exist."""

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Final
 
-DEFAULT_FORMAT = "10x15"
+LABEL_FORMATS: Final = ("10x15", "A4")  # the first by default
+DEFAULT_FORMAT: Final = LABEL_FORMATS[0]
 _SHIPMENT_ID = re.compile(r"[A-Z0-9]{1,15}")
 
 
@@ -149,6 +151,7 @@ class CredentialsShape:
     password: re.Pattern[str]
     meaning: str
     takes_api_key: bool
+    takes_parent: bool
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from labels.retention import release_keys, remove_addresses, remove_pdfs
 from parcels.retention import remove_parcels
 from shops.audit.models import Action
 from shops.audit.recording import record
+from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT
 from shops.db import clock
-from shops.retention import remove_deliveries, remove_entries, remove_sessions, remove_tokens
+from shops.retention import remove_accounts, remove_deliveries, remove_entries, remove_sessions, remove_tokens
 
 BATCH_SIZE = 500
 
@@ -36,6 +37,7 @@ def kinds() -> list[Kind]:
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
         Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
         Kind("sessions", 0, remove_sessions),
+        Kind("replaced accounts", FORMER_ACCOUNTS_KEPT.days, remove_accounts),
         Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),
         Kind("labels' PDFs", pdf_days, remove_pdfs),
     ]

@@ -237,6 +237,7 @@ DEFAULT_ALPHA_PRODUCTS_URL = "https://ws.chronopost.fr/quickcost-cxf/QuickcostSe
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
 DEFAULT_BETA_TRACKING_URL = "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany"
 DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
+DEFAULT_BETA_ACCOUNT_URL = "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations"
 ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
 BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
 
@@ -258,6 +259,7 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
         "url": BETA_URL,
         "tracking_url": further_url("BETA_TRACKING_URL", DEFAULT_BETA_TRACKING_URL, is_default_carrier=is_beta),
         "points_url": further_url("BETA_POINTS_URL", DEFAULT_BETA_POINTS_URL, is_default_carrier=is_beta),
+        "account_url": further_url("BETA_ACCOUNT_URL", DEFAULT_BETA_ACCOUNT_URL, is_default_carrier=is_beta),
     },
 }
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)

@@ -19,6 +19,7 @@ from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
 from shops.addresses import party
+from shops.contracts.accounts import number_for
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.errors.coded import product_not_activated
@@ -53,13 +54,16 @@ def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> Ca
     return contract
 
 
-def new_label(*, shop_id: str, order: dict[str, Any], key: IdempotencyKey | None, token_id: str) -> ShippingLabel:
+def new_label(
+    *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
+) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
     ordered_at = clock.now_or_later()
     return ShippingLabel(
+        account_number=number_for(contract, order["product_code"]),
         created_at=ordered_at,
         leased_until=lease(ordered_at),
-        shop_id=shop_id,
+        shop_id=contract.shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
@@ -92,7 +96,7 @@ def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:
         ship_on=label.ship_on,
         instructions=label.recipient.get("instructions", ""),
         insured_value_eur=label.insured_value_eur,
-        label_format=label.label_format or DEFAULT_FORMAT,
+        label_format=label.label_format or contract.label_format or DEFAULT_FORMAT,
     )
 
 

@@ -13,6 +13,7 @@ from carriers import CARRIERS
 from carriers.base import Carrier
 from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
+from carriers.shipment import LABEL_FORMATS
 from labels.customs import CustomsSerializer, customs_faults
 from labels.ignored_fields import facts_in, ignored_fields
 from labels.models import LabelState, ShippingLabel
@@ -33,7 +34,6 @@ from shops.serializer_fields import (
 MAX_WEIGHT_KG = 30
 MAX_SIDE_CM = 300
 MAX_INSURED_EUR = 20_000
-LABEL_FORMATS = ("10x15", "A4")
 SIDES = ("length", "width", "height")
 SIDE = "in centimetres, rounded up to a whole one. Needed where the sender pays the duties."
 CARRIER_CODES = tuple(CARRIERS)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from shops import tokens
 from shops.audit.models import AuditEntry
+from shops.contracts.accounts import CarrierAccount
 from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
 from shops.figures import Recount
@@ -22,6 +23,7 @@ from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 __all__ = [
     "AccessToken",
     "AuditEntry",
+    "CarrierAccount",
     "CarrierContract",
     "Pace",
     "Recount",

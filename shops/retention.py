@@ -1,4 +1,4 @@
-"""Removes access tokens that have ended, the staff's expired sessions, old webhook deliveries and audit entries."""
+"""Removes ended access tokens, expired sessions, replaced accounts, old webhook deliveries and audit entries."""
 
 from datetime import datetime
 from typing import Any
@@ -7,7 +7,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
 from shops.db import clock
-from shops.models import AccessToken, AuditEntry, WebhookDelivery
+from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookDelivery
 
 
 def remove_tokens(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
@@ -20,6 +20,12 @@ def remove_sessions(*, before: datetime, batch_size: int, is_dry_run: bool) -> i
     """Remove the sessions that expired before this time; return how many."""
     expired = Session.objects.filter(expire_date__lt=before)
     return expired.count() if is_dry_run else expired.delete()[0]
+
+
+def remove_accounts(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
+    """Remove the credentials of carriers' accounts that contracts replaced before this time; return how many."""
+    replaced = CarrierAccount.objects.filter(replaced_at__lt=before)
+    return replaced.count() if is_dry_run else replaced.delete()[0]
 
 
 def remove_deliveries(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:

@@ -70,7 +70,11 @@ class Alpha(Carrier):
     has_services = True
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
-        _ACCOUNT_NUMBER, _PASSWORD, "an account number of 8 digits and a password of 6 digits", takes_api_key=False
+        _ACCOUNT_NUMBER,
+        _PASSWORD,
+        "an account number of 8 digits and a password of 6 digits",
+        takes_api_key=False,
+        takes_parent=False,
     )
 
     @staticmethod

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from carriers.base import Carrier
-from carriers.beta import contract_checks, deposit_slips, points
+from carriers.beta import account, contract_checks, deposit_slips, points
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
@@ -51,6 +51,7 @@ class Beta(Carrier):
         re.compile(r"[!-~]{1,200}"),
         "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
         takes_api_key=True,
+        takes_parent=True,
     )
 
     @staticmethod
@@ -90,6 +91,16 @@ class Beta(Carrier):
         read = partial(deposit_slips.read_slip, tracking_numbers=tracking_numbers, redactor=redactor)
         with self._call(deposit_slips.OPERATION, credentials, service=Service.DEPOSIT_SLIPS) as deadline:
             return self._exchange(request, deadline, read)
+
+    def describe_account(self, credentials: Credentials) -> Mapping[str, str]:
+        """Ask the account service, which makes nothing; raises CredentialsRejected or CarrierUnavailable."""
+        if self._endpoint.account_url is None:
+            return {}
+        _check_credentials(credentials)
+        body = _encoded(account.message(credentials))
+        request = Request(account.OPERATION, self._endpoint.account_url, body, account.HEADERS, CarrierUnavailable)
+        with self._call(account.OPERATION, credentials, service=Service.CONTRACT_CHECKS) as deadline:
+            return self._exchange(request, deadline, partial(account.read_facts, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""

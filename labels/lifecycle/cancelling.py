@@ -18,6 +18,7 @@ from labels.lifecycle import parcels
 from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel, lease
+from shops.contracts.accounts import UnknownAccountError, credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -75,12 +76,14 @@ def perform(label: ShippingLabel) -> None:
 
 
 def credentials_of(label: ShippingLabel) -> Credentials:
-    """Return the contract's credentials; raise CancelError."""
+    """Return the credentials of the account that the label was bought on; raise CancelError."""
     contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise restored(label, f"the shop has no {label.carrier_code} contract any more")
     try:
-        return contract.credentials
+        return credentials_for(contract, label.account_number)
+    except UnknownAccountError:
+        raise restored(label, f"account {label.account_number}, which it was bought on, is not kept any more") from None
     except UnreadableSecretError:
         raise restored(label, "the contract's credentials can't be read: see CREDENTIALS_KEYS") from None
 

@@ -23,6 +23,7 @@ from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.models import LabelState, ShippingLabel, lease
 from shops.audit import recording
 from shops.audit.models import Action
+from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -91,7 +92,7 @@ def fetched(label: ShippingLabel) -> bytes:
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     try:
-        credentials = contract.credentials
+        credentials = credentials_for(contract, label.account_number)
         connection.close()
         with bulkhead.enter(label.carrier_code), calls_for(label.id):
             carrier, label_format = client(label.carrier_code), label.label_format or DEFAULT_FORMAT

@@ -29,6 +29,7 @@ from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_r
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, completed, new_label, shipment
 from shops import spans
+from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -97,9 +98,9 @@ def buy_new(
     try:
         client(carrier_code).circuit_breaker.refuse_if_open(shop_id)
         with bulkhead.enter(carrier_code, key=key and (shop_id, key.value)):
-            label = new_label(shop_id=shop_id, order=order, key=key, token_id=token_id)
+            label = new_label(contract=contract, order=order, key=key, token_id=token_id)
             # What can fail here without the carrier fails before there is a row, which would have to be explained.
-            ordered, credentials = shipment(label, contract), contract.credentials
+            ordered, credentials = shipment(label, contract), credentials_for(contract, label.account_number)
             check_customs(carrier_code, ordered)
             return place(label, ordered, credentials)
     except (KeyInUseError, KeyTakenError) as error:
@@ -111,8 +112,8 @@ def buy_new(
         raise NotBegunError(CarrierFailedError(error)) from error
     except UnreadableSecretError as error:
         logger.error("carrier not asked", extra={"contract": contract.id, "reason": str(error)})  # noqa: TRY400 - known
-        refusal = CredentialsRejected(carrier_code, "they can't be read")
-        raise NotBegunError(CarrierFailedError(refusal)) from error
+        unreadable = CredentialsRejected(carrier_code, "they can't be read")
+        raise NotBegunError(CarrierFailedError(unreadable)) from error
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:

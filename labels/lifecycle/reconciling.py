@@ -23,6 +23,7 @@ from labels.pdfs import recovery
 from labels.pdfs.storage import StorageError
 from shops.audit.models import Action
 from shops.audit.recording import record
+from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -146,7 +147,7 @@ def ask(label: ShippingLabel) -> None:
         return
     carrier, control_id = client(label.carrier_code), control_for(label, contract)
     try:
-        credentials = contract.credentials
+        credentials = credentials_for(contract, label.account_number)
         connection.close()
         if label.reservation_number:
             fetch(label, carrier, credentials)
@@ -172,16 +173,19 @@ def ask(label: ShippingLabel) -> None:
 def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
-    That is one bought since on the same contract, after the wait in which a search may be late. There is none where a
-    number is known, or where the contract has changed: the parcels may have been made on the old one. Nor is there one
-    for a purchase that has failed already.
+    That is one bought since on the same account, after the wait in which a search may be late. There is none where a
+    number is known, or for a purchase that has failed already. Nor is there one where the label does not tell its
+    account and the contract has changed: the parcels may have been made on the old one.
     """
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
     is_over = label.state == LabelState.FAILED
-    if is_early or is_over or label.tracking_numbers or contract.updated_at > label.created_at:
+    is_account_open = not label.account_number and contract.updated_at > label.created_at
+    if is_early or is_over or label.tracking_numbers or is_account_open:
         return ""
-    bought = ShippingLabel.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code).generated()
+    accounts = {label.account_number, label.account_number or contract.account_number}
+    of_shop = ShippingLabel.objects.for_shop(label.shop_id)
+    bought = of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts).generated()
     purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
     since = bought.filter(id__gt=label.id, created_at__gt=purchase_ended_at).order_by("id")
     return since.values_list("id", flat=True).first() or ""

@@ -1,4 +1,4 @@
-"""Asks carriers for deposit slips of labels: one slip for each contract, in calls of as many parcels as are taken."""
+"""Asks carriers for deposit slips of labels: one slip for each account, in calls of as many parcels as are taken."""
 
 import logging
 import time
@@ -15,6 +15,7 @@ from labels.pdfs import storage
 from labels.slips.models import DepositSlip
 from shops.audit.models import Action
 from shops.audit.recording import record
+from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -43,6 +44,7 @@ def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]
         slip = DepositSlip.objects.create(
             shop_id=first.shop_id,
             carrier_code=first.carrier_code,
+            account_number=first.account_number,
             label_ids=[label.id for label in batch],
             tracking_numbers=[number for label in batch for number in label.tracking_numbers],
             asked_by=asked_by,
@@ -58,11 +60,11 @@ def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]
 
 
 def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
-    """Divide labels by contract, then by the parcels that a call takes; a label's parcels stay together."""
-    contracts: dict[tuple[str, str], list[ShippingLabel]] = {}
+    """Divide labels by account, then by the parcels that a call takes; a label's parcels stay together."""
+    accounts: dict[tuple[str, str, str], list[ShippingLabel]] = {}
     for label in labels:
-        contracts.setdefault((label.shop_id, label.carrier_code), []).append(label)
-    for (_, carrier_code), own in contracts.items():
+        accounts.setdefault((label.shop_id, label.carrier_code, label.account_number), []).append(label)
+    for (_, carrier_code, _), own in accounts.items():
         batch: list[ShippingLabel] = []
         limit, count = client(carrier_code).max_slip_parcels, 0
         for label in own:
@@ -80,7 +82,7 @@ def ask(slip: DepositSlip) -> None:
     if contract is None:
         return refuse(slip, f"The shop has no {slip.carrier_code} contract any more.")
     try:
-        credentials = contract.credentials
+        credentials = credentials_for(contract, slip.account_number)
         connection.close()
         with bulkhead.enter(slip.carrier_code):
             made = client(slip.carrier_code).deposit_slip(slip.tracking_numbers, credentials)

@@ -42,6 +42,9 @@ class DepositSlip(models.Model):
     id = KeyField(primary_key=True, max_length=64, default=new_slip_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="deposit_slips")
     carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
+    account_number = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The carrier's account that they are of."
+    )
     label_ids = models.JSONField(help_text="The labels whose parcels it lists.")
     tracking_numbers = models.JSONField(help_text="The parcels that it lists.")
     asked_at = models.DateTimeField(default=timezone.now)

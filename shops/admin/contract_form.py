@@ -35,10 +35,12 @@ class ContractForm(ContractModelForm):
     is_check = False  # the carrier is asked, and nothing is saved
     password = secret_field("Password", KEEP)
     api_key = secret_field("API key", "Of beta, in place of the password. " + KEEP)
+    pickup_secret = secret_field("Pickup account's secret", "Its password or API key, if it is not the same. " + KEEP)
     products = ProductsField(required=False)
 
     class Meta:
         labels = {
+            "pickup_account_number": "Pickup products' account number",
             "customs_value_eur": "Customs value (EUR)",
             "customs_hs_code": "Customs HS code",
             "customs_shipping_cost_eur": "Customs postage (EUR)",
@@ -61,13 +63,22 @@ class ContractForm(ContractModelForm):
         typed = {name: self.cleaned_data.get(name, "") for name in names}
         return typed if any(typed.values()) else {}
 
+    @property
+    def new_pickup_secret(self) -> dict[str, str]:
+        """The pickup account's secret that was typed, of the same kind as the contract's."""
+        typed = self.cleaned_data.get("pickup_secret", "")
+        secret = self.new_secret
+        has_api_key = bool(secret["api_key"]) if secret else bool(self.instance.has_api_key)
+        name, other = ("api_key", "password") if has_api_key else ("password", "api_key")
+        return {name: typed, other: ""} if typed else {}
+
     def clean(self) -> dict[str, Any]:
         super().clean()
         data, carrier = self.cleaned_data, self.instance.carrier_code or self.cleaned_data.get("carrier_code")
         if not carrier:
             return data
         with self.telling():
-            terms.check_account(carrier, data.get("account_number", ""))
+            terms.check_accounts(carrier, {name: data.get(name, "") for name in terms.ACCOUNTS})
         with self.telling():
             self.check_secret(carrier)
         with self.telling():
@@ -81,15 +92,17 @@ class ContractForm(ContractModelForm):
 
     def check_secret(self, carrier: str) -> None:
         """Raise TermsError for a secret that is missing, one too many, or malformed."""
-        secret, is_new = self.new_secret, self.instance._state.adding
-        if secret and not self.takes_secrets:
+        secret, pickup_secret, is_new = self.new_secret, self.new_pickup_secret, self.instance._state.adding
+        if (secret or pickup_secret) and not self.takes_secrets:
             raise terms.TermsError("", "Open the admin over https to send credentials.")
         if not secret and is_new:
             raise terms.TermsError("password", "a new contract needs its password or API key")
         if all(secret.values()) and secret:
             raise terms.TermsError("api_key", "give the password or the API key, not both")
-        if secret:
-            terms.check_secret(carrier, secret["password"], secret["api_key"])
+        if pickup_secret and not self.cleaned_data.get("pickup_account_number"):
+            raise terms.TermsError("pickup_secret", "needs the account's number")
+        for each in filter(None, (secret, pickup_secret)):
+            terms.check_secret(carrier, each["password"], each["api_key"])
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -107,14 +120,14 @@ def blank(value: Any) -> Any:
     return "" if value is None else value
 
 
-def checked_products(carrier: str, typed: dict[str, tuple[str, str]]) -> dict[str, terms.Override | None]:
+def checked_products(carrier: str, typed: dict[str, tuple[str, ...]]) -> dict[str, terms.Override | None]:
     """Return the products as a contract stores them; raise TermsError."""
     if not typed:
         raise terms.TermsError("products", "choose at least one product")
     products = {}
-    for code, (replacement, service) in typed.items():
+    for code, own in typed.items():
         try:
-            products[code] = terms.checked_product(carrier, code, replacement, service)
+            products[code] = terms.checked_product(carrier, code, *own)
         except terms.TermsError as error:
             raise terms.TermsError("products", f"{code}: {error}") from None
     return products

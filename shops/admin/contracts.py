@@ -1,5 +1,6 @@
 """The admin's pages of carrier contracts: added, changed, and tried against the carrier."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -17,9 +18,9 @@ from carriers.shipment import Credentials
 from shops.admin.base import ModelAdmin
 from shops.admin.contract_form import ContractForm
 from shops.admin.exports import Column, joined
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter
 from shops.admin.wording import NOTHING
-from shops.contracts import checking
+from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 
@@ -29,9 +30,33 @@ if TYPE_CHECKING:
 LOOPBACK = {"127.0.0.1", "::1"}
 CHECK = "_check"
 TERMS = (
-    *("commercial_name", "customs_description", "customs_value_eur", "customs_hs_code", "customs_shipping_cost_eur"),
+    *(
+        "label_format",
+        "commercial_name",
+        "customs_description",
+        "customs_value_eur",
+        "customs_hs_code",
+        "customs_shipping_cost_eur",
+    ),
 )
-SECRETS = ("password", "api_key")
+ACCOUNTS = ("parent_account_number", "pickup_account_number")
+SECRETS = ("password", "api_key", "pickup_secret")
+
+
+class SecretFilter(DropdownFilter):
+    """Contracts with one kind of secret."""
+
+    title = "secret"
+    parameter_name = "secret"
+    KINDS = (("True", "API key"), ("False", "password"), ("None", "unknown"))
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(self.KINDS)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        values = {"True": True, "False": False, "None": None}
+        kind = self.value()
+        return queryset.filter(has_api_key=values[kind]) if kind in values else queryset
 
 
 @admin.register(CarrierContract)
@@ -39,9 +64,9 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     """Contracts. Their secrets are written and never shown; a contract is replaced, never deleted."""
 
     form = ContractForm
-    list_display = ("shop", "carrier_code", "account_number", "product_count", "updated_at")
+    list_display = ("shop", "carrier_code", "account_number", "signs_in_with", "product_count", "updated_at")
     list_display_links = ("shop", "carrier_code", "account_number")
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, SecretFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("account_number", "shop__name", "id")
@@ -56,6 +81,9 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
         Column("Shop", "shop__name"),
         Column("Carrier", "carrier_code"),
         Column("Account number", "account_number"),
+        Column("Parent account", "parent_account_number"),
+        Column("Pickup account", "pickup_account_number"),
+        Column("API key", "has_api_key"),
         Column("Products", "products", joined),
         Column("Commercial name", "commercial_name"),
         Column("Updated (UTC)", "updated_at"),
@@ -67,8 +95,8 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     def get_fields(self, request: HttpRequest, obj: CarrierContract | None = None) -> tuple[Any, ...]:
         secrets = SECRETS if may_send_secrets(request) else ("secret",)
         if obj is None:
-            return ("shop", "carrier_code", "account_number", *secrets, "products", *TERMS)
-        known = ("id", "shop", "carrier_code", "account_number")
+            return ("shop", "carrier_code", "account_number", *ACCOUNTS, *secrets, "products", *TERMS)
+        known = ("id", "shop", "carrier_code", "account_number", *ACCOUNTS)
         if not self.has_change_permission(request, obj):
             return (*known, "activated", *TERMS, "updated_at", "tracking")
         return (*known, *secrets, "products", *TERMS, "updated_at", "tracking")
@@ -103,9 +131,12 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
         return answer
 
     def save_model(self, request: HttpRequest, obj: CarrierContract, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        if form.new_secret:
-            obj.set_secret(**form.new_secret)
-        super().save_model(request, obj, form, change)
+        accounts.save(obj, secret=form.new_secret or None, pickup_secret=form.new_pickup_secret or None)
+
+    @admin.display(description="signs in with", ordering="has_api_key")
+    def signs_in_with(self, contract: CarrierContract) -> str:
+        """Name the kind of secret: beta gives up passwords."""
+        return dict(SecretFilter.KINDS)[str(contract.has_api_key)]
 
     @admin.display(description="activated products")
     def product_count(self, contract: CarrierContract) -> int:
@@ -142,23 +173,35 @@ def may_send_secrets(request: HttpRequest) -> bool:
 def check(form: ContractForm) -> checking.Report:
     """Ask the carrier about a contract as it was typed, with the stored secret where none was."""
     contract, data = form.instance, form.cleaned_data
-    account_number = data["account_number"]
     try:
-        secret = form.new_secret or {name: getattr(contract.credentials, name) for name in SECRETS}
+        credentials = typed_credentials(form)
     except UnreadableSecretError:
         return checking.Report(is_good=False, summary="The stored credentials can't be read: type them again.")
     return checking.check(
         shop=contract.shop,
         carrier_code=contract.carrier_code,
-        credentials=Credentials(account_number=account_number, shop_id=contract.shop_id, **secret),
+        credentials=credentials,
         products=data["products"],
         commercial_name=data["commercial_name"],
     )
 
 
+def typed_credentials(form: ContractForm) -> tuple[Credentials, Credentials]:
+    """Return the credentials of the account and of the pickup account, which may be the same, as they would be saved.
+
+    Raise UnreadableSecretError.
+    """
+    contract, data = form.instance, form.cleaned_data
+    numbers = {name: data[name] for name in ("account_number", "parent_account_number")}
+    secret, number = form.new_secret, data["pickup_account_number"]
+    own = replace(Credentials(**secret) if secret else contract.credentials, **numbers, shop_id=contract.shop_id)
+    pickup = form.new_pickup_secret or (accounts.kept_secret(contract, number) if number else {})
+    return own, replace(own, account_number=number, **pickup) if number else own
+
+
 def product_line(contract: CarrierContract, code: str) -> str:
     product, own = PRODUCTS.get(code), contract.override(code)
     meaning = product.meaning if product else ""
-    replaced = f"{own.carrier_code} {own.service}".strip() if own else ""
+    replaced = " ".join(filter(None, (own.carrier_code, own.service, own.as_code))) if own else ""
     text = f" (carrier's code {replaced})" if replaced else ""
     return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)

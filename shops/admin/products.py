@@ -1,4 +1,4 @@
-"""The form field of a contract's products: one row each, with the carrier's code and service where they differ."""
+"""The form field of a contract's products: one row each, with the carrier's own codes where they differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,8 @@ from django import forms
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
+
+PARTS = {"code": "carrier_code", "service": "service", "as": "as_code"}  # of the form, and of what is stored
 
 
 class ProductsWidget(forms.Widget):
@@ -20,11 +22,10 @@ class ProductsWidget(forms.Widget):
         groups = [(carrier, CARRIERS[carrier].has_services, rows(carrier, chosen)) for carrier in self.carriers]
         return super().get_context(name, value, attrs) | {"groups": groups, "is_one": len(groups) == 1}
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, tuple[str, str]]:
-        """Return code and service by ticked product, as typed."""
-        parts = ("code", "service")
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, tuple[str, ...]]:
+        """Return code, service and `as` by ticked product, as typed."""
         return {
-            product: tuple(data.get(f"{name}-{product}-{part}", "").strip() for part in parts)
+            product: tuple(data.get(f"{name}-{product}-{part}", "").strip() for part in PARTS)
             for product in data.getlist(name)
         }
 
@@ -44,27 +45,26 @@ class ProductsField(forms.Field):
         return entered(initial) != entered(data)
 
 
-def entered(value: Any) -> dict[str, tuple[str, str]]:
-    """Return code and service by product, of what is stored or typed."""
+def entered(value: Any) -> dict[str, tuple[str, ...]]:
+    """Return code, service and `as` by product, of what is stored or typed."""
     return {product: texts(own) for product, own in (value or {}).items()}
 
 
-def texts(own: Any) -> tuple[str, str]:
-    """Return the code and the service that a contract has for a product, empty for the catalogue's."""
+def texts(own: Any) -> tuple[str, ...]:
+    """Return the codes that a contract has for a product, empty for the catalogue's."""
     if isinstance(own, Mapping):
-        return own["carrier_code"], own["service"]
-    return own or ("", "")
+        return tuple(own.get(name, "") for name in PARTS.values())
+    return own or ("",) * len(PARTS)
 
 
-def rows(carrier: str, chosen: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
+def rows(carrier: str, chosen: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
     return [
         {
             "code": product.code,
             "meaning": product.meaning,
             "usual": ", ".join(dict.fromkeys(route.carrier_code for route in product.routes)),
             "is_chosen": product.code in chosen,
-            "own_code": chosen.get(product.code, ("", ""))[0],
-            "own_service": chosen.get(product.code, ("", ""))[1],
+            "own": dict(zip(PARTS, chosen.get(product.code) or texts(None), strict=True)),
         }
         for product in PRODUCTS.values()
         if product.carrier == carrier

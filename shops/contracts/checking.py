@@ -1,4 +1,4 @@
-"""Asks a carrier about a contract, before it is saved or after: are the credentials right, which products has it."""
+"""Asks a carrier about a contract, before it is saved or after: its credentials, its products, what it includes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,9 +9,11 @@ from django.db import connection
 
 from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierError, CredentialsRejected
-from carriers.shipment import Credentials, ProductOverride
+from carriers.products import PRODUCTS
+from carriers.shipment import Credentials, Party, ProductOverride
 from shops.addresses import party
 from shops.contracts.clients import client
+from shops.contracts.models import override_of
 
 if TYPE_CHECKING:
     from shops.models import Shop
@@ -21,31 +23,36 @@ is_checking = Lock()  # one at a time in a process: a carrier that hangs keeps o
 
 @dataclass(frozen=True)
 class Report:
-    """A carrier's answer in words; without findings it told nothing about products."""
+    """A carrier's answer in words; without findings it told nothing about products, without facts of the account."""
 
     is_good: bool
     summary: str
     findings: list[Finding] = field(default_factory=list)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(
     *,
     shop: "Shop",
     carrier_code: str,
-    credentials: Credentials,
+    credentials: tuple[Credentials, Credentials],
     products: Mapping[str, Mapping[str, Any] | None],
     commercial_name: str,
 ) -> Report:
-    """Ask the carrier, with no database connection held."""
-    overrides = {
-        code: ProductOverride(own["carrier_code"], own["service"]) if own else None for code, own in products.items()
-    }
+    """Ask the carrier about each account and its products, with no database connection held.
+
+    `credentials` are those of the account and of the pickup products' account, which may be the same.
+    """
+    asked: dict[Credentials, dict[str, ProductOverride | None]] = {credentials[0]: {}}
+    for code, own in products.items():
+        account = credentials[PRODUCTS[code].needs_pickup_point]
+        asked.setdefault(account, {})[code] = override_of(own)
     sender = party(shop.sender_address) if shop.sender_address else SAMPLE_SENDER
     if not is_checking.acquire(blocking=False):
         return Report(is_good=False, summary="Another contract is being checked. Try again in some seconds.")
     try:
         connection.close()
-        findings = client(carrier_code).check_contract(Terms(overrides, sender, commercial_name), credentials)
+        facts, findings = ask(carrier_code, asked, sender, commercial_name)
     except CredentialsRejected as error:
         return Report(is_good=False, summary=f"{carrier_code} refuses the credentials: {error.detail}.")
     except CarrierError as error:
@@ -53,12 +60,29 @@ def check(
         return Report(is_good=False, summary=f"{reason} Nothing is known about the credentials.")
     finally:
         is_checking.release()
-    return report(carrier_code, findings)
+    return report(carrier_code, findings, facts)
 
 
-def report(carrier_code: str, findings: list[Finding]) -> Report:
+def ask(
+    carrier_code: str,
+    asked: Mapping[Credentials, Mapping[str, ProductOverride | None]],
+    sender: Party,
+    commercial_name: str,
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return what the carrier tells of the accounts, and of their products; raise CarrierError."""
+    facts: dict[str, str] = {}
+    findings: list[Finding] = []
+    for credentials, products in asked.items():
+        described = client(carrier_code).describe_account(credentials)
+        prefix = f"{credentials.account_number}: " if len(asked) > 1 else ""
+        facts |= {prefix + name: value for name, value in described.items()}
+        findings += client(carrier_code).check_contract(Terms(products, sender, commercial_name), credentials)
+    return facts, findings
+
+
+def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str]) -> Report:
     counts = [sum(finding.verdict == verdict for finding in findings) for verdict in ("included", "missing", "open")]
     words = [f"{count} {word}" for count, word in zip(counts, ("included", "not included", "left open"), strict=True)]
     told = ", ".join(word for count, word in zip(counts, words, strict=True) if count)
     summary = f"{carrier_code} accepts the credentials. Products: {told}."
-    return Report(is_good=counts[1] == 0, summary=summary, findings=findings)
+    return Report(is_good=counts[1] == 0, summary=summary, findings=findings, facts=facts)

@@ -1,5 +1,6 @@
 """Shops' contracts with carriers."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
-from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
+from carriers.shipment import LABEL_FORMATS, Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
 from shops.db.fields import DatabaseTimeField, KeyField
 from shops.db.prepared import PreparedQuery, argument
@@ -41,9 +42,25 @@ class CarrierContract(models.Model):
     shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="contracts", db_index=False)
     carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
     account_number = models.CharField(max_length=64)
+    parent_account_number = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The account that this one is under (beta)."
+    )
+    pickup_account_number = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="Another account, for pickup products."
+    )
     encrypted_credentials = models.TextField(editable=False)
+    has_api_key = models.BooleanField(null=True, editable=False, help_text="Null: not set since the column exists.")
     products = models.JSONField(
-        default=dict, help_text="Activated products, each with the carrier's code and service where they differ."
+        default=dict,
+        help_text="Activated products, each with the carrier's code, service and `as` where they differ.",
+    )
+    label_format = models.CharField(
+        max_length=8,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[(form, form) for form in LABEL_FORMATS],
+        help_text="The paper of labels whose order does not say; 10x15 by default.",
     )
     commercial_name = models.CharField(max_length=35, blank=True)
     customs_description = models.CharField(max_length=64, blank=True)
@@ -82,7 +99,8 @@ class CarrierContract(models.Model):
     def credentials(self) -> Credentials:
         """Decrypt what the carrier's client signs in with; raise UnreadableSecretError."""
         secret = encryption.decrypt(self.encrypted_credentials, row_id=self.id)
-        return Credentials(account_number=self.account_number, shop_id=self.shop_id, **secret)
+        numbers = {"account_number": self.account_number, "parent_account_number": self.parent_account_number}
+        return Credentials(**numbers, shop_id=self.shop_id, **secret)
 
     @property
     def is_readable(self) -> bool:
@@ -109,6 +127,7 @@ class CarrierContract(models.Model):
     def set_secret(self, *, password: str = "", api_key: str = "") -> None:
         secret = {"password": password, "api_key": api_key}
         self.encrypted_credentials = encryption.encrypt(secret, row_id=self.id)
+        self.has_api_key = bool(api_key)
 
     @property
     def customs(self) -> Customs | None:
@@ -128,8 +147,12 @@ class CarrierContract(models.Model):
 
     def override(self, product_code: str) -> ProductOverride | None:
         """Return what the contract replaces of the catalogue's product, if anything."""
-        own = self.products.get(product_code)
-        return ProductOverride(own["carrier_code"], own["service"]) if own else None
+        return override_of(self.products.get(product_code))
+
+
+def override_of(own: Mapping[str, str] | None) -> ProductOverride | None:
+    """Return a contract's own codes of a product as the carrier's client takes them."""
+    return ProductOverride(own["carrier_code"], own["service"], own.get("as_code", "")) if own else None
 
 
 CONTRACT_COLUMNS = [field.attname for field in CarrierContract._meta.concrete_fields]

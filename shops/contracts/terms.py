@@ -12,7 +12,9 @@ from carriers.text import CarrierField, fitting, to_latin
 
 HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 SERVICE = re.compile(r"[0-9]{1,3}")
+AS_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 COMMERCIAL_NAME_LENGTH = 35
+ACCOUNTS = ("account_number", "parent_account_number", "pickup_account_number")
 CUSTOMS = ("customs_description", "customs_value_eur", "customs_hs_code")
 NO_CUSTOMS = {
     "customs_description": "",
@@ -35,7 +37,7 @@ def products_of(carrier_code: str) -> list[str]:
     return [product.code for product in PRODUCTS.values() if product.carrier == carrier_code]
 
 
-def checked_product(carrier_code: str, code: str, replacement: str, service: str) -> Override | None:
+def checked_product(carrier_code: str, code: str, replacement: str, service: str, as_code: str = "") -> Override | None:
     """Return what the contract replaces of a product, None for nothing; raise TermsError."""
     carrier, own = CARRIERS[carrier_code], products_of(carrier_code)
     if code not in own:
@@ -46,7 +48,10 @@ def checked_product(carrier_code: str, code: str, replacement: str, service: str
         raise TermsError("products", f"{carrier_code} has no services, so leave out :{service}")
     if service and not (replacement and SERVICE.fullmatch(service)):
         raise TermsError("products", "a service has 1 to 3 digits, and stands with the carrier's code")
-    return {"carrier_code": replacement, "service": service} if replacement else None
+    if as_code and not (carrier.has_services and service and AS_CODE.fullmatch(as_code)):
+        raise TermsError("products", "`as` has 1 to 3 letters and digits, and stands with alpha's code and service")
+    codes = {"carrier_code": replacement, "service": service} | ({"as_code": as_code} if as_code else {})
+    return codes if replacement else None
 
 
 def checked_text(carrier_code: str, field: str, text: str, limit: int) -> str:
@@ -93,11 +98,17 @@ def checked_euros(field: str, amount: Any) -> Decimal:
     return euros
 
 
-def check_account(carrier_code: str, account_number: str) -> None:
-    """Raise TermsError for an account number that is none of the carrier's."""
+def check_accounts(carrier_code: str, numbers: Mapping[str, str]) -> None:
+    """Raise TermsError for an account number that is none of the carrier's; the parent's and pickup's may be empty."""
     shape = CARRIERS[carrier_code].credentials_shape
-    if not shape.account_number.fullmatch(account_number):
-        raise TermsError("account_number", f"{carrier_code} needs {shape.meaning}")
+    for field in ACCOUNTS:
+        number = numbers[field]
+        if (number or field == "account_number") and not shape.account_number.fullmatch(number):
+            raise TermsError(field, f"{carrier_code} needs {shape.meaning}")
+    if numbers["parent_account_number"] and not shape.takes_parent:
+        raise TermsError("parent_account_number", f"{carrier_code} has no parent accounts")
+    if numbers["pickup_account_number"] == numbers["account_number"]:
+        raise TermsError("pickup_account_number", "is the contract's own: leave it out")
 
 
 def check_secret(carrier_code: str, password: str, api_key: str) -> None:

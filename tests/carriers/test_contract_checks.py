@@ -15,7 +15,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, ProductOverride
 from tests.carriers.conftest import Serve
 from tests.carriers.support.sandbox import bought, received, sandbox_clients
-from tests.carriers.support.servers import always, answer_file, body_of, http
+from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
 from tests.carriers.support.shipments import CREDENTIALS, LENIENT, client
 
 
@@ -156,6 +156,82 @@ def test_betas_refusals_of_every_sample_have_their_class(serve: Serve, answer: b
     with pytest.raises(error):
         client("beta", server.url).check_contract(terms("beta"), CREDENTIALS["beta"])
     assert len(server.requests) == 1  # the next samples would tell nothing else
+
+
+FACTS = {
+    "contractType": "FACILITE",
+    "statutHD": True,
+    "hazmatCategories": ["A", "B"],
+    "siteDepotList": [{"codeRegate": "690470", "libellepfc": "LYON PFC"}, {"codeRegate": "750001"}],
+    "cgv": {"accepted": False},
+    "provider": "COLISSIMO-V2",
+    "messageErreur": None,
+}
+
+
+def account(serve: Serve, answer: bytes) -> tuple[Carrier, LoopbackServer]:
+    server = serve(always(answer))
+    return CARRIERS["beta"](Endpoint("http://127.0.0.1:9", account_url=f"{server.url}/info"), LENIENT), server
+
+
+@pytest.mark.parametrize(
+    ("credentials", "body"),
+    [
+        (Credentials("804735", "x"), {"credential": {"login": "804735", "password": "x"}}),
+        (Credentials("804735", api_key="k"), {"credential": {"apiKey": "k"}, "partnerClientCode": "804735"}),
+        (
+            Credentials("804735", "x", parent_account_number="900001"),
+            {"credential": {"login": "804735", "password": "x"}, "partnerClientCode": "804735"},
+        ),
+    ],
+)
+def test_betas_account_is_described_in_words(serve: Serve, credentials: Credentials, body: dict[str, Any]) -> None:
+    beta, server = account(serve, http(json.dumps(FACTS).encode(), content_type="application/json"))
+    assert beta.describe_account(credentials) == {
+        "Contract": "FACILITE",
+        "Kind of account": "new: its number is sent with each call",
+        "Pickup points": "yes",
+        "Hazardous categories": "A, B",
+        "General terms accepted": "no",
+        "Deposit sites": "LYON PFC, 750001",
+    }
+    assert server.requests[0].startswith(b"POST /info ")
+    assert json.loads(body_of(server.requests[0])) == body
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (http(b'{"messageErreur": "Identifiant inconnu"}'), CredentialsRejected),
+        (http(b"Forbidden", 403), CredentialsRejected),
+        (http(b"<html>", 503), CarrierUnavailable),
+        (http(b"{}"), CarrierUnavailable),
+        (http(b'{"provider": "COLISSIMO-V1"}', 500), CarrierUnavailable),
+    ],
+)
+def test_betas_refusals_of_an_account_have_their_class(serve: Serve, answer: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        account(serve, answer)[0].describe_account(CREDENTIALS["beta"])
+
+
+def test_strange_facts_of_an_account_are_left_out(serve: Serve) -> None:
+    strange = {
+        "provider": 3,
+        "statutHD": {},
+        "siteDepotList": 7,
+        "cgv": [],
+        "hazmatCategories": [1],
+        "contractType": [],
+    }
+    beta, _ = account(serve, http(json.dumps(strange).encode()))
+    assert beta.describe_account(CREDENTIALS["beta"]) == {"Kind of account": "3"}
+
+
+def test_without_an_account_url_nothing_is_known_of_an_account(serve: Serve) -> None:
+    server = serve(always(b""))
+    for carrier in CARRIERS:
+        assert client(carrier, server.url).describe_account(CREDENTIALS[carrier]) == {}
+    assert server.requests == []
 
 
 def test_a_check_has_a_circuit_breaker_of_its_own(serve: Serve) -> None:

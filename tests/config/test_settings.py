@@ -72,6 +72,7 @@ BAD: dict[str, Sequence[str | None]] = {
     "ALPHA_POINTS_URL": ["hunter2", "ftp://host/"],
     "ALPHA_PRODUCTS_URL": ["hunter2", "ftp://host/"],
     "BETA_POINTS_URL": ["hunter2", "ftp://host/"],
+    "BETA_ACCOUNT_URL": ["hunter2", "ftp://host/"],
     "BETA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
     "BETA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
@@ -220,6 +221,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
             "url": loaded["DEFAULT_BETA_URL"],
             "tracking_url": "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany",
             "points_url": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
+            "account_url": "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations",
         },
     }
     assert loaded["RECONCILE_WAIT_S"] == 3600
@@ -227,7 +229,7 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
         monkeypatch.setenv(name, "http://127.0.0.1:9/a")
     assert load()["CARRIER_ENDPOINTS"] == {
         "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "products_url": None},
-        "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None},
+        "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "account_url": None},
     }
     for name in ("ALPHA_POINTS_URL", "BETA_POINTS_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/p")

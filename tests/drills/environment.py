@@ -211,6 +211,7 @@ def sandbox_settings(port: int) -> dict[str, str]:
         "ALPHA_PRODUCTS_URL": f"{url}/alpha/products",
         "BETA_URL": f"{url}/beta/2.0",
         "BETA_POINTS_URL": f"{url}/beta/points",
+        "BETA_ACCOUNT_URL": f"{url}/beta/account/additionalinformations",
     }
 
 

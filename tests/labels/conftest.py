@@ -86,7 +86,11 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
             "points_url": sandbox_server.alpha_points_url,
             "products_url": sandbox_server.alpha_products_url,
         },
-        "beta": {"url": sandbox_server.beta_url, "points_url": sandbox_server.beta_points_url},
+        "beta": {
+            "url": sandbox_server.beta_url,
+            "points_url": sandbox_server.beta_points_url,
+            "account_url": sandbox_server.beta_account_url,
+        },
     }
     clients.client.cache_clear()
     yield Sandbox(sandbox_server)

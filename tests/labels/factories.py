@@ -63,6 +63,7 @@ class LabelFactory(factory.django.DjangoModelFactory[ShippingLabel]):
     order_id = "5400000001"
     carrier_code = "beta"
     product_code = factory.LazyAttribute(lambda made: PRODUCT[made.carrier_code])
+    account_number = factory.LazyAttribute(lambda made: ACCOUNT[made.carrier_code])
     sender = factory.LazyFunction(SENDER.copy)
     recipient = factory.LazyFunction(RECIPIENT.copy)
     weights_kg = factory.LazyFunction(lambda: ["1.25"])

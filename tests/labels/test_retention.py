@@ -35,6 +35,7 @@ NOTHING = [
         "0 access tokens (kept for ever)",
         "0 webhook deliveries",
         "0 sessions",
+        "0 replaced accounts",
         "0 audit entries",
         "0 labels' PDFs (kept for ever)",
     ),

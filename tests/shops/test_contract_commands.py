@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from carriers.products import PRODUCTS
-from carriers.shipment import Customs, CustomsItem, ProductOverride
+from carriers.shipment import Credentials, Customs, CustomsItem, ProductOverride
+from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
@@ -57,6 +58,32 @@ def test_every_option_is_kept(shop: Shop) -> None:
     item = CustomsItem("Bougies", 1, Decimal("12.50"), hs_code="34060000")
     assert made.customs == Customs((item,), is_for_each_parcel=True, shipping_cost_eur=Decimal("7.90"))
     assert (made.credentials.password, made.credentials.api_key) == (PASSWORD["alpha"], "")
+
+
+def test_accounts_paper_and_as_are_kept(shop: Shop) -> None:
+    call(
+        *(*BETA, "--api-key-stdin", ALL, "--parent-account", "900001", "--pickup-account-number", "804736"),
+        *("--label-format", "A4"),
+        stdin="k-1\n",
+    )
+    made = CarrierContract.objects.get()
+    assert made.credentials == Credentials("804735", api_key="k-1", parent_account_number="900001")
+    pickup = credentials_for(made, number_for(made, "beta_point_retrait_france"))
+    assert pickup == Credentials("804736", api_key="k-1", parent_account_number="900001")
+    assert (number_for(made, "beta"), made.label_format, made.has_api_key) == ("804735", "A4", True)
+    call(*ALPHA, "--product", "shop2shop=5E:6:A15", stdin="255562")
+    alpha = CarrierContract.objects.get(carrier_code="alpha")
+    assert alpha.override("shop2shop") == ProductOverride("5E", "6", "A15")
+    assert (alpha.label_format, alpha.has_api_key) == ("", False)
+
+
+def test_the_second_line_is_the_pickup_accounts_secret(shop: Shop) -> None:
+    call(*ALPHA, ALL, "--pickup-account-number", "19869503", stdin="255562\n123456\n")
+    made = CarrierContract.objects.get()
+    assert made.credentials.password == "255562"
+    assert credentials_for(made, "19869503") == Credentials("19869503", "123456")
+    call(*ALPHA, ALL, "--pickup-account-number", "19869503", stdin="255562")
+    assert credentials_for(made, "19869503") == Credentials("19869503", "255562")
 
 
 @pytest.mark.parametrize("option", ["--password-stdin", "--api-key-stdin"])
@@ -136,6 +163,13 @@ BAD: dict[str, tuple[list[str], str | bytes]] = {
     "password with a NUL": ([*BETA, "--password-stdin", ALL], "hunter2\0"),
     "password that is not ASCII": ([*BETA, "--password-stdin", ALL], "hunter2\u00e9"),
     "password that is no UTF-8": ([*BETA, "--password-stdin", ALL], b"hunter2\xff\n"),
+    "pickup account of 7 digits": ([*ALPHA, ALL, "--pickup-account-number", "1986950"], "255562"),
+    "pickup account that is the same": ([*ALPHA, ALL, "--pickup-account-number", ACCOUNT["alpha"]], "255562"),
+    "pickup password of 5 digits": ([*ALPHA, ALL, "--pickup-account-number", "19869503"], "255562\n25556"),
+    "parent account for alpha": ([*ALPHA, ALL, "--parent-account", "19869503"], "255562"),
+    "another paper": ([*ALPHA, ALL, "--label-format", "A5"], "255562"),
+    "as without a service": ([*ALPHA, "--product", "shop2shop=5E::A15"], "255562"),
+    "as of beta": ([*BETA, "--password-stdin", "--product", "beta=DOM:6:A15"], "x"),
     "API key for alpha": ([*ALPHA[:-1], "--api-key-stdin", ALL], "255562"),
     "API key with a space": ([*BETA, "--api-key-stdin", ALL], "hunter2 hunter2"),
     "both secrets": ([*ALPHA, "--api-key-stdin", ALL], "255562"),
@@ -208,7 +242,7 @@ def test_bad_input_for_a_contract_changes_nothing(arguments: list[str], secret: 
         ([*BETA, "--product", "beta=D-M"], "--product 'beta=D-M': 'D-M' is no product code of beta"),
         (
             [*ALPHA[:-1], "--product", "alpha-13=01:x"],
-            "--product 'alpha-13=01:x': needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits",
+            "--product 'alpha-13=01:x': needs CODE[=CARRIERCODE[:SERVICE[:AS]]], SERVICE of 1 to 3 digits",
         ),
         ([*BETA, "--product", "alpha-13"], "--product 'alpha-13': 'alpha-13' is none of beta, beta_domicile_"),
     ],

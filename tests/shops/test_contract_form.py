@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 
 from carriers.products import PRODUCTS
+from carriers.shipment import Credentials, ProductOverride
 from shops.contracts import checking
+from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS
@@ -65,6 +67,35 @@ def test_an_empty_secret_keeps_the_stored_one_and_another_replaces_it(staff: Cli
     assert (credentials.password, credentials.api_key) == ("", SECRET)
 
 
+def test_a_contract_has_further_accounts_paper_and_as(staff: Client, shop: Shop) -> None:
+    typed = {"products": ["shop2shop", "relais"], "products-shop2shop-code": "5E", "products-shop2shop-service": "6"}
+    numbers = {"pickup_account_number": "19869503", "pickup_secret": "123456", "label_format": "A4"}
+    added = staff.post(ADD, entered("alpha", **typed, **numbers) | {"products-shop2shop-as": "A15"})
+    assert added.status_code == 302
+    made = CarrierContract.objects.get()
+    assert made.override("shop2shop") == ProductOverride("5E", "6", "A15")
+    assert (made.label_format, made.credentials) == ("A4", Credentials(ACCOUNT["alpha"], PASSWORD["alpha"]))
+    assert credentials_for(made, number_for(made, "relais")) == Credentials("19869503", "123456")
+    page = staff.get(f"{CONTRACTS}{made.pk}/change/").text
+    assert 'value="A15"' in page
+    assert "123456" not in page
+    change(staff, made, pickup_account_number="19869503")  # no secret typed: both stay
+    assert credentials_for(CarrierContract.objects.get(), "19869503").password == "123456"
+
+
+def test_staff_see_which_contracts_use_a_password(staff: Client, shop: Shop) -> None:
+    ContractFactory(shop=shop, carrier_code="beta")
+    keyed = ContractFactory(shop=ShopFactory(), carrier_code="beta", api_key=SECRET)
+
+    def found(**query: str) -> list[CarrierContract]:
+        return list(staff.get(CONTRACTS, query).context["cl"].result_list)
+
+    assert [each.shop for each in found(secret="False")] == [shop]
+    assert found(secret="True") == [keyed]
+    assert found(secret="None") == []
+    assert "API key" in staff.get(CONTRACTS).text
+
+
 def test_new_credentials_let_tracking_go_on(staff: Client, shop: Shop) -> None:
     contract = ContractFactory(shop=shop, carrier_code="beta")
     contract.refuse_tracking()
@@ -100,6 +131,13 @@ def test_no_page_shows_a_secret_not_even_the_one_just_typed(staff: Client, shop:
         ("beta", {"products-beta-code": "DOM", "products-beta-service": "6"}, "products"),
         ("alpha", {"products-alpha-13-service": "6"}, "products"),
         ("beta", {"commercial_name": "東京"}, "commercial_name"),
+        ("alpha", {"pickup_account_number": "123"}, "pickup_account_number"),
+        ("alpha", {"pickup_account_number": ACCOUNT["alpha"]}, "pickup_account_number"),
+        ("alpha", {"parent_account_number": "19869503"}, "parent_account_number"),
+        ("alpha", {"pickup_secret": "123456"}, "pickup_secret"),
+        ("alpha", {"pickup_account_number": "19869503", "pickup_secret": "x"}, "password"),
+        ("alpha", {"label_format": "A5"}, "label_format"),
+        ("alpha", {"products-alpha-13-as": "A15"}, "products"),
         ("beta", {"customs_description": "Bougies"}, "__all__"),
         ("beta", {"customs_description": "B", "customs_value_eur": "1", "customs_hs_code": "34"}, "customs_hs_code"),
         (
@@ -155,6 +193,24 @@ def test_a_check_tells_what_the_contract_has_and_saves_nothing(sandbox: Sandbox,
     assert "beta accepts the credentials. Products: 1 included." in checked(staff).text
     assert PASSWORD["alpha"] not in answer.text
     assert not CarrierContract.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_tells_what_the_account_includes_and_asks_each_account_for_its_own_products(
+    sandbox: Sandbox, shop: Shop, staff: Client
+) -> None:
+    one = checked(staff).context["check"]
+    assert one.facts["Kind of account"] == "old"
+    assert one.facts["Pickup points"] == "yes"
+    assert one.facts["Deposit sites"] == "LYON MONTROCHET PFC"
+    typed = {"products": ["beta", "beta_point_retrait_france"], "pickup_account_number": "NEW804736"}
+    two = checked(staff, **typed, password="", api_key=SECRET)
+    facts = two.context["check"].facts
+    assert (facts["804735: Kind of account"], facts["NEW804736: Pickup points"]) == ("old", "yes")
+    assert "<dt>804735: General terms accepted</dt><dd>yes</dd>" in two.text
+    assert sandbox.calls() == 0
+    counts = sandbox.server.state.counts()
+    assert (counts["/beta/account/additionalinformations"], counts["/beta/2.0/checkGenerateLabel"]) == (3, 3)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -170,6 +170,7 @@ def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
         "BETA_URL": sandbox.beta_url,
         "BETA_TRACKING_URL": sandbox.beta_tracking_url,
         "BETA_POINTS_URL": sandbox.beta_points_url,
+        "BETA_ACCOUNT_URL": sandbox.beta_account_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
         "TRACKING_PACE": str(TRACKING_PACE),
         "WEBHOOK_ALLOW_PRIVATE": "1",

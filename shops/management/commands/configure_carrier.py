@@ -8,18 +8,23 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from carriers import CARRIERS
+from carriers.shipment import LABEL_FORMATS
 from shops.audit import changes
 from shops.audit.models import Action
 from shops.audit.recording import record
-from shops.contracts import terms
+from shops.contracts import accounts, terms
 from shops.contracts.models import CarrierContract
 from shops.management import base
 
-PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3}))?)?")
+PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3})(:(?P<as_code>\w{1,3}))?)?)?")
+PRODUCT_FORM = "CODE[=CARRIERCODE[:SERVICE[:AS]]]"
 MAX_SECRET_LENGTH = 200
+ONE_LINE = "standard input: needs the secret, in one line"
 # By the contract's fields.
 OPTIONS = {
     "account_number": "--account-number",
+    "parent_account_number": "--parent-account",
+    "pickup_account_number": "--pickup-account-number",
     "api_key": "--api-key-stdin",
     "password": "standard input",
     "commercial_name": "--commercial-name",
@@ -45,8 +50,17 @@ class Command(base.Command):
         secret.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
         secret.add_argument("--api-key-stdin", action="store_true", help="read an API key from standard input")
         products = parser.add_mutually_exclusive_group(required=True)
-        products.add_argument("--product", action="append", metavar="CODE[=CARRIERCODE[:SERVICE]]")
+        products.add_argument("--product", action="append", metavar=PRODUCT_FORM)
         products.add_argument("--all-products", action="store_true")
+        further = parser.add_argument_group("further accounts")
+        further.add_argument("--parent-account", default="", metavar="N", help="beta: the account that it is under")
+        further.add_argument(
+            "--pickup-account-number",
+            default="",
+            metavar="N",
+            help="the account of pickup products; a second line of standard input is its secret, else it is the same",
+        )
+        parser.add_argument("--label-format", default="", choices=LABEL_FORMATS, help="paper; by default 10x15")
         parser.add_argument("--commercial-name", default="", metavar="NAME", help="the shop as its customers know it")
         customs = parser.add_argument_group("customs", "What is declared of parcels that leave the EU.")
         customs.add_argument("--customs-description", default="", metavar="TEXT", help="the goods")
@@ -61,9 +75,10 @@ class Command(base.Command):
         products = read_products(options)
         try:
             values = read_terms(options) | {"products": products}
-            password, api_key = read_secret(options)
-            terms.check_account(options["carrier"], options["account_number"])
-            terms.check_secret(options["carrier"], password, api_key)
+            terms.check_accounts(options["carrier"], values)
+            secret, pickup_secret = read_secrets(options)
+            for each in filter(None, (secret, pickup_secret)):
+                terms.check_secret(options["carrier"], **each)
         except terms.TermsError as error:
             raise CommandError(f"{OPTIONS[error.field]}: {error}") from None
         with transaction.atomic():
@@ -73,8 +88,7 @@ class Command(base.Command):
             changed = changes.between({name: getattr(contract, name) for name in values}, values)
             for name, value in values.items():
                 setattr(contract, name, value)
-            contract.set_secret(password=password, api_key=api_key)
-            contract.save()
+            accounts.save(contract, secret=secret, pickup_secret=pickup_secret)
             action = Action.ADDED if is_new else Action.CHANGED
             record(action, contract, changes=changed | {"credentials": changes.change("credentials", None, None)})
             self.print(contract.id)
@@ -88,10 +102,10 @@ def read_products(options: dict[str, Any]) -> dict[str, terms.Override | None]:
     for text in options["product"]:
         match = PRODUCT.fullmatch(text)
         if match is None:
-            raise CommandError(f"--product {text!r}: needs CODE[=CARRIERCODE[:SERVICE]], SERVICE of 1 to 3 digits")
-        code, replacement, service = match["code"], match["carrier_code"] or "", match["service"] or ""
+            raise CommandError(f"--product {text!r}: needs {PRODUCT_FORM}, SERVICE of 1 to 3 digits")
+        code, *own = (match[part] or "" for part in ("code", "carrier_code", "service", "as_code"))
         try:
-            products[code] = terms.checked_product(options["carrier"], code, replacement, service)
+            products[code] = terms.checked_product(options["carrier"], code, *own)
         except terms.TermsError as error:
             raise CommandError(f"--product {text!r}: {error}") from None
     return products
@@ -107,17 +121,30 @@ def read_terms(options: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "account_number": options["account_number"],
+        "parent_account_number": options["parent_account"],
+        "pickup_account_number": options["pickup_account_number"],
+        "label_format": options["label_format"],
         "commercial_name": terms.checked_name(options["carrier"], options["commercial_name"]),
         **terms.checked_customs(options["carrier"], customs),
     }
 
 
-def read_secret(options: dict[str, Any]) -> tuple[str, str]:
-    """Return password and API key, one of them empty; raise CommandError."""
+def read_secrets(options: dict[str, Any]) -> tuple[accounts.Secret, accounts.Secret]:
+    """Return the account's secret, and that of the pickup account if it is another; raise CommandError."""
+    name, other = ("password", "api_key") if options["password_stdin"] else ("api_key", "password")
+    lines = [read_line()]
+    if options["pickup_account_number"] and (second := read_line()):
+        lines.append(second)
+    for line in lines:
+        if not line.strip() or len(line) > MAX_SECRET_LENGTH or not line.isprintable():
+            raise CommandError(ONE_LINE)
+    secret, pickup_secret = [{name: line, other: ""} for line in lines] + [{}] * (2 - len(lines))
+    return secret, pickup_secret
+
+
+def read_line() -> str:
+    """Return a line of standard input, empty if there is none; raise CommandError."""
     try:
-        secret = base.standard_input().readline().decode().strip("\r\n")
+        return base.standard_input().readline().decode().strip("\r\n")
     except (OSError, UnicodeDecodeError):
-        secret = ""
-    if not secret.strip() or len(secret) > MAX_SECRET_LENGTH or not secret.isprintable():
-        raise CommandError("standard input: needs the secret, in one line")
-    return (secret, "") if options["password_stdin"] else ("", secret)
+        raise CommandError(ONE_LINE) from None

@@ -9,6 +9,7 @@ from django.db import models, transaction
 
 from shops.audit.models import Action
 from shops.audit.recording import record
+from shops.contracts.accounts import CarrierAccount
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt, keys
 from shops.contracts.models import CarrierContract
 from shops.management import base
@@ -16,6 +17,7 @@ from shops.webhooks.models import WebhookEndpoint
 
 ENCRYPTED: tuple[tuple[type[models.Model], str], ...] = (
     (CarrierContract, "encrypted_credentials"),
+    (CarrierAccount, "encrypted_credentials"),
     (WebhookEndpoint, "encrypted_secrets"),
 )
 

@@ -44,7 +44,7 @@ def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping
         "alpha": Endpoint(
             sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url, sandbox.alpha_products_url
         ),
-        "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url),
+        "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url, account_url=sandbox.beta_account_url),
     }
     return {carrier: CARRIERS[carrier](endpoints[carrier], limits) for carrier in CARRIERS}
 

@@ -1,0 +1,75 @@
+"""beta's account service: tells what an account includes, in words for the staff."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
+from carriers.beta.parties import CARRIER
+from carriers.errors import CredentialsRejected
+from carriers.http.messages import Answer, UnreadableError
+from carriers.redaction import Redactor
+from carriers.shipment import Credentials
+
+OPERATION: Final = "additionalinformations"
+HEADERS: Final = MappingProxyType({"Content-Type": "application/json"})
+# The answer's fields, in the words of the staff's pages.
+FLAGS: Final = MappingProxyType(
+    {
+        "statutHD": "Pickup points",
+        "statutPickme": "Pickup at shops (Pickme)",
+        "statutCodeBloquant": "Delivery with a blocking code",
+        "optionRetourBAL": "Returns from a mailbox",
+        "optionRetourBP": "Returns at a post office",
+        "optionRetourToken": "Secured returns",
+        "hazmatStatus": "Hazardous goods",
+        "mimosaSubscribed": "Mimosa",
+    }
+)
+KINDS: Final = MappingProxyType({"COLISSIMO-V1": "old", "COLISSIMO-V2": "new: its number is sent with each call"})
+MAX_SITES: Final = 20
+
+
+def message(credentials: Credentials) -> dict[str, Any]:
+    """Return the request; an account's own number goes beside a key, or the credentials of its parent."""
+    number = credentials.account_number
+    if credentials.api_key:
+        return {"credential": {"apiKey": credentials.api_key}} | ({"partnerClientCode": number} if number else {})
+    login = {"login": number, "password": credentials.password}
+    return {"credential": login} | ({"partnerClientCode": number} if credentials.parent_account_number else {})
+
+
+def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
+    """Return what the account includes; raises CredentialsRejected with the carrier's text, or UnreadableError."""
+    try:
+        document = document_of(answer.body)
+    except UnreadableError:
+        check_status(answer)
+        raise
+    if text := string_of(document, "messageErreur"):
+        raise CredentialsRejected(CARRIER, "its account service refuses them", carrier_text=redactor.text(text))
+    check_status(answer)
+    if answer.status != OK or not document.keys() & {"provider", "contractType"}:
+        raise UnreadableError("the answer tells nothing about the account")
+    return {name: redactor.text(value) for name, value in _facts(document).items() if value}
+
+
+def _facts(document: Mapping[str, Any]) -> dict[str, str]:
+    provider, terms = string_of(document, "provider"), document.get("cgv")
+    sites = objects_of(document, "siteDepotList")[:MAX_SITES]
+    return {
+        "Contract": string_of(document, "contractType"),
+        "Kind of account": KINDS.get(provider, provider),
+        **{name: _yes_or_no(document.get(flag)) for flag, name in FLAGS.items()},
+        "Hazardous categories": _listed(document.get("hazmatCategories")),
+        "General terms accepted": _yes_or_no(terms.get("accepted")) if isinstance(terms, dict) else "",
+        "Deposit sites": ", ".join(string_of(site, "libellepfc") or string_of(site, "codeRegate") for site in sites),
+    }
+
+
+def _yes_or_no(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value) if value else ""
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(value for value in values if isinstance(value, str)) if isinstance(values, list) else ""

@@ -1,0 +1,144 @@
+"""A label keeps the carrier's account that it was bought on, whatever replaces the contract."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from carriers.shipment import Credentials
+from config.retention import apply_retention
+from labels import orders
+from labels.lifecycle import cancelling
+from labels.lifecycle.reconciling import reconcile
+from labels.models import DepositSlip, LabelState, ShippingLabel
+from labels.slips import making
+from shops.contracts.accounts import CarrierAccount, credentials_for
+from shops.contracts.models import CarrierContract
+from tests.labels.conftest import Sandbox, row
+from tests.labels.interruptions import WAIT_S, interrupt, pass_time
+from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, order, post
+from tests.shops.commands import call
+from tests.support.api import Caller
+
+OTHER, PICKUP = "19869511", "19869522"
+CONFIGURE = ("configure_carrier", "own", "alpha", "--all-products", "--password-stdin")
+
+
+def configure(number: str, *more: str, stdin: str = PASSWORD["alpha"]) -> None:
+    call(*CONFIGURE, "--account-number", number, *more, stdin=stdin)
+
+
+def bought(buyer: Caller, product_code: str = "alpha-13") -> ShippingLabel:
+    response = post(buyer, order(product_code))
+    assert response.status_code == 201, response.json()
+    return ShippingLabel.objects.get(id=response.json()["id"])
+
+
+def accounts(sandbox: Sandbox) -> list[str]:
+    """The accounts that the parcels were bought on, the latest first."""
+    return [parcel.account for parcel in sandbox.made()]
+
+
+def test_a_pickup_product_is_bought_on_the_pickup_account(buyer: Caller, sandbox: Sandbox) -> None:
+    configure(ACCOUNT["alpha"], "--pickup-account-number", PICKUP, stdin="255562\n123456\n")
+    assert bought(buyer, "relais").account_number == PICKUP
+    assert bought(buyer).account_number == ACCOUNT["alpha"]
+    assert sorted(accounts(sandbox)) == sorted([PICKUP, ACCOUNT["alpha"]])
+
+
+@pytest.mark.parametrize("product_code", ["alpha-13", "relais"])
+def test_a_label_is_cancelled_on_the_account_that_it_was_bought_on(
+    product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    configure(ACCOUNT["alpha"], "--pickup-account-number", PICKUP)
+    label = bought(buyer, product_code)
+    configure(OTHER)
+    cancelling.cancel(label)
+    assert row().state == LabelState.CANCELLED
+    assert sandbox.is_cancelled(sandbox.made()[0])
+
+
+def test_a_label_is_looked_for_on_the_account_that_it_was_bought_on(buyer: Caller, sandbox: Sandbox) -> None:
+    interrupt(buyer, sandbox, "closemade")
+    configure(OTHER)
+    pass_time(WAIT_S)
+    reconcile()
+    assert row().state == LabelState.FAILED
+    assert all(map(sandbox.is_cancelled, sandbox.made()))
+
+
+def test_a_former_account_keeps_its_own_secret(buyer: Caller) -> None:
+    configure(ACCOUNT["alpha"], "--pickup-account-number", PICKUP, stdin="111111\n222222\n")
+    configure(OTHER, stdin="333333")
+    contract = CarrierContract.objects.get(carrier_code="alpha")
+    secrets = {number: credentials_for(contract, number).password for number in (ACCOUNT["alpha"], PICKUP, OTHER)}
+    assert secrets == {ACCOUNT["alpha"]: "111111", PICKUP: "222222", OTHER: "333333"}
+    assert "111111" not in str(CarrierAccount.objects.values())
+    configure(ACCOUNT["alpha"], stdin="444444")
+    assert credentials_for(CarrierContract.objects.get(carrier_code="alpha"), ACCOUNT["alpha"]).password == "444444"
+    assert CarrierAccount.objects.filter(account_number=OTHER).exists()
+
+
+def test_labels_of_before_are_asked_about_on_the_contracts_account(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    ShippingLabel.objects.update(account_number="")
+    cancelling.cancel(label)
+    assert row().state == LabelState.CANCELLED
+
+
+def test_a_former_account_is_kept_for_90_days(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    configure(OTHER)
+    removed = {kind.name: count for kind, count in apply_retention()}
+    assert removed["replaced accounts"] == 0
+    CarrierAccount.objects.update(replaced_at=timezone.now() - timedelta(days=91))
+    removed = {kind.name: count for kind, count in apply_retention()}
+    assert (removed["replaced accounts"], CarrierAccount.objects.count()) == (1, 0)
+    with pytest.raises(cancelling.CancelError, match="19869502, which it was bought on, is not kept"):
+        cancelling.cancel(label)
+    assert row().state == LabelState.GENERATED
+
+
+def test_the_pickup_account_in_use_is_never_removed(buyer: Caller) -> None:
+    configure(ACCOUNT["alpha"], "--pickup-account-number", PICKUP, stdin="111111\n222222\n")
+    list(apply_retention())
+    assert CarrierAccount.objects.get().replaced_at is None
+
+
+def test_a_new_key_opens_the_accounts_too(buyer: Caller) -> None:
+    configure(OTHER)
+    before = CarrierAccount.objects.get().encrypted_credentials
+    call_command("encrypt_credentials")
+    after = CarrierAccount.objects.get()
+    assert after.encrypted_credentials != before
+    assert after.secret["password"] == PASSWORD["alpha"]
+
+
+def test_each_account_has_a_deposit_slip_of_its_own(buyer: Caller, sandbox: Sandbox) -> None:
+    first = bought(buyer, PRODUCT["beta"])
+    call(
+        *("configure_carrier", "own", "beta", "--all-products", "--password-stdin", "--account-number", "804799"),
+        stdin="another",
+    )
+    second = bought(buyer, PRODUCT["beta"])
+    slips = making.make([first, second], asked_by="staff")
+    assert [slip.account_number for slip in slips] == [ACCOUNT["beta"], "804799"]
+    assert [slip.state for slip in DepositSlip.objects.all()] == ["made", "made"]
+
+
+def test_the_contracts_paper_serves_an_order_that_names_none(buyer: Caller) -> None:
+    label = bought(buyer)
+    contract = CarrierContract.objects.get(carrier_code="alpha")
+    assert orders.shipment(label, contract).label_format == "10x15"
+    contract.label_format = "A4"
+    assert orders.shipment(label, contract).label_format == "A4"
+    label.label_format = "10x15"
+    assert orders.shipment(label, contract).label_format == "10x15"
+
+
+def test_a_contracts_credentials_say_the_shop_and_the_parent(buyer: Caller) -> None:
+    contract = CarrierContract.objects.get(carrier_code="beta")
+    contract.parent_account_number = "900001"
+    assert contract.credentials == Credentials(ACCOUNT["beta"], PASSWORD["beta"], parent_account_number="900001")
+    assert contract.credentials.shop_id == buyer.shop.id
