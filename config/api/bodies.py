@@ -1,6 +1,7 @@
 """Request bodies: their largest size, how many a process reads at a time, and bodies in chunks."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ MAX_FORM_BYTES = 1024 * 1024  # of the admin, without uploads
 # A larger body is read to its end up to here: a client that is still sending may miss the answer otherwise.
 MAX_DRAINED_BYTES = 8 * 1024 * 1024
 DRAINED_AT_ONCE_BYTES = 64 * 1024
+NOBODY = ""  # a sender who has no share of his own
 SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
 PUBLIC_FORMS_AT_ONCE = 2  # of those, what nobody who is known has sent
 
@@ -37,7 +39,7 @@ class BodyCutShortError(ApiError):
 
 
 class TooBusyError(ApiError):
-    """No thread is left to wait for a body."""
+    """No thread is left to wait for a body, or for one of this sender."""
 
     def __init__(self) -> None:
         super().__init__(TOO_BUSY)
@@ -59,32 +61,37 @@ class Handler(WSGIHandler):
 class BodyReadLimit:
     """Caps the bodies that a process reads at the same time; there is no cap before `limit` is called.
 
-    Granian waits for a body's bytes without a timeout, and the thread that reads them waits with it. The cap leaves
-    threads for other requests, however many bodies stall and label requests hang at a carrier.
+    Granian waits for a body's bytes without a timeout, and the thread that reads them waits with it: answered earlier,
+    it waits all the same when it lets go of the body. The cap leaves threads for other requests, however many bodies
+    stall and label requests hang at a carrier, and half of the places for other senders.
     """
 
     def __init__(self) -> None:
-        self._threads: int | None = None
-        self._taken = 0
+        self._places: int | None = None
+        self._taken: Counter[str] = Counter()
         self._public_forms = threading.BoundedSemaphore(PUBLIC_FORMS_AT_ONCE)
         self._lock = threading.Lock()
 
     def limit(self, *, threads: int) -> None:
         """Keep SPARE_THREADS of a process's `threads` free; with fewer threads than that, one reads bodies."""
-        self._threads = threads
+        self._places = max(1, threads - SPARE_THREADS)
 
     @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Take a place while the block reads; raise TooBusyError at once if none is free."""
+    def hold(self, sender: str = NOBODY) -> Iterator[None]:
+        """Take a place while the block reads; raise TooBusyError at once if none is free, or none for the sender."""
         with self._lock:
-            if self._threads is not None and self._taken >= max(1, self._threads - SPARE_THREADS - bulkhead.taken):
+            if self._places is not None and not self._has_place(sender, self._places):
                 raise TooBusyError
-            self._taken += 1
+            self._taken[sender] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._taken -= 1
+                self._taken -= Counter([sender])  # without those that have none left
+
+    def _has_place(self, sender: str, places: int) -> bool:
+        has_share = sender == NOBODY or self._taken[sender] < max(1, places // 2)
+        return has_share and self._taken.total() < max(1, places - bulkhead.taken)
 
     @contextmanager
     def hold_public(self) -> Iterator[None]:
@@ -106,11 +113,11 @@ def announced_length(environ: Mapping[str, Any]) -> int:
     return 0 if "HTTP_TRANSFER_ENCODING" in environ else int(environ.get("CONTENT_LENGTH") or 0)
 
 
-def receive_json(environ: Mapping[str, Any], read: Callable[[int], bytes]) -> bytes:
+def receive_json(environ: Mapping[str, Any], read: Callable[[int], bytes], *, sender: str) -> bytes:
     """Read an API request's body; raise TooBusyError, BodyCutShortError or BodyTooLargeError."""
     if announced_length(environ) > MAX_DRAINED_BYTES:
         raise BodyTooLargeError(MAX_JSON_BYTES)
-    with body_reads.hold():
+    with body_reads.hold(sender):
         body = read(MAX_JSON_BYTES + 1)
         if len(body) > MAX_JSON_BYTES:
             drain(read)

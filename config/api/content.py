@@ -32,7 +32,8 @@ class JSONParser(BaseParser):
 
     def parse(self, stream: IO[Any], media_type: str | None = None, context: Mapping[str, Any] | None = None) -> Any:
         assert context
-        body = receive_json(context["request"].META, stream.read)
+        request = context["request"]
+        body = receive_json(request.META, stream.read, sender=request.user.pk)
         if not body:  # only a chunked one: with Content-Length 0, DRF calls no parser
             raise ApiError(BODY_EMPTY)
         try:

@@ -4,10 +4,10 @@ Only what succeeds is answered here. All else goes on to Django: every error, an
 way. Both answer the same; the tests of the API send their requests through here too.
 """
 
+import logging
 import re
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -19,8 +19,11 @@ from django.middleware.security import SecurityMiddleware
 
 from config.api import recording
 from config.api.middleware import refusal
+from config.ops.metrics import FAST_PATH_FAILURES
 from parcels import queries
+from parcels.views import NOT_FOUND
 from shops.authentication import is_known, sent_token, valid_token
+from shops.db.replicas import UNREACHABLE
 from shops.paths import PARCEL, SEARCH
 from shops.throttling import COUNTED, Usage, count
 
@@ -31,6 +34,8 @@ ORDINARY_NUMBER = re.compile(r"[A-Za-z0-9._~-]+")
 ORDINARY_QUERY = re.compile(r"[A-Za-z0-9._~%+&=@-]{1,500}")
 # What Django reads to tell if it serves the host, and if the request came over https.
 ORIGIN = ("HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "HTTP_X_FORWARDED_PROTO", "wsgi.url_scheme")
+
+logger = logging.getLogger("service.request")
 
 
 class FastPath:
@@ -56,9 +61,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     if not read or not headers:
         return None
     request_id = recording.begin()
-    found = None
-    with suppress(Exception):  # Django tries once more, and tells what is wrong
-        found = found_for_shop(environ, read)
+    found = found_or_failed(environ, read, route)
     close_old_connections()  # to the database, as at the end of Django's own requests
     if found is None:
         return None
@@ -98,6 +101,18 @@ def headers_of(*origin: str | None) -> Headers | None:
     return list(SecurityMiddleware(lambda _: usual).process_response(request, usual).items())
 
 
+def found_or_failed(environ: Environ, read: Read, route: str) -> tuple[str, Usage, bytes] | None:
+    """Do as `found_for_shop`; count and log a failure, after which Django tries once more and tells what is wrong."""
+    try:
+        return found_for_shop(environ, read)
+    except UNREACHABLE:  # Django's failure, too
+        return None
+    except Exception:
+        FAST_PATH_FAILURES.labels(route).inc()
+        logger.exception("fast path failed", extra={"route": route})
+        return None
+
+
 def found_for_shop(environ: Environ, read: Read) -> tuple[str, Usage, bytes] | None:
     """Count the request and read its answer, for a token that was valid here before: other senders are counted too."""
     secret = sent_token(environ)
@@ -105,5 +120,8 @@ def found_for_shop(environ: Environ, read: Read) -> tuple[str, Usage, bytes] | N
     if token is None:
         return None
     usage = environ[COUNTED] = count(group="shop", key=token.shop_id)
-    body = None if usage.is_exceeded else read(token.shop_id)
+    if usage.is_exceeded:
+        return None
+    body = read(token.shop_id)
+    environ[NOT_FOUND] = body is None
     return None if body is None else (token.shop_id, usage, body)

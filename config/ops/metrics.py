@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from prometheus_client import REGISTRY, CollectorRegistry, Histogram, Metric
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import MetricsHandler
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -47,6 +47,10 @@ REQUESTS = Histogram(
     "Requests answered, by route, method and status.",
     ["route", "method", "status"],
     buckets=REQUEST_BUCKETS_S,
+)
+
+FAST_PATH_FAILURES = Counter(
+    "fast_path_failures_total", "Look-ups and searches that the fast path failed at and Django answered.", ["route"]
 )
 
 
@@ -200,6 +204,8 @@ def begin_series() -> None:
     for group in ("shop", "address", "network"):
         for counter in (REFUSALS, STAND_IN, FAILURES):
             counter.labels(group).inc(0)
+    FAST_PATH_FAILURES.labels("parcel")
+    FAST_PATH_FAILURES.labels("parcel-search")
     for reason in (NO_ROOM, NOT_WRITTEN):
         DROPPED.labels(reason)
     # Alerts need these series at zero: one that appears with its first event shows no increase.

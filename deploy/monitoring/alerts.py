@@ -242,6 +242,14 @@ ALERTS = (
         "1m",
     ),
     Alert(
+        "FastPathFails",
+        TICKET,
+        "Look-ups fail on the fast path and are answered by Django, at twice the CPU time.",
+        increase("fast_path_failures_total", "15m", by="route"),
+        SLOW,
+        "one look-up or search within 15 minutes",
+    ),
+    Alert(
         "LogHasGaps",
         TICKET,
         "Log lines are lost: what collects the log stands still or is gone.",

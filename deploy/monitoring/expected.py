@@ -200,6 +200,11 @@ DRILLS = (
         (ticket("LogHasGaps", instance="service-1"),),
     ),
     Drill(
+        "a fault of the fast path, which Django makes good",
+        (after("fast_path_failures_total", 30, route="parcel", instance="service-1"),),
+        (ticket("FastPathFails", route="parcel"),),
+    ),
+    Drill(
         "an attack fills the threads and look-ups wait",
         tuple(slow(0.3, 0.5)),
         (page("LookUpsSlow", slo="look-ups-fast"),),

@@ -58,6 +58,8 @@ def served(at: dict[str, str]) -> Iterable[tuple[Series, float]]:
         for state in ("label_generated", "failed", "unknown", "received"):
             count = 6 * (state == "label_generated")
             yield series("label_purchases_total", carrier=carrier, state=state, **at), count
+    for route in ("parcel", "parcel-search"):
+        yield series("fast_path_failures_total", route=route, **at), 0
     yield series("rate_limit_refusals_total", group="shop", **at), 2
     yield series("rate_limit_stand_in_total", group="shop", **at), 0
 

@@ -20,18 +20,26 @@ def is_configured() -> bool:
 def read(query: Callable[[str], T]) -> T:
     """Run a query, which takes a database's alias, on a replica; on the primary if there is none or none answers.
 
-    If the connection was lost, another replica is tried first.
+    If the connection was lost, another replica is tried first. If nothing is found, the primary is asked too, where it
+    answers: the replica may not have it yet.
     """
     if not is_configured():
         return query(PRIMARY)
     replica = connections[REPLICA]
     with suppress(*UNREACHABLE):
-        return query(REPLICA)
+        return found_on_primary(query, query(REPLICA))
     if replica.connection is not None and not replica.is_usable():
         replica.close()
         with suppress(*UNREACHABLE):
-            return query(REPLICA)
+            return found_on_primary(query, query(REPLICA))
     return query(PRIMARY)
+
+
+def found_on_primary(query: Callable[[str], T], found: T) -> T:
+    if not found:
+        with suppress(*UNREACHABLE), shorter_primary_timeout():
+            return query(PRIMARY)
+    return found
 
 
 def shorter_primary_timeout() -> AbstractContextManager[None]:

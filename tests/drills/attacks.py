@@ -115,6 +115,27 @@ def unfinished_bodies(target: Target) -> list[str]:
         return look_ups(target)
 
 
+def stalled_orders(target: Target) -> list[str]:
+    """46 unfinished orders of one token, then 50 of another shop, four at a time, over connections of their own."""
+    other = open_another_shop()
+    head = ["Host: 127.0.0.1", f"Authorization: Bearer {other}", "Content-Type: application/json"]
+    content = "\r\n".join([f"POST {SHIPMENTS} HTTP/1.1", *head, "Content-Length: 1000", "", "half"]).encode()
+    with flood(target.port, 46, lambda _: content), ThreadPoolExecutor(4) as pool:
+        outcomes = Counter(pool.map(lambda _: target.order(), range(50)))
+    print(f"  orders {counts(outcomes)}")
+    return [f"orders: {counts(outcomes)}"] * (outcomes != {"201": 50})
+
+
+def open_another_shop() -> str:
+    from django.db import connection
+
+    from shops.models import AccessToken, Shop
+
+    token = AccessToken.issue(shop=Shop.objects.create(id="another", name="Another"))[1]
+    connection.close()
+    return token
+
+
 def half_heads(target: Target) -> list[str]:
     """2,100 half-sent heads."""
     with flood(target.port, 2100, lambda _: b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-") as opened:
@@ -190,6 +211,7 @@ def frozen_redis(target: Target) -> list[str]:
 ATTACKS: dict[str, Callable[[Target], list[str]]] = {
     "unfinished-bodies": unfinished_bodies,
     "bursts": bursts,
+    "stalled-orders": stalled_orders,
     "half-heads": half_heads,
     "large-heads": large_heads,
     "hostile-bodies": hostile_bodies,

@@ -69,6 +69,28 @@ def test_parcels_are_read_from_the_replica_and_only_they(replica: Any, own: Call
     assert not any("parcels_parcel" in sql for sql in asked)
 
 
+@contextmanager
+def behind(database: Any) -> Iterator[None]:
+    """Let a database be as it was before any parcel."""
+
+    def find_nothing(execute: Any, sql: str, *args: Any) -> Any:
+        return execute(sql.replace(" WHERE ", " WHERE 1 = 0 AND ", 1), *args)
+
+    with database.execute_wrapper(find_nothing):
+        yield
+
+
+def test_what_a_replica_does_not_have_yet_is_read_from_the_primary(
+    replica: Any, own: Caller, parcel: dict[str, Any]
+) -> None:
+    with behind(replica):
+        assert own.look_up(parcel["trackingId"]).json() == parcel
+        assert own.search(orderName=parcel["orderNumber"]).json() == [parcel]
+        assert own.look_up("absent").status_code == 404
+        with gone(connection):
+            assert own.look_up(parcel["trackingId"]).status_code == 404
+
+
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_without_a_replica_parcels_are_read_from_the_primary(
     error: type[Exception], replica: Any, own: Caller, parcel: dict[str, Any]

@@ -72,6 +72,16 @@ def test_a_place_is_released_when_the_body_is_read(own: Caller, body_reads: bodi
         assert post(own, b"{").status_code == 503
 
 
+def test_a_shop_takes_at_most_half_of_the_places(own: Caller, other: Caller, body_reads: bodies.BodyReadLimit) -> None:
+    body_reads.limit(threads=10)
+    with ExitStack() as held:
+        for _ in range(4):
+            held.enter_context(body_reads.hold(own.shop.id))
+        assert_error(post(own, b"{"), 503, TOO_BUSY)
+        assert post(other, b"{").status_code == 400
+    assert post(own, b"{").status_code == 400
+
+
 def test_a_request_refused_before_its_body_is_read_needs_no_place(
     own: Caller, nobody: Nobody, body_reads: bodies.BodyReadLimit
 ) -> None:

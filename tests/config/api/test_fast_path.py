@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from django.test.client import ClientHandler, RequestFactory
-from pytest_django.fixtures import Settings
+from prometheus_client import REGISTRY
+from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
 from config.api import fast_path
 from shops import throttling
@@ -94,6 +95,28 @@ def test_over_https_answers_say_so_and_http_is_left_to_django(asker: Caller, set
 def test_a_request_that_goes_on_to_django_is_counted_once(asker: Caller) -> None:
     first, second = asker.look_up(NUMBER), asker.look_up("absent")
     assert remaining(second) == remaining(first) - 1
+
+
+def test_a_number_that_is_not_found_asks_the_database_once(
+    asker: Caller, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        assert asker.look_up("absent").status_code == 404
+
+
+@pytest.mark.parametrize(("path", "route"), [(PARCELS + NUMBER, "parcel"), (f"{SEARCH}?orderName=1", "parcel-search")])
+def test_a_failure_is_counted_and_logged_and_django_answers(
+    path: str, route: str, asker: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(fast_path, "found_for_shop", fail)
+    before = REGISTRY.get_sample_value("fast_path_failures_total", {"route": route}) or 0
+    assert asker.get(path).status_code == 200
+    assert REGISTRY.get_sample_value("fast_path_failures_total", {"route": route}) == before + 1
+    failed = [record for record in caplog.records if record.message == "fast path failed"]
+    assert [(record.levelname, vars(record)["route"]) for record in failed] == [("ERROR", route)]
 
 
 def test_a_limit_that_is_used_up_is_djangos_to_tell(asker: Caller, settings: Settings) -> None:

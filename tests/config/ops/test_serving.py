@@ -122,12 +122,12 @@ def answer_to_half(port: int, path: str) -> bytes:
 
 
 @contextmanager
-def all_places_taken(port: int, token: str) -> Iterator[None]:
-    """Stall three bodies: of known length, in chunks, and a form."""
-    an_order = (f"Authorization: Bearer {token}", "Content-Type: application/json")
+def all_places_taken(port: int, *tokens: str) -> Iterator[None]:
+    """Stall three bodies: an order of known length, one of another shop in chunks, and a form."""
+    one, two = ((f"Authorization: Bearer {token}", "Content-Type: application/json") for token in tokens)
     with (
-        stalled(port, SHIPMENTS, *an_order, OF_KNOWN_LENGTH),
-        stalled(port, SHIPMENTS, *an_order, IN_CHUNKS),
+        stalled(port, SHIPMENTS, *one, OF_KNOWN_LENGTH),
+        stalled(port, SHIPMENTS, *two, IN_CHUNKS),
         stalled(port, "/admin/account/login/", *A_FORM, OF_KNOWN_LENGTH),
     ):
         yield
@@ -143,6 +143,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     transactional_db: None, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     shop, token = buyer()
+    other = AccessTokenFactory().secret
     number = import_parcel(shop)["trackingId"]
     bearer = ("Authorization", f"Bearer {token}")
     an_order = ("POST", SHIPMENTS, [bearer, ("Content-Type", "application/json")], json.dumps(order()).encode())
@@ -151,7 +152,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
     with served(tmp_path / "log", settings, threads=5) as server:
         takes_none = {"/admin/": b"302", "/admin/unknown": b"302", "/docs": b"405", "/public/unknown": b"404"}
         assert {path: answer_to_half(server.port, path) for path in takes_none} == takes_none
-        with all_places_taken(server.port, token):
+        with all_places_taken(server.port, token, other):
             for path in (PARCELS + number, f"{SEARCH}?orderName=1", "/livez", "/readyz", "/admin/account/login/"):
                 assert ask(server.port, "GET", path, [bearer])[0] == 200, path
             status, headers, content = ask(server.port, *an_order)
@@ -163,7 +164,7 @@ def test_stalled_bodies_leave_threads_for_other_requests(
             until(lambda: f'"request_id":"{headers["x-request-id"]}"' in server.log.read_text())  # after the answer
         until(lambda: statuses_of_posts(server) == [302, 302, 400, 400, 400, 404, 405])
         assert ask(server.port, *an_order)[0] == 201
-        with all_places_taken(server.port, token):  # so every place was released
+        with all_places_taken(server.port, token, other):  # so every place was released
             assert ask(server.port, "GET", "/livez")[0] == 200
     assert sandbox.calls() == 1
 
