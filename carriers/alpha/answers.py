@@ -67,7 +67,7 @@ def check_code(
 
 def _refused(code: str, text: str, redactor: Redactor, refusals: Refusals, unknown: type[CarrierError]) -> CarrierError:
     shown = _shown(text, redactor)
-    refusal = refusal_of(code, text, refusals)
+    refusal = refusal_of(code, redactor.text(text), refusals)
     if refusal is None:
         # A single request may have caused it, so it does not count towards the circuit breaker.
         return unknown(CARRIER, f"the error code {code} is not documented", carrier_code=code, carrier_text=shown)

@@ -18,6 +18,7 @@ from carriers.refusals import Refusal
 from carriers.validation import RECIPIENT, SENDER
 
 Refusals = Mapping[str, Refusal]
+PRODUCT: Final = "productCode"
 
 _LATER: Final = "order again later"
 _CREDENTIALS: Final = "set the account number and password that the carrier gave for this service"
@@ -57,7 +58,8 @@ REFUSALS: Final[Refusals] = MappingProxyType(
         ),
     }
 )
-# Code 33 has several meanings; only its text tells them apart. The first that matches counts.
+# Code 33 has several meanings; only its text tells them apart. The first that matches counts. A text that names a
+# field is about the value there, whatever words are in it.
 MEANINGS_OF_33: Final = (
     (
         re.compile(r"invalid (accesColis (account number|password)|identWebPro password)", re.IGNORECASE),
@@ -68,7 +70,9 @@ MEANINGS_OF_33: Final = (
         ),
     ),
     (
-        re.compile(r"\b(contract|contrat|account|compte|product|produit)", re.IGNORECASE),
+        re.compile(
+            r"\b(contracts?|contrats?|account(Number)?|comptes?|products?|productCode|produits?)\b", re.IGNORECASE
+        ),
         Refusal(
             ProductNotInContract,
             "productCode",
@@ -150,7 +154,7 @@ FIELDS: Final[Mapping[str, str]] = MappingProxyType(
         **dict(_named("recipient", RECIPIENT)),
         "idRelais": "pickupPointCode",
         "recipientRef": "reference",
-        "productCode": "productCode",
+        PRODUCT: "productCode",
         "numberOfParcel": "parcels",
         "content1": "customs",
         "customsValue": "customs",
@@ -160,8 +164,12 @@ _FIELD: Final = re.compile(rf"\b({'|'.join(FIELDS)})\b")
 
 
 def refusal_of(code: str, text: str, refusals: Refusals = REFUSALS) -> Refusal | None:
-    """Return the meaning of a code, None for an undocumented one."""
-    meanings = MEANINGS_OF_33 if code == "33" and refusals is REFUSALS else ()
+    """Return the meaning of a code, None for an undocumented one.
+
+    The text has the order's own words masked: a street is no reason.
+    """
+    is_about_a_value = any(name != PRODUCT for name in _FIELD.findall(text))
+    meanings = MEANINGS_OF_33 if code == "33" and refusals is REFUSALS and not is_about_a_value else ()
     return next((refusal for pattern, refusal in meanings if pattern.search(text)), refusals.get(code))
 
 

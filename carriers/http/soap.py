@@ -1,5 +1,6 @@
 """SOAP 1.1 envelopes, and XML from an untrusted source, parsed within limits."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, register_namespace, tostring
@@ -13,6 +14,10 @@ SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 MAX_TAGS: Final = 40_000
 MAX_QUOTES: Final = 80_000
 MAX_DEPTH: Final = 32
+# Encodings of one byte a character, which have ASCII in common.
+_DECLARED: Final = re.compile(
+    rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["'](iso-8859-\d+|windows-125\d)["']""", re.IGNORECASE
+)
 
 register_namespace("soap", SOAP_NAMESPACE)
 
@@ -36,8 +41,9 @@ class _BoundedBuilder(TreeBuilder):
 def parse(document: bytes) -> Element:
     """Parse XML; raises UnreadableError, also for a DOCTYPE."""
     _refuse_too_many_tags(document)
-    # The protocol's encoding, whatever the document declares. Only a UTF-16 byte order mark overrides it, and the
-    # limits above hold for UTF-16, too.
+    document = _as_utf_8(document)
+    # Whatever else the document declares, it is in the protocol's encoding. Only a UTF-16 byte order mark overrides
+    # it, and the limits above hold for UTF-16, too.
     parser = DefusedXMLParser(target=_BoundedBuilder(), encoding="utf-8", forbid_dtd=True)
     try:
         parser.feed(document)
@@ -49,6 +55,17 @@ def parse(document: bytes) -> Element:
     if not isinstance(root, Element):
         raise UnreadableError("the answer has no XML element")
     return root
+
+
+def _as_utf_8(document: bytes) -> bytes:
+    """Return the document in UTF-8 if it declares an encoding of one byte a character."""
+    declared = _DECLARED.match(document)
+    if declared is None:
+        return document
+    try:
+        return document.decode(declared[1].decode()).encode()
+    except (LookupError, ValueError):
+        raise UnreadableError("the answer is not readable XML") from None
 
 
 def _refuse_too_many_tags(document: bytes) -> None:

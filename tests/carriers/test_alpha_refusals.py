@@ -4,13 +4,20 @@ import pytest
 
 from carriers.alpha.refusals import FIELDS, rows
 from carriers.client import Limits
-from carriers.errors import AddressRejected, CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
+from carriers.errors import (
+    AddressRejected,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    RequestRejected,
+)
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.sandbox import faulty, order, sandbox_clients
-from tests.carriers.support.servers import always, http
+from tests.carriers.support.servers import always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 from tests.carriers.test_refusals import alpha_refusal, refusal
 
@@ -41,6 +48,15 @@ ALPHA = CREDENTIALS["alpha"]
         (33, "invalid data: customerZipCode", "originAddress.zip", "invalid data: originAddress.zip"),
         (31, "empty value: content1", "customs", "empty value: customs"),
         (34, "not a number", "", "give a number"),
+        (
+            33,
+            "invalid data: recipientAdress1 rue du Contrat Social",
+            "destinationAddress.address1",
+            "a value is malformed",
+        ),
+        (33, "invalid data: recipientRef CONTRACT 12", "reference", "a value is malformed"),
+        (33, "invalid data: Accountable Contractors", "", "a value is malformed"),
+        (33, "invalid data: productCode", "productCode", "the contract does not include the product"),
         (33, "This contract may not make labels", "productCode", "the contract does not include the product"),
         (30, "invalid contract number", "", "set the account number and password"),
         (1, "System error", "", "order again later"),
@@ -52,6 +68,38 @@ def test_a_refusal_names_our_field_cause_and_remedy(serve: Serve, code: int, tex
     assert said in str(failure)
     assert str(failure).startswith(f"{field}: " if field else failure.summary)
     assert not [name for name in FIELDS if name != FIELDS[name] and name in str(failure)]
+
+
+@pytest.mark.parametrize("street", ["12 rue du Contrat Social", "12 rue du Contrat-Social", "4 Product Road"])
+def test_a_street_that_is_echoed_decides_nothing(serve: Serve, street: str) -> None:
+    server = serve(always(alpha_refusal(33, f"invalid data: {street.upper().replace('-', ' ')}")))
+    with pytest.raises(RequestRejected) as caught:
+        client("alpha", server.url).create_label(shipment(recipient={"address1": street}), ALPHA)
+    assert type(caught.value) is RequestRejected
+    assert caught.value.code == "ALPHA_REQUEST_REJECTED"
+
+
+def encoded(encoding: str, text: str, prolog: str = "") -> bytes:
+    """Return a refusal in an encoding that it declares."""
+    document = f'<?xml version="1.0" encoding="{encoding}"?>{prolog}{answer_file("alpha_refusal.xml").decode()}'
+    return http(document.replace("@CODE@", "38").replace("@TEXT@", text).encode(encoding))
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "iso-8859-15", "windows-1252", "UTF-8", "utf-16"])
+def test_an_answer_is_read_in_the_encoding_that_it_declares(serve: Serve, encoding: str) -> None:
+    failure = refusal(serve, "alpha", encoded(encoding, "Routing erroné"))
+    assert type(failure) is AddressRejected
+    assert failure.carrier_text == "Routing erroné"
+
+
+def test_an_encoding_that_nobody_knows_leaves_the_outcome_open(serve: Serve) -> None:
+    unknown = encoded("windows-1252", "x").replace(b"windows-1252", b"windows-1259")
+    assert type(refusal(serve, "alpha", unknown)) is OutcomeUnknown
+
+
+def test_a_doctype_is_refused_in_any_encoding(serve: Serve) -> None:
+    answer = encoded("ISO-8859-1", "&x;", prolog='<!DOCTYPE a [<!ENTITY x "\xe9">]>')
+    assert type(refusal(serve, "alpha", answer)) is OutcomeUnknown
 
 
 def test_every_documented_code_has_a_cause_and_a_remedy() -> None:
