@@ -53,22 +53,26 @@ MAX_PEOPLE: Final = 50
 
 _TABLE: Final = Path(__file__).with_name("event_codes.csv")
 CODES: Final = read_codes(_TABLE)
-# Common words that tell French from the languages of partners abroad.
 _PERSON: Final = re.compile(r"nom|destinataire|receptionnaire|consignee")
-_FRENCH: Final = re.compile(
-    r"\b(colis|livraison|livre|livree|expediteur|destinataire|de|du|des|le|la|les|en|au|par|pour)\b"
-)
+_WORD: Final = re.compile(r"\w+")
+
 
 Window = tuple[datetime | None, datetime | None]
 NO_WINDOW: Final[Window] = (None, None)
 
 
-def _wordings() -> Mapping[str, re.Pattern[str]]:
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(anyascii(text[:200]).lower()))
+
+
+def _known_texts() -> Mapping[tuple[str, ...], Status]:
+    """Return the status of each text that a code is known to come with, by its words."""
     with _TABLE.open(newline="", encoding="utf-8") as file:
-        return {row["code"]: re.compile(rf"\b(?:{row['wording']})") for row in csv.DictReader(file) if row["wording"]}
+        rows = [row for row in csv.DictReader(file) if row["status"]]
+    return {_words(text): Status(row["status"]) for row in rows for text in row["texts"].split("|")}
 
 
-_WORDINGS: Final = MappingProxyType(_wordings())
+_TEXTS: Final = MappingProxyType(_known_texts())
 
 
 class AlphaTracker(Tracker):
@@ -123,18 +127,15 @@ def _event(element: Element, number: str, redactor: Redactor) -> TrackingEvent |
         return None
     raw = soap.text(element, "eventLabel")
     place = place_of(soap.text(element, "zipCode"), soap.text(element, "officeLabel"), redactor=redactor)
-    status = CODES.get(code) if _is_our_meaning(code, raw) else None
-    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, status, code in CODES)
+    return TrackingEvent(number, code, happened_at, text_of(raw, redactor), place, _status(code, raw), code in CODES)
 
 
-def _is_our_meaning(code: str, raw: str) -> bool:
-    """Return false for a text that says something else in the language of the table.
+def _status(code: str, raw: str) -> Status | None:
+    """Return the status of a code, or of its text where that is known to be another code's.
 
-    Partners abroad reuse codes. A text in another language proves nothing.
+    Partners abroad reuse codes; any other text, in whatever words, proves nothing.
     """
-    text = anyascii(raw[:200]).lower()
-    wording = _WORDINGS.get(code)
-    return wording is None or bool(wording.search(text)) or not _FRENCH.search(text)
+    return _TEXTS.get(_words(raw), CODES[code]) if code in CODES else None
 
 
 def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[TrackingEvent]:
