@@ -111,9 +111,8 @@ def _person(party: Party, path: str) -> str:
 
 def _names(party: Party, path: str) -> Values:
     """Return the company, if there is one, then the person."""
-    person = _person(party, path)
     field = CarrierField(CARRIER, f"{path}.company", NAME_LENGTH)
-    company = fitting(to_ascii(party.company, field), field)
+    person, company = all_of(lambda: _person(party, path), lambda: fitting(to_ascii(party.company, field), field))
     return {"Name": company, "Name2": person} if company else {"Name": person}
 
 
