@@ -4,9 +4,10 @@ import csv
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from carriers.products import PARIS
 from carriers.redaction import Redactor
@@ -28,11 +29,34 @@ _MAX_RAW_LENGTH: Final = 2000
 Codes = Mapping[str, Status | None]
 
 
+class Meaning(NamedTuple):
+    """What a carrier's own table says of an event's code: in words, where it has some, and as a status."""
+
+    meaning: str
+    status: Status | None
+
+
 def read_codes(path: Path) -> Codes:
     """Return a carrier's table of event codes, None for those that change nothing."""
     with path.open(newline="", encoding="utf-8") as file:
         statuses = {row["code"]: row["status"] for row in csv.DictReader(file)}
     return MappingProxyType({code: Status(status) if status else None for code, status in statuses.items()})
+
+
+@cache
+def meanings() -> Mapping[str, Meaning]:
+    """Return all carriers' codes; no two of them have one in common."""
+    found: dict[str, Meaning] = {}
+    for path in sorted(Path(__file__).parent.glob("*/event_codes.csv")):
+        with path.open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                status = Status(row["status"]) if row["status"] else None
+                found[row["code"]] = Meaning((row.get("meaning") or "").capitalize(), status)
+    return found
+
+
+def meaning_of(code: str) -> Meaning | None:
+    return meanings().get(code)
 
 
 def number_of(text: str) -> str:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from labels.retention import release_keys, remove_addresses, remove_pdfs
-from parcels.retention import remove_parcels
+from labels.personal_data.retention import release_keys, remove_addresses, remove_pdfs
+from parcels.personal_data.retention import remove_parcels
 from shops.audit.models import Action
 from shops.audit.recording import record
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT

@@ -143,7 +143,7 @@ class Parcel(models.Model):
                 condition=~Q(carrier_code__in=sorted(CARRIERS)),
             ),
             models.Index(TIMING, F("created_at").desc(), F("id").desc(), name="parcel_timing", condition=HAS_TIMING),
-            # For `parcels.erasure`: the few parcels with earlier e-mails.
+            # For `parcels.personal_data.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]
         constraints = [

@@ -23,7 +23,7 @@ from labels.admin.filters import OrderedFilter, ProductFilter, ReasonFilter, Rec
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
 from labels.admin.parcels import parcel_of
-from labels.admin.personal import LABEL, columns_of
+from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
@@ -65,7 +65,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
-    personal = LABEL
+    personal = MASKED
     are_views_recorded = True
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

@@ -1,19 +1,16 @@
-"""The personal data of labels: what of each column is masked from those who may not see it."""
+"""The personal columns of one label."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from labels.models import ShippingLabel
-from shops.admin.personal import dots, dots_in
+from labels.personal_data.columns import KEYS, LABEL
+from shops.personal_data import Part
 
-party = dots_in(*("firstName", "lastName", "company", "address1", "address2", "instructions", "zip", "phone", "email"))
-LABEL = {
-    "recipient": party,
-    "parcel_references": lambda references: list(map(dots, references)),
-    "error_message": dots,  # a carrier's text may quote the address
-}
+MASKED: Mapping[str, Part] = {**LABEL, **KEYS}
+WITHOUT_SENDER = {name: part for name, part in MASKED.items() if name != "sender"}
 
 
-def columns_of(label: ShippingLabel) -> dict[str, Any]:
+def columns_of(label: ShippingLabel) -> Mapping[str, Part]:
     """Return the columns to mask; a sender other than the shop may be a customer who returns something."""
     is_the_shops = "sender" in label.__dict__ and label.sender == label.shop.sender_address
-    return LABEL if is_the_shops else LABEL | {"sender": party}
+    return WITHOUT_SENDER if is_the_shops else MASKED

@@ -14,6 +14,7 @@ from labels.admin.printing import pdf_answer
 from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
+from labels.personal_data.columns import COLUMNS
 from labels.slips import making
 from shops.admin import personal
 from shops.admin.base import CappedList, LargeTableAdmin
@@ -88,6 +89,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
     search_help_text = "The carrier's number of the slip, a label's id, or the slip's id"
+    personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
     fields = readonly_fields = (
         *("title", "coloured_state", "pdf_link", "shop", "carrier_code", "published_at", "asked_at", "asked_by"),
         *("refused", "parcels"),

@@ -164,7 +164,7 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
     email = label.recipient.get("email") or of_the_order.get("customer_email")
     story: dict[str, Any] = {"destination": destination(label), "events": [], "customer_email": email}
     return Parcel(
-        **{"order_number": label.reference, "line_items": []} | of_the_order | story,
+        **{"order_number": "", "line_items": []} | of_the_order | story,
         id=label.id,
         shop_id=label.shop_id,
         order_id=label.order_id,

@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from parcels.admin.personal import UNLISTED_CODE
 from parcels.models import UnlistedEventCode
+from parcels.personal_data.columns import COLUMNS
 from shops.admin.base import ModelAdmin, ReadOnly
 from shops.admin.filters import CarrierFilter
 
@@ -16,4 +16,4 @@ class UnlistedEventCodeAdmin(ReadOnly, ModelAdmin[UnlistedEventCode]):
     list_filter = (CarrierFilter,)
     ordering = ("-count",)
     fields = list_display
-    personal = UNLISTED_CODE
+    personal = COLUMNS[UnlistedEventCode].personal

@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils import timezone
 
-from parcels.admin import personal
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
     CarrierFilter,
@@ -23,6 +22,7 @@ from parcels.admin.filters import (
 )
 from parcels.admin.search import whole, with_email
 from parcels.models import Parcel, ParcelTracking
+from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import status_label, time
 from shops.admin.base import CappedList, LargeTableAdmin
 from shops.admin.filters import AutocompleteSelectFilter
@@ -68,7 +68,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     search_help_text = "Tracking number, order, e-mail or id"
     export_columns = EXPORT_COLUMNS
-    personal = personal.PARCEL
+    personal = COLUMNS[Parcel].personal
     are_views_recorded = True
 
     # What an app above adds to a parcel's page: functions of request and parcel that return HTML.
@@ -82,7 +82,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         """Collect what the parcel's page shows beside its fields."""
         tracking = ParcelTracking.objects.filter(pk=parcel.pk).first()
         if tracking and not may_see(request):
-            conceal(tracking, personal.TRACKING)
+            conceal(tracking, COLUMNS[ParcelTracking].personal)
         return {
             "tracking": tracking,
             "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],

@@ -85,10 +85,10 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
             listed = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
             raise BadRequest("This list has no such filter.") from error
-        columns = self.export_columns or columns_of(self.model, self.get_list_display(request), self.personal)
+        columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
-        return answer(export_of(request, self.opts.label_lower, listed.queryset, columns), kind)
+        return answer(export_of(request, listed.queryset, columns, self.personal), kind)
 
 
 class CappedPaginator(RowPaginator):

@@ -1,6 +1,6 @@
 """Exports of a list: what it shows and an accountant needs, as CSV or XLSX, each on record."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,11 +8,12 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
-from shops.admin.personal import masked, may_see
+from shops.admin.personal import may_see
 from shops.admin.spreadsheets import FORMATS, Cell
 from shops.admin.wording import short_name
 from shops.audit.models import Action
 from shops.audit.recording import acting, current_actor, record
+from shops.personal_data import Part
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000
@@ -39,20 +40,21 @@ class Column:
     title: str
     source: str
     cell: Callable[[Any], Cell] = as_is
-    is_personal: bool = False
 
-    def text(self, row: Row, *, is_shown: bool) -> Cell:
-        """Return the cell of a row; a person's data is masked for those who may not see it."""
-        value = self.cell(row[self.source]) if row[self.source] is not None else None
-        return masked(str(value), is_shown=is_shown) if self.is_personal and value is not None else value
+    def text(self, row: Row, masks: Mapping[str, Part]) -> Cell:
+        """Return the cell of a row, of a masked value where there is a mask for it."""
+        value = row[self.source]
+        if self.source in masks:
+            value = masks[self.source].masked(value, row)
+        return None if value is None else self.cell(value)
 
 
-def columns_of(model: type[Model], shown: Iterable[Any], personal: Collection[str]) -> list[Column]:
-    """Make columns of the key and the fields among what a list shows, of which some are personal."""
+def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
+    """Make columns of the key and the fields among what a list shows."""
     fields = {field.name: field for field in model._meta.concrete_fields}
     key = model._meta.pk.attname
     names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
-    return [Column(short_name(name), name, is_personal=name in personal) for name in names]
+    return [Column(short_name(name), name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,13 @@ class Export:
     filters: dict[str, list[str]]
 
 
-def export_of(request: HttpRequest, name: str, queryset: QuerySet[Any], columns: Sequence[Column]) -> Export:
-    is_shown = may_see(request)
-    rows = ([column.text(row, is_shown=is_shown) for column in columns] for row in pages(queryset, columns))
+def export_of(
+    request: HttpRequest, queryset: QuerySet[Any], columns: Sequence[Column], personal: Mapping[str, Part]
+) -> Export:
+    """Make an export of rows, whose personal columns are masked from those who may not see them."""
+    masks = {} if may_see(request) else personal
+    rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns))
+    name = queryset.model._meta.label_lower
     return Export(name, [column.title for column in columns], rows, told_filters(request))
 
 

@@ -1,13 +1,14 @@
 """Customers' personal data, which only some members of staff may see."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from django.contrib.admin.views.main import ChangeList
 from django.http import HttpRequest
 
+from shops.personal_data import MASKED, Part
+
 PERMISSION = "shops.view_personal_data"
-MASKED = "•••"
 
 
 def may_see(request: HttpRequest) -> bool:
@@ -19,21 +20,10 @@ def masked(text: str, *, is_shown: bool) -> str:
     return text if is_shown or not text else MASKED
 
 
-def dots(value: Any) -> Any:
-    """Return dots in place of a value; nothing stays nothing."""
-    return MASKED if value else value
-
-
-def dots_in(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return a function that masks these members of an object."""
-    return lambda value: value | {name: dots(value[name]) for name in names if name in value}
-
-
-def conceal(row: Any, columns: Mapping[str, Callable[[Any], Any]]) -> Any:
+def conceal(row: Any, columns: Mapping[str, Part]) -> Any:
     """Mask these columns of a row, which can't be saved any more; one that is not loaded stays away."""
-    for name, mask in columns.items():
-        value = row.__dict__.get(name)
-        row.__dict__[name] = value and mask(value)
+    for name, part in columns.items():
+        row.__dict__[name] = part.masked(row.__dict__.get(name), row.__dict__)
     row.save = refuse_saving
     return row
 
@@ -45,7 +35,7 @@ def refuse_saving(*args: Any, **kwargs: Any) -> NoReturn:
 class Concealed:
     """Masks personal columns of a model's rows, on their pages and lists, from those who may not see them."""
 
-    personal: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}  # by column: the function that masks it
+    personal: ClassVar[Mapping[str, Part]] = {}
 
     if not TYPE_CHECKING:  # typed as in the class it is mixed into
 

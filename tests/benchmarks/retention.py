@@ -47,7 +47,7 @@ def age_labels(count: int) -> None:
     """Fill the labels' table, half of it with old labels; time each operation on them."""
     from django.utils import timezone
 
-    from labels import erasure, retention
+    from labels.personal_data import erasure, retention
 
     now = timezone.now()
     fill_labels(count, now)
@@ -110,7 +110,7 @@ def find_a_customer() -> None:
     """Search for an unknown e-mail address, which reads all rows there are to read; print the query plans."""
     from django.db import connection
 
-    from parcels.erasure import parcels_of
+    from parcels.personal_data.erasure import parcels_of
 
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")

@@ -16,8 +16,8 @@ from pytest_django.fixtures import Settings
 
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage
-from parcels import erasure
 from parcels.models import Parcel
+from parcels.personal_data import erasure
 from parcels.serializers import ImportedParcelSerializer
 from shops.models import Shop
 from tests.labels.buckets import Bucket, keep_in
@@ -51,6 +51,8 @@ def run(*arguments: str) -> list[str]:
 
 
 def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
+    picture = "https://cdn.example.com/canary.jpg"
+    article = {"name": "Mug for canary", "imageUrl": picture, "metadata": {"engraving": "canary"}}
     canary = {
         "customerEmail": EMAIL,
         "customerLocale": "canary-FR",
@@ -58,7 +60,7 @@ def parcel_of_the_person(shop: Shop, **fields: Any) -> dict[str, Any]:
         "giftConfig": {"message": "canary"},
         "crossSellRecommendations": ["canary"],
         "destination": DestinationFactory(**PERSON),
-        "lineItems": [LineItemFactory(metadata={"engraving": "canary"})],
+        "lineItems": [LineItemFactory(**article)],
         "events": [EventFactory(label="Handed to canary", notifications=[{"to": "canary"}])],
         "carrierLastStatus": {"code": "B10", "description": "Handed to canary", "date": 1_790_000_000_000},
     }
@@ -122,7 +124,7 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
     nobody = dict.fromkeys(PERSON, "") | {"address2": None, "latitude": None, "longitude": None}
     assert answer == parcel | {
         "destination": parcel["destination"] | nobody,
-        "lineItems": [parcel["lineItems"][0] | {"metadata": None}],
+        "lineItems": [parcel["lineItems"][0] | {"name": "", "imageUrl": "https://cdn.example.com/", "metadata": None}],
         "events": [parcel["events"][0] | {"label": "", "notifications": []}],
         "carrierLastStatus": parcel["carrierLastStatus"] | {"description": ""},
     }
@@ -263,7 +265,7 @@ def test_a_run_broken_off_after_the_pdfs_is_finished_by_the_next(own: Caller, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("labels.erasure.remainder", broken)
+        patch.setattr("labels.personal_data.erasure.remainder", broken)
         with pytest.raises(KeyboardInterrupt):
             run("own", EMAIL)
     assert Parcel.objects.filter(customer_email=EMAIL).count() == 2  # parcels come with the labels, or not at all

@@ -16,7 +16,7 @@ from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import cancelling
 from labels.lifecycle.parcels import Publication
 from labels.models import ShippingLabel
-from labels.retention import remove_addresses
+from labels.personal_data.retention import remove_addresses
 from parcels.importing import BATCH_SIZE
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.tracking.recording import record

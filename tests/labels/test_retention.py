@@ -13,9 +13,9 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels import retention
 from labels.models import OVER, LabelState, ShippingLabel
 from labels.pdfs import storage
+from labels.personal_data import retention
 from shops.models import AccessToken
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row

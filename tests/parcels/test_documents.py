@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.erasure import erase
 from parcels.models import Parcel
+from parcels.personal_data.erasure import erase
 from parcels.tracking.recording import record
 from tests.support.api import Caller
 from tests.support.documents import assert_documents_agree

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from parcels.models import Parcel, ParcelNumber
-from parcels.retention import remove_parcels
+from parcels.models import Parcel, ParcelNumber, UnlistedEventCode
+from parcels.personal_data.retention import remove_parcels
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -78,7 +78,7 @@ def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, trans
     statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "DELETE"))]
     # Three batches with two SELECTs (one is Django's own) and three DELETEs each (the numbers, the rows that follow the
     # parcels, the parcels), and the SELECT that finds no more.
-    assert len(statements) == 3 * 5 + 1
+    assert len(statements) == 3 * 5 + 2  # and the end of the pass, and the unlisted codes
     assert not [statement for statement in statements if '"destination"' in statement]
 
 
@@ -139,3 +139,13 @@ def test_a_bad_batch_size_changes_nothing(batch: str, own: Caller, settings: Set
         call_command("apply_retention", "--batch", batch)
     assert len(str(caught.value).splitlines()) == 1
     assert Parcel.objects.count() == 1
+
+
+def test_a_code_that_no_carrier_reports_any_more_goes_with_its_text(db: None) -> None:
+    now, text = timezone.now(), "Remis a Mme Jane Quibble"
+    for code, days in (("OLD", 11), ("NEW", 9)):
+        at = now - timedelta(days=days)
+        facts = {"carrier_code": "beta", "code": code, "text": text, "first_seen_at": at, "last_seen_at": at}
+        UnlistedEventCode.objects.create(**facts)
+    remove_parcels(before=now - timedelta(days=10), batch_size=5, is_dry_run=False)
+    assert list(UnlistedEventCode.objects.values_list("code", flat=True)) == ["NEW"]

@@ -12,8 +12,9 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
 from config.roles import ROLES, make_groups
-from labels.models import DepositSlip
+from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from parcels.tracking.story import STORY_FIELDS
 from shops.audit.models import Action
 from shops.audit.recording import record
 from shops.models import Shop
@@ -64,7 +65,7 @@ def rows() -> dict[str, models.Model]:
         WebhookDelivery.objects.filter(type="webhook.test").get(),
         AccessTokenFactory(shop=shop),
         ContractFactory(shop=shop, carrier_code="alpha"),
-        LabelFactory(shop=shop, recipient=person(), sender=person(), error_message=canary()),
+        label_of_somebody(shop),
         UnlistedEventCode.objects.create(**code),
         User.objects.create_user("colleague", is_staff=True),
         Group.objects.get_or_create(name="Reporting")[0],
@@ -73,9 +74,21 @@ def rows() -> dict[str, models.Model]:
     return {row._meta.label_lower: row for row in made}
 
 
+def label_of_somebody(shop: Shop, **fields: Any) -> ShippingLabel:
+    """A label with canaries in all that may be personal."""
+    item = {"description": canary(), "quantity": 1, "unitValue": "9.5", "weight": "0.1"}
+    notes = {name: canary() for name in ("reference", "error_message", "idempotency_key", "body_digest")}
+    lists = {name: [canary()] for name in ("parcel_references", "warnings")}
+    customs = {"items": [item]} | {name: canary() for name in ("invoiceNumber", "eori", "comments")}
+    parties = {"recipient": person(), "sender": person(), "customs": customs}
+    made: ShippingLabel = LabelFactory(shop=shop, **{**parties, **notes, **lists, **fields})
+    return made
+
+
 def person() -> dict[str, str]:
     """An address as an order has it."""
-    names = {name: canary() for name in ("firstName", "lastName", "address1", "zip")}
+    fields = ("firstName", "lastName", "company", "address1", "address2", "zip", "instructions")
+    names = {name: canary() for name in fields}
     return names | {"city": "Brest", "countryCode": "FR", "phone": phone(), "email": f"{canary()}@mail.example"}
 
 
@@ -83,27 +96,33 @@ def slip_of_somebody(shop: Shop) -> DepositSlip:
     """A deposit slip whose PDF names somebody, and waits for the storage."""
     pdf = b"%PDF-1.4 " + canary().encode()
     facts = {"label_ids": [], "tracking_numbers": ["6A1"], "asked_by": "ada", "number": "53", "pdf": pdf}
+    facts["refusal"] = canary()
     return DepositSlip.objects.create(shop=shop, carrier_code="beta", **facts)
 
 
 def parcel_of_somebody(shop: Shop) -> Parcel:
     """A parcel that its carrier has reported on, with canaries in all that may be personal."""
     names = {name: canary() for name in ("firstName", "lastName", "name", "company", "address1", "address2", "zip")}
+    picture = f"https://cdn.example.com/{canary()}.jpg"
     line = ParcelLineFactory(
         id="P1",
         destination=DestinationFactory(**names, phone=phone()),
         customerEmail=f"{canary()}@mail.example",
+        customerLocale=canary(),
         previousEmails=[f"{canary()}@mail.example"],
         giftConfig={"message": canary()},
+        crossSellRecommendations=[{"text": canary()}],
         carrierLastStatus={"code": "B10", "description": canary(), "date": 1_790_000_000_000},
-        lineItems=[LineItemFactory(metadata={"engraved": canary()})],
-        events=[EventFactory(label=canary())],
+        lineItems=[LineItemFactory(name=canary(), imageUrl=picture, metadata={"engraved": canary()})],
+        events=[EventFactory(label=canary(), notifications=[{"to": canary()}])],
     )
     import_lines(shop, [orjson.dumps(line)])
     parcel = Parcel.objects.get()
     event = {"at": 1, "code": "B10", "text": canary(), "number": parcel.tracking_id, "place": canary()}
-    tracking = ParcelTracking(parcel=parcel, shop=shop, carrier_code="beta", followed_since=timezone.now())
-    tracking.carrier_events = [event | {"is_listed": True}]
+    story = {name: getattr(parcel, name) for name in STORY_FIELDS}
+    said = {"reported": {"story": story, "importedAt": 1}, "followed_since": timezone.now()}
+    tracking = ParcelTracking(parcel=parcel, shop=shop, carrier_code="beta", **said)
+    tracking.carrier_events = [event | {"status": None, "is_listed": True, "kept_until": None}]
     tracking.save()
     return parcel
 

@@ -6,10 +6,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from config.management.customer import CustomerCommand
-from labels import erasure as label_erasure
 from labels.pdfs.storage import StorageError
-from parcels import erasure as parcel_erasure
+from labels.personal_data import erasure as label_erasure
 from parcels.numbers import lock_imports
+from parcels.personal_data import erasure as parcel_erasure
 from shops.audit.models import Action
 from shops.audit.recording import record
 
@@ -18,12 +18,13 @@ class Command(CustomerCommand):
     """``erase_customer SHOP_ID EMAIL [--dry-run]``.
 
     PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
-    still have the e-mail. `parcels.erasure` and `labels.erasure` say which data is kept, and why.
+    still have the e-mail. `parcels.personal_data` and `labels.personal_data` say which data is kept, and why.
     """
 
     help = (
         "Erase a customer from the shop's parcels and labels, and remove their PDFs; print the number of each. "
-        "Parcels that had EMAIL earlier are found too. A later import of a parcel brings the customer back."
+        "Parcels that had EMAIL earlier are found too, and all of the same orders and with the same numbers. A later "
+        "import of a parcel brings the customer back."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,7 +48,7 @@ class Command(CustomerCommand):
             self.print(f"{count} {what}")
 
 
-def erase(shop_id: str, parcels: dict[str, str], labels: list[str]) -> tuple[int, int, int]:
+def erase(shop_id: str, parcels: list[str], labels: list[str]) -> tuple[int, int, int]:
     """Erase all of it; return the number of parcels, labels and PDFs. Raise CommandError."""
     try:
         pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(labels)))

@@ -6,9 +6,9 @@ import orjson
 from django.db import models
 
 from config.management.customer import CustomerCommand
-from labels import erasure as label_erasure
 from labels.models import ShippingLabel
-from parcels.models import Parcel
+from labels.personal_data import erasure as label_erasure
+from parcels.models import Parcel, ParcelTracking
 from shops.audit.models import Action
 from shops.audit.recording import record
 from shops.db.batches import batches
@@ -17,7 +17,7 @@ from shops.db.batches import batches
 class Command(CustomerCommand):
     """``export_customer SHOP_ID EMAIL``: finds what `erase_customer` would erase."""
 
-    help = "Print all that is held of a shop's customer as one JSON document: parcels, labels, and their PDFs' names."
+    help = "Print all that is held of a shop's customer as JSON: parcels, their tracking, labels, and PDFs' names."
 
     def handle(self, *args: Any, **options: Any) -> None:
         parcels, labels = self.find(**options)
@@ -25,6 +25,7 @@ class Command(CustomerCommand):
             "shopId": options["shop_id"],
             "email": options["email"],
             "parcels": rows(Parcel, parcels),
+            "tracking": rows(ParcelTracking, parcels),
             "labels": rows(ShippingLabel, labels),
             "pdfs": [label.pdf_key for label in label_erasure.with_pdf(labels)],
         }

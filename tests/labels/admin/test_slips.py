@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from django.test import Client
 
-from labels import erasure
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.pdfs.storage import StorageError
+from labels.personal_data import erasure
 from labels.slips import making
 from shops.admin.pages import page_of as page_address
 from shops.audit.models import AuditEntry

@@ -9,24 +9,25 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from labels.erasure import anonymise, remove_pdf
 from labels.lifecycle import parcels
 from labels.models import LabelState, ShippingLabel
-from parcels import erasure
+from labels.personal_data.erasure import WITHOUT_KEYS, anonymise, past_promise, remove_pdf
+from parcels.personal_data import erasure
 
 # The states of what was bought and is settled.
 BOUGHT = (LabelState.GENERATED, LabelState.CANCELLED)
 
 
 def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Release the idempotency keys of labels bought before this; return their number."""
+    """Release the idempotency keys of labels bought before this, and of those erased; return their number."""
     bought = ShippingLabel.objects.filter(state__in=BOUGHT, finished_at__lt=before)
-    kept = bought.filter(idempotency_key__isnull=False)
-    if is_dry_run:
-        return kept.count()
     released = 0
-    while batch := release(kept, batch_size):
-        released += batch
+    for kept in (bought.filter(idempotency_key__isnull=False), past_promise(ShippingLabel.objects.all())):
+        if is_dry_run:
+            released += kept.count()
+            continue
+        while batch := release(kept, batch_size):
+            released += batch
     return released
 
 
@@ -35,7 +36,7 @@ def release(kept: QuerySet[ShippingLabel], size: int) -> int:
     """Release the oldest keys, without those that another run has locked."""
     oldest = kept.order_by("finished_at").select_for_update(skip_locked=True)
     ids = list(oldest.values_list("id", flat=True)[:size])
-    return ShippingLabel.objects.filter(id__in=ids).update(idempotency_key=None, body_digest="")
+    return ShippingLabel.objects.filter(id__in=ids).update(**WITHOUT_KEYS)
 
 
 def remove_addresses(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import connection, transaction
 from django.db.models import Q
 
-from parcels.models import Parcel, ParcelQuerySet
+from parcels.models import Parcel, ParcelQuerySet, UnlistedEventCode
 
 # The progress of a run: the creation time and id of the last parcel it looked at.
 Position = tuple[int, str]
@@ -26,6 +26,7 @@ def remove_parcels(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
     while batch := remove_after(position, old, batch_size):
         removed, position = batch
         total += removed
+    UnlistedEventCode.objects.filter(last_seen_at__lt=before).delete()  # with the text of one such parcel
     return total
 
 

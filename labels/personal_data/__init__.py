@@ -1,0 +1,1 @@
+"""Customers' personal data in labels: the columns, their erasure, their removal by age."""

@@ -1,0 +1,115 @@
+"""Erases a customer from the labels; the record of the purchase stays.
+
+`labels.personal_data.columns` says which columns are personal, and what is left of each. Kept, as it was paid for: the
+label's and the order's identifiers, tracking numbers, product, weights, state, times, error codes and the addresses'
+countries; and a sender that is the shop's own address.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+from django.db.models import Q, QuerySet
+
+from labels.models import OVER, STORED, DepositSlip, ShippingLabel, ShippingLabelQuerySet
+from labels.pdfs import storage
+from labels.personal_data.columns import KEYS, LABEL, REFUSAL
+from labels.slips import making
+from shops.db import clock
+from shops.db.batches import batches
+from shops.personal_data import Columns, Traces
+
+# A key is kept for this long, erased or not: a repeated request must not buy again.
+KEY_PROMISE = timedelta(hours=24)
+WITHOUT_KEYS: Final = {name: key.left for name, key in KEYS.items()}
+
+
+def labels_of(shop_id: str, email: str) -> list[Traces]:
+    """Find the labels sent to or from this e-mail, in any case of ASCII letters.
+
+    It reads all labels of the shop: that is rare, and an index for it would cost every purchase.
+    """
+    own = ShippingLabel.objects.for_shop(shop_id).order_by()
+    return traces(own.filter(Q(recipient__email__iexact=email) | Q(sender__email__iexact=email)))
+
+
+def labels_with(shop_id: str, *, order_ids: Iterable[str], numbers: Iterable[str]) -> list[Traces]:
+    """Find the labels of these orders, and those with one of these numbers."""
+    own, found = ShippingLabel.objects.for_shop(shop_id).order_by(), []
+    for ids in batches(order_ids):
+        found += traces(own.filter(order_id__in=ids))
+    for some in batches(numbers):
+        found += traces(own.with_tracking_number(*some))
+    return found
+
+
+def traces(labels: QuerySet[ShippingLabel]) -> list[Traces]:
+    rows = labels.values_list("id", "order_id", "tracking_numbers")
+    return [Traces(label_id, order_id, frozenset(numbers)) for label_id, order_id, numbers in rows]
+
+
+def not_over(label_ids: Sequence[str]) -> list[str]:
+    """Select the labels whose purchase has not ended: it is worked on, asked about or to be decided."""
+    return [
+        label_id
+        for ids in batches(label_ids)
+        for label_id in ShippingLabel.objects.filter(id__in=ids).exclude(state__in=OVER).values_list("id", flat=True)
+    ]
+
+
+def with_pdf(label_ids: Sequence[str]) -> Iterator[ShippingLabel]:
+    """Yield the labels whose PDF is stored."""
+    for ids in batches(label_ids):
+        kept = ShippingLabel.objects.filter(id__in=ids, state__in=STORED, pdf_removed_at=None)
+        yield from kept.only("id")
+
+
+def remove_pdf(label: ShippingLabel) -> int:
+    """Remove a label's PDF and those of its deposit slips, then record it: the next run repeats what was cut off.
+
+    Raise StorageError. Return 1, or 0 where another process recorded it meanwhile.
+    """
+    making.remove_pdfs(label)
+    storage.remove(label)
+    return ShippingLabel.objects.filter(id=label.id, pdf_removed_at=None).update(pdf_removed_at=clock.now())
+
+
+def erase(label_ids: Sequence[str]) -> int:
+    """Anonymise the labels that are over, within the caller's transaction; return their number."""
+    over = ShippingLabel.objects.over().order_by("id").select_for_update(of=("self",))
+    erased = 0
+    for ids in batches(label_ids):
+        erased += anonymise(over.filter(id__in=ids))
+        past_promise(ShippingLabel.objects.filter(id__in=ids)).update(**WITHOUT_KEYS)
+        DepositSlip.objects.listing(*ids).exclude(refusal="").update(refusal=REFUSAL.left)
+    return erased
+
+
+def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:
+    """Find the erased labels whose key is still kept, and has been for as long as promised."""
+    erased = labels.over().filter(addresses_removed_at__isnull=False, finished_at__lt=clock.now() - KEY_PROMISE)
+    return erased.exclude(**WITHOUT_KEYS)
+
+
+def anonymise(rows: QuerySet[ShippingLabel]) -> int:
+    """Erase the people from these rows, which are over and locked; return the number of rows.
+
+    What is left of two rows is nearly always equal, so there is a statement for each remainder, not each row.
+    """
+    alike: defaultdict[bytes, list[str]] = defaultdict(list)
+    for label in rows.select_related("shop").only(*LABEL, "shop__sender_address"):
+        alike[orjson.dumps(remainder(label))].append(label.id)
+    now = clock.now()
+    for left, ids in alike.items():
+        ShippingLabel.objects.filter(id__in=ids).update(**orjson.loads(left), addresses_removed_at=now)
+    return sum(map(len, alike.values()))
+
+
+def remainder(label: ShippingLabel) -> dict[str, Any]:
+    """Return what is left of a label's columns, without a sender that is the shop itself."""
+    left = Columns(LABEL, {}).erased(label)
+    if label.sender == label.shop.sender_address:
+        del left["sender"]
+    return left

@@ -1,0 +1,1 @@
+"""Customers' personal data in parcels: the columns, their erasure, their removal by age."""

@@ -1,0 +1,80 @@
+"""The columns of parcels that hold customers' data."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.db.models import Model
+
+from carriers.events import meaning_of
+from parcels.models import Parcel, ParcelNumber, ParcelTracking, TrackingStatus, UnlistedEventCode
+from parcels.tracking.story import STORY_FIELDS
+from shops.personal_data import Beside, Columns, Each, Kind, Members, Value, WebAddress, named
+
+
+def standard(event: Beside) -> str:
+    """Word an event by the carriers' tables of codes, unless its status is not the table's."""
+    known = meaning_of(event.get("carrierStatusCode") or event["code"])
+    status = event.get("status")
+    if known is None or (status and known.status and status != known.status):
+        return ""
+    return known.meaning or (TrackingStatus(known.status).label if known.status else "")
+
+
+NAME, CONTACT, ADDRESS = Value(Kind.NAME), Value(Kind.CONTACT), Value(Kind.ADDRESS)
+TEXT, LIST = Value(Kind.FREE_TEXT), Value(Kind.FREE_TEXT, ())
+FREE, POSITION = Value(Kind.FREE_TEXT, None), Value(Kind.ADDRESS, None)
+TOWN = Value(Kind.ADDRESS, is_masked=False)
+CARRIERS_TEXT = Value(Kind.CARRIER_TEXT, standard=standard)
+
+DESTINATION = Members(
+    named("firstName lastName name company", NAME)
+    | named("address1 zip", ADDRESS)
+    | named("address2 latitude longitude", POSITION)
+    | {"city": TOWN, "phone": CONTACT},
+    others="province provinceCode country countryCode isPickupPoint".split(),
+)
+LINE_ITEM = Members(
+    {"name": TEXT, "imageUrl": WebAddress(Kind.FREE_TEXT), "metadata": FREE},
+    others="lineItemId sku quantity price productId".split(),
+)
+EVENTS = Each(
+    Members(
+        {"label": CARRIERS_TEXT, "notifications": LIST},
+        others="status createdAt carrierStatusCode isNotificationSkipped".split(),
+    )
+)
+LAST_STATUS = Members({"description": CARRIERS_TEXT}, others=("code", "date"))
+STORY = Members({"events": EVENTS, "carrier_last_status": LAST_STATUS}, others=STORY_FIELDS)
+CARRIER_EVENTS = Each(
+    Members({"text": CARRIERS_TEXT, "place": ADDRESS}, others="number code at status is_listed kept_until".split())
+)
+
+COLUMNS: Final[Mapping[type[Model], Columns]] = {
+    Parcel: Columns(
+        {
+            "destination": DESTINATION,
+            "line_items": Each(LINE_ITEM),
+            "events": EVENTS,
+            "carrier_last_status": LAST_STATUS,
+            "customer_email": Value(Kind.CONTACT, None),
+            "previous_emails": Value(Kind.CONTACT, ()),
+            "customer_locale": FREE,
+            "gift_config": FREE,
+            "cross_sell_recommendations": LIST,
+            "search_words": Value(Kind.SEARCH),
+        },
+        named("id order_id order_number tracking_id tracking_numbers", "identifies the parcel or its order")
+        | named("carrier_code carrier_product carrier_display_name web_template", "a product or a page's template")
+        | named("estimated_delivery_date_window", "times")
+        | {"document_start": "made by the database of the other columns"},
+    ),
+    ParcelTracking: Columns(
+        {"reported": Members({"story": STORY}, others=("importedAt",)), "carrier_events": CARRIER_EVENTS},
+        named("label_numbers added_numbers", "identifies the parcel")
+        | {"carrier_code": "a carrier", "outcome": "our word", "expected": "times"},
+    ),
+    ParcelNumber: Columns({}, {"number": "identifies the parcel"}),
+    UnlistedEventCode: Columns(
+        {"text": Value(Kind.CARRIER_TEXT)}, {"code": "the carrier's word", "carrier_code": "a carrier"}
+    ),
+}

@@ -1,0 +1,94 @@
+"""Removes a customer's personal data from parcels, and keeps the shop's business records.
+
+`parcels.personal_data.columns` says which columns are personal, and what is left of each: identifiers of the parcel,
+its order and its articles, tracking numbers, statuses and their times, amounts, province and country stay. A string
+that the API promises becomes empty.
+
+The shop's systems are the source: a later import of the same parcel brings everything back.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+from django.db.models.functions import Upper
+
+from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from parcels.personal_data.columns import COLUMNS
+from parcels.tracking.recording import MAX_TEXT_LENGTH
+from shops.db.batches import batches
+from shops.personal_data import Columns, Traces
+
+
+def parcels_of(shop_id: str, email: str) -> list[Traces]:
+    """Find a customer's parcels by their current or an earlier e-mail; ASCII letters match in either case.
+
+    Neither search scans the shop's parcels: the first reads the index of e-mails only, the second the few parcels that
+    have earlier e-mails.
+    """
+    own = Parcel.objects.for_shop(shop_id).order_by()
+    by_email = own.alias(folded=Upper("customer_email")).filter(folded=ascii_upper(email))
+    by_earlier = own.exclude(previous_emails=[]).filter(previous_emails__icontains=orjson.dumps(email).decode())
+    ids = {*by_email.values_list("id", flat=True), *by_earlier.values_list("id", flat=True)}
+    return [found for batch in batches(ids) for found in traces(own.filter(id__in=batch))]
+
+
+def parcels_with(shop_id: str, *, order_ids: Iterable[str], numbers: Iterable[str]) -> list[Traces]:
+    """Find the parcels of these orders, and those with one of these numbers."""
+    own, found = Parcel.objects.for_shop(shop_id).order_by(), []
+    for ids in batches(order_ids):
+        found += traces(own.filter(order_id__in=ids))
+    for some in batches(numbers):
+        found += traces(own.filter(numbers__shop=shop_id, numbers__number__in=some))
+    return found
+
+
+def traces(parcels: QuerySet[Parcel]) -> list[Traces]:
+    rows = parcels.values_list("id", "order_id", "tracking_id", "tracking_numbers")
+    return [
+        Traces(parcel_id, order_id, frozenset([tracking_id, *numbers]))
+        for parcel_id, order_id, tracking_id, numbers in rows
+    ]
+
+
+def ascii_upper(text: str) -> str:
+    """Fold ASCII letters only, as both databases do for a column in code point order."""
+    return "".join(letter.upper() if letter.isascii() else letter for letter in text)
+
+
+def erase(parcel_ids: Iterable[str]) -> int:
+    """Anonymise these parcels within the caller's transaction; return how many there were."""
+    columns, erased = COLUMNS[Parcel], 0
+    for batch in batches(parcel_ids):
+        rows = Parcel.objects.filter(id__in=batch).only("id", *columns.personal).order_by("id")
+        parcels = list(rows.select_for_update(of=("self",)))
+        for parcel in parcels:
+            anonymise(parcel, columns)
+        erase_texts(batch)
+        erased += len(parcels)
+    return erased
+
+
+def erase_texts(parcel_ids: Iterable[str]) -> None:
+    """Erase the texts that the carrier's and the shop's reports are kept with, and those that are still to come."""
+    rows = ParcelTracking.objects.filter(pk__in=list(parcel_ids)).order_by("pk")
+    for row in rows.select_for_update(of=("self",)):
+        for event in row.carrier_events:
+            erase_unlisted(row.carrier_code, event)
+        row.are_texts_erased = True
+        anonymise(row, COLUMNS[ParcelTracking], "are_texts_erased")
+
+
+def erase_unlisted(carrier_code: str, event: dict[str, Any]) -> None:
+    """Erase the text of a code that our tables lack, where it is this event's."""
+    if not event["is_listed"]:
+        known = UnlistedEventCode.objects.filter(carrier_code=carrier_code, code=event["code"])
+        known.filter(text=event["text"][:MAX_TEXT_LENGTH]).update(text="")
+
+
+def anonymise(row: Parcel | ParcelTracking, columns: Columns, *further: str) -> None:
+    left = columns.erased(row)
+    for name, value in left.items():
+        setattr(row, name, value)
+    row.save(update_fields=[*left, *further])

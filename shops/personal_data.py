@@ -1,0 +1,156 @@
+"""Customers' personal data: what a column holds of a person, its mask, and what an erasure leaves of it.
+
+Each app declares its columns once; masks, exports, erasure, retention and the table in docs/security.md read that.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+MASKED = "•••"
+Json = dict[str, Any]
+# The values that stand beside one: the other columns of its row, or the other members of its object.
+Beside = Mapping[str, Any]
+
+
+class Kind(StrEnum):
+    """What a value tells of a person."""
+
+    NAME = "name"
+    ADDRESS = "address"
+    CONTACT = "contact"
+    FREE_TEXT = "free text"
+    CARRIER_TEXT = "carrier's text"
+    SEARCH = "search"
+    KEY = "key"
+    DOCUMENT = "document"
+
+
+class Part(Protocol):
+    """A column, or a part of a column of JSON."""
+
+    def masked(self, value: Any, beside: Beside) -> Any:
+        """Return the value as those see it who may not see customers."""
+
+    def erased(self, value: Any) -> Any:
+        """Return what an erasure leaves of the value."""
+
+    def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
+        """Yield each personal value with its path."""
+
+
+def nothing(beside: Beside) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One personal value. `standard` words a carrier's text where its code is one of the carriers' tables."""
+
+    kind: Kind
+    left: Any = ""
+    is_masked: bool = True
+    standard: Callable[[Beside], str] = nothing
+
+    @property
+    def is_standardised(self) -> bool:
+        return self.standard is not nothing
+
+    def masked(self, value: Any, beside: Beside) -> Any:
+        if not self.is_masked or not value:
+            return value
+        return self.standard(beside) or dots(value)
+
+    def erased(self, value: Any) -> Any:
+        return None if value is None else self.left
+
+    def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
+        yield path, self
+
+
+@dataclass(frozen=True)
+class WebAddress(Value):
+    """A web address, of which an erasure leaves the host."""
+
+    left: Any = "its host"
+
+    def erased(self, value: Any) -> Any:
+        parts = urlsplit(value or "")
+        return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else value
+
+
+@dataclass(frozen=True)
+class Members:
+    """An object: its personal members, and those that are nobody's. Any other counts as free text."""
+
+    parts: Mapping[str, Part]
+    others: Collection[str] = ()
+    unknown: Part = field(default=Value(Kind.FREE_TEXT))
+
+    def part(self, name: str) -> Part | None:
+        return self.parts.get(name) or (None if name in self.others else self.unknown)
+
+    def masked(self, value: Json | None, beside: Beside) -> Json | None:
+        if value is None:
+            return None
+        found = ((name, each, self.part(name)) for name, each in value.items())
+        return {name: part.masked(each, value) if part else each for name, each, part in found}
+
+    def erased(self, value: Json | None) -> Json | None:
+        if value is None:
+            return None
+        found = ((name, each, self.part(name)) for name, each in value.items())
+        return {name: part.erased(each) if part else each for name, each, part in found}
+
+    def values(self, path: str) -> Iterator[tuple[str, Value]]:
+        for name, part in self.parts.items():
+            yield from part.values(f"{path}.{name}")
+
+
+@dataclass(frozen=True)
+class Each:
+    """A list of parts alike."""
+
+    part: Part
+
+    def masked(self, value: list[Any] | None, beside: Beside) -> list[Any] | None:
+        return value and [self.part.masked(each, beside) for each in value]
+
+    def erased(self, value: list[Any] | None) -> list[Any] | None:
+        return value and [self.part.erased(each) for each in value]
+
+    def values(self, path: str) -> Iterator[tuple[str, Value]]:
+        return self.part.values(f"{path}[]")
+
+
+class Traces(NamedTuple):
+    """A customer's row, and what leads to further ones: its order and its numbers."""
+
+    id: str
+    order_id: str
+    numbers: frozenset[str]
+
+
+class Columns(NamedTuple):
+    """The columns of a table that can hold text: the personal ones, and the others with the reason why not."""
+
+    personal: Mapping[str, Part]
+    others: Mapping[str, str]
+
+    def erased(self, row: Any) -> Json:
+        """Return what an erasure leaves of a row's personal columns."""
+        return {name: part.erased(getattr(row, name)) for name, part in self.personal.items()}
+
+
+def named(names: str, each: Any) -> dict[str, Any]:
+    """Declare several names alike."""
+    return dict.fromkeys(names.split(), each)
+
+
+def dots(value: Any) -> Any:
+    """Return dots in place of a value, nothing in place of a number; nothing stays nothing."""
+    if isinstance(value, list):
+        return [dots(each) for each in value]
+    return None if isinstance(value, int | float) else MASKED if value else value

@@ -1,0 +1,204 @@
+"""Customers' data is declared by column; what is declared is masked, exported and erased, whatever it is."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import orjson
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import models
+from django.utils import timezone
+
+from config.personal_data import COLUMNS, table, text_columns
+from labels.lifecycle.parcels import new_parcel
+from labels.models import DepositSlip, ShippingLabel
+from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from shops.admin.pages import page_of
+from shops.models import Shop
+from shops.personal_data import Kind
+from tests.labels.factories import LabelFactory
+from tests.labels.orders import RECIPIENT
+from tests.support.api import Caller
+from tests.support.canaries import canary, found_in
+from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, routes, rows, slip_of_somebody
+from tests.support.factories import EventFactory, import_parcel
+from tests.support.processes import ROOT
+
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+OUR_APPS = {"shops", "parcels", "labels"}
+EMAIL = "jane.quibble@mail.example"
+
+
+def models_of_ours() -> list[type[models.Model]]:
+    return [model for model in apps.get_models() if model._meta.app_label in OUR_APPS]
+
+
+@pytest.mark.parametrize("model", models_of_ours(), ids=lambda model: model._meta.label)
+def test_each_column_that_can_hold_text_is_declared(model: type[models.Model]) -> None:
+    declared = COLUMNS[model]
+    assert {*declared.personal, *declared.others} == text_columns(model)
+    assert not declared.personal.keys() & declared.others.keys()
+
+
+def test_the_columns_and_kinds_are_in_the_documents() -> None:
+    assert table() in (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def strings(value: Any) -> Iterator[bytes]:
+    """All texts in a value."""
+    yield from found_in(orjson.dumps(value, default=lambda each: bytes(each).decode()))
+
+
+def test_the_world_of_canaries_has_one_in_each_value_that_is_declared() -> None:
+    world = rows()
+    rows_of = {type(row): row for row in (*world.values(), ParcelTracking.objects.get())}
+    shown = ("city", "pickup_point")  # where the parcel goes, which all staff see
+    for model, columns in COLUMNS.items():
+        for name, part in columns.personal.items():
+            for path, value in part.values(name):
+                there = at(getattr(rows_of[model], name), path)
+                is_shown = any(each in path for each in shown)
+                assert is_shown is not value.is_masked
+                is_elsewhere = there is None and value.kind == Kind.DOCUMENT  # a label's PDF is in the storage
+                assert is_shown or is_elsewhere or isinstance(there, float) or list(strings(there)), (model, path)
+
+
+def at(value: Any, path: str) -> Any:
+    """What stands at a path such as `items[].name`, whose first name is the value's own."""
+    for name in path.replace("[]", ".0").split(".")[1:]:
+        value = value[int(name)] if name == "0" else value[name]
+    return bytes(value).decode() if isinstance(value, memoryview | bytes) else value
+
+
+# --- Masks ---
+
+
+@pytest.mark.parametrize("role", ["Operations", "Reporting", "Accounts"])
+def test_who_may_not_see_customers_finds_none_in_any_page_export_or_search(role: str) -> None:
+    world, browser = rows(), member(role)
+    needles = {needle for row in (*world.values(), ParcelTracking.objects.get()) for needle in of_row(row)}
+    assert len(needles) > 50
+    seen = {name: found_in(browser.get(address).getvalue()) for name, address in routes(world)}
+    assert {name: found for name, found in seen.items() if found} == {}
+    for needle in sorted(needles):
+        for box in ("/admin/search/", "/admin/parcels/parcel/", "/admin/labels/shippinglabel/"):
+            answer = browser.get(box, {"q": needle})
+            assert answer.status_code in (200, 403), needle
+            assert {each.lower() for each in found_in(answer.content)} <= {needle.lower().encode()}
+            assert not hits(answer), (box, needle)
+
+
+def of_row(row: models.Model) -> set[str]:
+    columns = COLUMNS.get(type(row))
+    names = columns.personal if columns else ()
+    return {found.decode() for name in names for found in strings(getattr(row, name))}
+
+
+def hits(answer: Any) -> list[Any]:
+    context = answer.context or {}
+    return [
+        *(context["search"].hits if "search" in context else ()),
+        *(context["cl"].result_list if "cl" in context else ()),
+    ]
+
+
+def test_a_carriers_standard_text_is_worded_by_its_code_for_everybody(own: Caller) -> None:
+    events = [
+        EventFactory(carrierStatusCode="D", status="DELIVERED", label=f"Livre a {canary()}"),
+        EventFactory(carrierStatusCode="D", status="EXCEPTION", label=canary()),
+        EventFactory(carrierStatusCode="XX", status="IN_TRANSIT", label=canary()),
+    ]
+    import_parcel(own.shop, id="P1", events=events, carrierCode="alpha")
+    label = LabelFactory(shop=own.shop, error_code="ALPHA_ADDRESS_REJECTED", error_message=f"Refused: {canary()}")
+    browser = member("Operations")
+    page = browser.get("/admin/parcels/parcel/P1/change/").text
+    assert page.count("<p>Delivered</p>") == 1
+    assert page.count("<p>•••</p>") == 2
+    shown = browser.get(page_of(label)).text
+    assert "alpha refuses" in shown or "The carrier refused" in shown or "address" in shown.lower()
+    assert found_in((page + shown).encode()) == []
+
+
+# --- Erasure ---
+
+
+def run(command: str, *arguments: str) -> str:
+    out = StringIO()
+    call_command(command, *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def left() -> list[bytes]:
+    """Canaries in any table."""
+    every = [list(model._base_manager.values()) for model in apps.get_models() if model._meta.managed]
+    return found_in(repr(every).encode())
+
+
+def customer_of(shop: Shop) -> None:
+    """Rows with canaries in all that is declared, found by one e-mail."""
+    parcel = parcel_of_somebody(shop)
+    Parcel.objects.update(customer_email=EMAIL)
+    times = {"first_seen_at": timezone.now(), "last_seen_at": timezone.now()}
+    event = ParcelTracking.objects.get().carrier_events[0] | {"is_listed": False}
+    ParcelTracking.objects.update(carrier_events=[event])
+    UnlistedEventCode.objects.create(carrier_code="beta", code=event["code"], text=event["text"], **times)
+    label = label_of_somebody(shop, recipient=person() | {"email": EMAIL}, order_id=parcel.order_id)
+    slip = slip_of_somebody(shop)
+    slip.label_ids = [label.id]
+    slip.save()
+
+
+def test_after_an_erasure_and_a_day_no_table_has_anything_that_is_declared(own: Caller) -> None:
+    customer_of(own.shop)
+    support = member("Support")
+    for text in {found.decode() for found in left()}:
+        support.get("/admin/search/", {"q": text})
+    assert left()
+    run("erase_customer", "own", f" {EMAIL.upper()} ")
+    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25))
+    run("apply_retention")
+    assert left() == []
+    assert EMAIL not in repr([list(model._base_manager.values()) for model in models_of_ours()]).lower()
+    assert DepositSlip.objects.get().refusal == "Refused: the carrier's text is erased."
+
+
+def test_an_export_has_all_that_an_erasure_removes(own: Caller) -> None:
+    customer_of(own.shop)
+    held = json.loads(run("export_customer", "own", EMAIL))
+    declared = {(Parcel, "parcels"), (ParcelTracking, "tracking"), (ShippingLabel, "labels")}
+    for model, name in declared:
+        (row,) = model._base_manager.all()
+        missing = of_row(row) - {found.decode() for found in found_in(json.dumps(held[name]).encode())}
+        assert missing == set(), name
+
+
+def test_a_customer_is_found_from_the_label_by_number_and_order(own: Caller, other: Caller) -> None:
+    label = LabelFactory(shop=own.shop, tracking_numbers=["N1"], order_id="O1", recipient=RECIPIENT | {"email": EMAIL})
+    import_parcel(own.shop, id="by-number", orderId="O2", trackingId="N1", customerEmail=None, previousEmails=[])
+    import_parcel(own.shop, id="by-order", orderId="O1", trackingId="N2", customerEmail=None, previousEmails=[])
+    import_parcel(own.shop, id="by-its-order", orderId="O2", trackingId="N3", customerEmail=None, previousEmails=[])
+    import_parcel(own.shop, id="another", orderId="O3", trackingId="N4", customerEmail=None, previousEmails=[])
+    import_parcel(other.shop, id="foreign", orderId="O1", trackingId="N1", customerEmail=None, previousEmails=[])
+    assert run("erase_customer", "own", EMAIL, "--dry-run").splitlines() == ["3 parcels", "1 labels", "1 PDFs"]
+    run("erase_customer", "own", EMAIL)
+    names = {parcel.id: parcel.destination["lastName"] for parcel in Parcel.objects.all()}
+    assert {name for name, last_name in names.items() if last_name} == {"another", "foreign"}
+    label.refresh_from_db()
+    assert label.recipient["lastName"] == ""
+
+
+def test_who_sent_something_back_is_a_customer_too(own: Caller) -> None:
+    LabelFactory(
+        shop=own.shop, sender=RECIPIENT | {"email": EMAIL}, recipient=RECIPIENT | {"email": "shop@mail.example"}
+    )
+    assert run("erase_customer", "own", EMAIL).splitlines()[1] == "1 labels"
+
+
+def test_a_labels_reference_is_no_order_number(own: Caller) -> None:
+    """It is free text, and a parcel's order number is in the API, lists and webhooks."""
+    label = LabelFactory(shop=own.shop, reference="Cadeau Jane Quibble", tracking_numbers=["N1"])
+    assert new_parcel(label, {}).order_number == ""
