@@ -39,7 +39,7 @@ def together(count: int, act: Callable[[], str]) -> list[str]:
         return act()
 
     with ThreadPoolExecutor(count) as pool:
-        return [future.result(120) for future in [pool.submit(start) for _ in range(count)]]
+        return [future.result(60) for future in [pool.submit(start) for _ in range(count)]]
 
 
 @BOTH

@@ -1,0 +1,25 @@
+"""A pytest plugin: what still waits after its test's timeout is interrupted too, such as a pool of hanging threads."""
+
+import signal
+from collections.abc import Generator
+
+import pytest
+from pytest_timeout import Settings
+
+from tests.support.waiting import WAIT_TIMEOUT_S
+
+CLEAN_UP = Settings(timeout=WAIT_TIMEOUT_S, method="signal", func_only=False, disable_debugger_detection=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> Generator[None, object, object]:
+    """Let the timer of pytest-timeout expire again and again, instead of once."""
+    is_set = yield
+    signal.setitimer(signal.ITIMER_REAL, settings.timeout, WAIT_TIMEOUT_S)
+    return is_set
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Set it anew, as a test's failure has ended it."""
+    item.config.hook.pytest_timeout_set_timer(item=item, settings=CLEAN_UP)
