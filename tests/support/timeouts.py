@@ -8,8 +8,6 @@ from pytest_timeout import Settings
 
 from tests.support.waiting import WAIT_TIMEOUT_S
 
-CLEAN_UP = Settings(timeout=WAIT_TIMEOUT_S, method="signal", func_only=False, disable_debugger_detection=False)
-
 
 @pytest.hookimpl(wrapper=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> Generator[None, object, object]:
@@ -22,4 +20,6 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> Generator
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Set it anew, as a test's failure has ended it."""
-    item.config.hook.pytest_timeout_set_timer(item=item, settings=CLEAN_UP)
+    timeout_s = float(item.config.getini("timeout"))
+    settings = Settings(timeout=timeout_s, method="signal", func_only=False, disable_debugger_detection=False)
+    item.config.hook.pytest_timeout_set_timer(item=item, settings=settings)
