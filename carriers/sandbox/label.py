@@ -40,12 +40,18 @@ class Label:
     ship_date: str
     page_format: PageFormat
     customs: str = ""  # value and contents, as alpha prints them outside the EU
+    instructions: str = ""  # words to beta's driver
 
     @property
     def printed(self) -> tuple[str, ...]:
         """Return the texts on the label, in the order of reading."""
         texts = (self.product_code, *self.sender, *self.recipient, self.phone, self.routing, self.pickup_point)
-        return tuple(filter(None, (*texts, self.customs, self.reference, self.order_reference, self.tracking_number)))
+        return tuple(
+            filter(
+                None,
+                (*texts, self.customs, self.instructions, self.reference, self.order_reference, self.tracking_number),
+            )
+        )
 
     @property
     def routing(self) -> str:
@@ -93,6 +99,8 @@ def _draw_addresses(page: Page, label: Label) -> None:
     page.lines((MARGIN_MM, 94), label.recipient, (BOLD, 9.5), WIDTH_MM - 2 * MARGIN_MM)
     if label.phone:
         page.text((MARGIN_MM, 62.5), f"Tel. {label.phone}", (REGULAR, 8))
+    if label.instructions:
+        page.fitted((40, 62.5), label.instructions, (BOLD, 8), WIDTH_MM - MARGIN_MM - 40)
 
 
 def _draw_facts(page: Page, label: Label) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import tables
 from carriers.sandbox.beta.request_fields import EORI, SIZE_KEYS, Fields, read_fields
-from carriers.sandbox.countries import COUNTRIES, EU, FRANCE
+from carriers.sandbox.countries import COUNTRIES
 from carriers.sandbox.customs_form import CustomsForm
 from carriers.sandbox.customs_union import needs_customs
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EORI_NUMBER, BRITISH_EORI = r"[A-Z]{2}[A-Z0-9]{1,15}", r"GB[A-Z0-9]{1,15}"
 DECLARED_TWICE_EUR = 1000  # from this value on, goods to GB need the sender's number and GB's own
 STATES = ("US", "CA")
+MANUFACTURER = " - MID: "
 DUTIES_PAID_OVERSEAS = ("GF", "GP", "MQ", "RE")
 
 
@@ -33,6 +34,7 @@ def validate_customs(violations: Violations, body: Json) -> None:
     if is_declared:
         violations.require(service.get("totalAmount", 0) > 0, 30020, "totalAmount, the price of carriage")
         _validate_declaration(violations, letter)
+        _validate_manufacturer(violations, letter)
     else:
         violations.require("totalAmount" not in service, 30020, "totalAmount is for customs only")
     if country in STATES:
@@ -53,7 +55,8 @@ def _validate_declaration(violations: Violations, letter: Json) -> None:
     )
     violations.require(1 <= declarations.get("numberOfCopies", 4) <= tables.MOST_COPIES, 30504, "numberOfCopies")
     violations.require(declarations.get("description", "").isascii(), 30600, "description: accents")
-    violations.require(articles, 30502, "article")
+    violations.require(1 <= len(articles) <= tables.MOST_ARTICLES, 30502, "article")
+    violations.require(len({article.get("currency") for article in articles}) <= 1, 30517, "one currency for all")
     violations.require(declarations["contents"]["category"].get("value") in tables.CATEGORIES, 30503, "category")
     for article in articles:
         _validate_article(violations, article)
@@ -71,7 +74,20 @@ def _validate_article(violations: Violations, article: Json) -> None:
     is_tariff_number = re.fullmatch(r"(\d{2}){3,5}", article.get("hsCode", ""), re.ASCII)
     violations.require(is_tariff_number, 30519, "hsCode, of 6, 8 or 10 digits")
     violations.require(article.get("originCountry") in COUNTRIES, 30516, "originCountry")
-    violations.require(re.fullmatch(r"[A-Z]{3}", article.get("currency", "")), 30517, "currency")
+    violations.require(article.get("currency") in tables.CURRENCIES, 30517, "currency")
+
+
+def _validate_manufacturer(violations: Violations, letter: Json) -> None:
+    """Validate the manufacturer's code to the United States: at the end of descriptions, else with one article only."""
+    declarations = letter["customsDeclarations"]
+    if letter["addressee"]["address"].get("countryCode") != "US":
+        return
+    articles = declarations["contents"].get("article", [])
+    for article in articles:
+        description = article.get("description", "")
+        is_at_the_end = re.fullmatch(rf".*\S{MANUFACTURER}[A-Z0-9]+", description, re.ASCII) is not None
+        violations.require(is_at_the_end or "MID:" not in description, 30510, f"description, without{MANUFACTURER}code")
+    violations.require(len(articles) == 1 or not declarations.get("comments"), 30554, "comments, with one article only")
 
 
 def _validate_eori(violations: Violations, body: Json, *, is_declared: bool) -> None:
@@ -99,7 +115,7 @@ def goods_eur(letter: Json) -> Decimal:
 
 
 def _validate_duties(violations: Violations, body: Json, *, is_declared: bool) -> None:
-    """Validate the duties that the sender pays: `ftd` to four islands, `ddp` elsewhere outside the EU."""
+    """Validate the duties that the sender pays: `ftd` to four islands, `ddp` from FR to the countries of a list."""
     letter, fields = body["letter"], read_fields(body)
     country = letter["addressee"]["address"].get("countryCode", "")
     if letter["parcel"].get("ftd"):
@@ -107,11 +123,11 @@ def _validate_duties(violations: Violations, body: Json, *, is_declared: bool) -
         violations.require(is_possible, 30318, "ftd is for CDS to GF, GP, MQ and RE")
     if not letter["parcel"].get("ddp"):
         return
-    violations.require(is_declared and country not in EU | FRANCE, 30318, "ddp is for customs outside the EU")
+    is_from_france = letter["sender"]["address"].get("countryCode") == "FR"
+    is_possible = is_declared and is_from_france and country in tables.DUTIES_PAID_TO
+    violations.require(is_possible, 30318, "ddp is not offered from there to here")
     for key in SIZE_KEYS:
         violations.require(re.fullmatch(r"[1-9]\d{0,2}", fields.get(key, ""), re.ASCII), 30317, f"{key}, whole cm")
-    sender = letter["sender"]["address"]
-    violations.require(sender.get("phoneNumber") or sender.get("mobileNumber"), 30065, "a phone is needed for ddp")
     violations.require(fields.get(EORI), 30562, "EORI is needed for ddp")
     violations.require(letter["customsDeclarations"].get("description"), 30554, "description is needed for ddp")
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.beta import answers
+from carriers.sandbox.beta.accounts import is_number_missing
+from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Response, json_response
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
@@ -29,7 +31,7 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
         body = json.loads(request.body.decode())
         numbers = body["generateBordereauParcelNumberList"]["parcelsNumbers"]
         account = _account(body, request.headers.get("apikey", ""))
-    except (ValueError, KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return json_response({"error": "Bad Request", "message": "parcelsNumbers are expected"}, 400)
     if not account:
         return answers.refusal("30000")
@@ -47,6 +49,9 @@ def _account(body: dict[str, Any], api_key: str) -> str:
     """Return the account's name in the ledger, or nothing for wrong credentials."""
     contract: str = body.get("contractNumber") or ""
     if (api_key or contract).endswith(("30000", "30007", "30008")):
+        return ""
+    number = read_fields({"fields": body.get("fields", {})}).get(ACCOUNT_NUMBER, "")
+    if is_number_missing(api_key or contract, number):
         return ""
     if api_key:
         return f"api key ...{api_key[-4:]}"

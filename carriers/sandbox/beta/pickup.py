@@ -20,7 +20,6 @@ def validate_pickup(violations: Violations, letter: Json) -> None:
         return
     violations.require(code, 30400)
     violations.require(service.get("commercialName"), 30018)
-    violations.require(letter["addressee"]["address"].get("mobileNumber"), 30220)
     if code:
         _validate_point(violations, letter, code)
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.countries import COUNTRIES
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def validate_credentials(fields: Fields) -> None:
     name = fields["apiKey"] or fields["accountNumber"]
     if name.endswith(("30000", "30007")):
         raise PointError(WRONG_CREDENTIALS)
-    if name.endswith(("30008", "30009")):
+    if name.endswith(("30008", "30009")) or is_number_missing(name, fields["codTiersPourPartenaire"]):
         raise PointError(NOT_ALLOWED)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from carriers.sandbox.beta.tables import FORMATS
-
 if TYPE_CHECKING:
     from carriers.sandbox.beta.json_request import Json
     from carriers.sandbox.beta.violations import Violations
@@ -13,9 +11,10 @@ if TYPE_CHECKING:
 Fields = dict[str, str]
 
 LINK_KEYS = ("TYPE_MULTI_PARCEL", "PARCEL_ITERATION_NUMBER", "TOTAL_NUMBER_PARCEL", "LIST_FOLLOWER_PARCEL")
-EORI, FORM_FORMAT = "EORI", "OUTPUT_PRINT_TYPE_CN23"
+EORI, FORM_FORMAT, ACCOUNT_NUMBER = "EORI", "OUTPUT_PRINT_TYPE_CN23", "ACCOUNT_NUMBER"
 SIZE_KEYS = ("LENGTH", "WIDTH", "HEIGHT")
-KEYS = frozenset({*LINK_KEYS, *SIZE_KEYS, EORI, FORM_FORMAT})
+KEYS = frozenset({*LINK_KEYS, *SIZE_KEYS, EORI, FORM_FORMAT, ACCOUNT_NUMBER})
+FORM_FORMATS = ("PDF_A4_300dpi",)  # of the published ones, those that are drawn here
 NOT_POSSIBLE = 30318
 
 
@@ -28,7 +27,7 @@ def validate_fields(body: Json, violations: Violations) -> None:
     fields = read_fields(body)
     is_known = len(fields) == len(body["fields"].get("field", [])) and fields.keys() <= KEYS
     violations.require(is_known, NOT_POSSIBLE, "fields: unknown or repeated key")
-    violations.require(fields.get(FORM_FORMAT, "PDF_A4_300dpi") in FORMATS, NOT_POSSIBLE, FORM_FORMAT)
+    violations.require(fields.get(FORM_FORMAT, FORM_FORMATS[0]) in FORM_FORMATS, NOT_POSSIBLE, FORM_FORMAT)
 
 
 def small_number(text: str) -> int:

@@ -138,6 +138,7 @@ def _label(order: Order, number: str) -> Label:
         sender=_lines(order.letter["sender"]["address"]),
         recipient=_lines(address),
         phone=_phone(address),
+        instructions=order.letter["parcel"].get("instructions", ""),
         postal_code=address["zipCode"],
         pickup_point=order.letter["parcel"].get("pickupLocationId", ""),
         order_reference=service.get("orderNumber", ""),

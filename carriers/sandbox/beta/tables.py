@@ -27,9 +27,12 @@ REQUEST: dict[str, Any] = {
     "letter": {
         "service": {
             "productCode": str, "depositDate": str, "orderNumber": str, "commercialName": str,
-            "totalAmount": int, "transportationAmount": int, "returnTypeChoice": int,
+            "totalAmount": int, "transportationAmount": int, "returnTypeChoice": int, "reseauPostal": int,
         },
-        "parcel": {"weight": NUMBER, "pickupLocationId": str, "instructions": str, "ddp": bool, "ftd": bool},
+        "parcel": {
+            "weight": NUMBER, "pickupLocationId": str, "instructions": str, "insuranceValue": int, "ddp": bool,
+            "ftd": bool,
+        },
         "sender": {"senderParcelRef": str, "address": ADDRESS},
         "addressee": {"addresseeParcelRef": str, "address": ADDRESS},
         "customsDeclarations": {
@@ -44,16 +47,21 @@ REQUEST: dict[str, Any] = {
 # The lengths to which the carrier cuts text, with a warning.
 LONGEST_SERVICE = {"orderNumber": 30, "commercialName": 35}
 LONGEST_REFERENCE = 15
+LONGEST_INSTRUCTIONS = 35
 LONGEST_ADDRESS = {
     "companyName": 35, "lastName": 35, "firstName": 29, "line0": 35, "line1": 35, "line2": 35, "line3": 35,
     "city": 35,
 }  # fmt: skip
 LONGEST_DESCRIPTION, LONGEST_INVOICE = 64, 35
 MOST_COPIES = 4
+MOST_ARTICLES = 100
+CURRENCIES = codes("USD EUR CHF GBP CNY JPY CAD AUD")
 LIGHTEST_KG, HEAVIEST_KG = Decimal("0.01"), Decimal("30.00")
 MOST_PARCELS = 4
 CATEGORIES = range(1, 7)  # of a customs declaration; 3 is commercial
 RETURN_CHOICES = (2, 3)
+RETURN_CHOICES_OF = {"US": (2,)}  # at the sender's cost
+DUTIES_PAID_TO = codes("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA")  # `ddp`, from FR
 FORMATS: dict[str, PageFormat] = {"PDF_A4_300dpi": "A4", "PDF_10x15_300dpi": "10x15"}
 
 
@@ -87,7 +95,8 @@ _GROUPS = (
     ("BG CY GR HR MT RO", _destination("", "DOS", "")),
     ("BL GF GP MQ PM RE YT NC PF TF WF", _destination("COM", "CDS", "")),
 )
-DESTINATIONS = dict.fromkeys(COUNTRIES, _WORLD) | {
+NOT_SERVED = codes("SO")
+DESTINATIONS = dict.fromkeys(COUNTRIES - NOT_SERVED, _WORLD) | {
     country: destination for countries, destination in _GROUPS for country in codes(countries)
 }
 # From overseas senders: to France, to the EU, and nowhere else.

@@ -8,9 +8,12 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.accounts import is_number_missing
 from carriers.sandbox.beta.customs import validate_customs
+from carriers.sandbox.beta.options import validate_options
+from carriers.sandbox.beta.phones import validate_addressees_mobile, validate_phones
 from carriers.sandbox.beta.pickup import validate_pickup
-from carriers.sandbox.beta.request_fields import validate_fields
+from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields, validate_fields
 from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.countries import COUNTRIES, FRANCE, OVERSEAS, PARIS, is_postal_code_of
 
@@ -20,9 +23,6 @@ if TYPE_CHECKING:
     from carriers.sandbox.beta.json_request import Json
 
 MAGIC_CREDENTIALS = ("30000", "30007", "30008", "30009", "30700")
-FRENCH_MOBILE = r"(0|\+33)[67]\d{8}"
-FOREIGN_MOBILE = r"\+[1-9]\d{8,13}"
-MOBILES = {"FR": (FRENCH_MOBILE,), "MC": (FRENCH_MOBILE, FOREIGN_MOBILE)}
 # Printed too, though neither Latin-1 nor Latin letters.
 MARKS = frozenset("\u2018\u2019“”\u2013—…€")
 LAST_LATIN_1 = "\xff"
@@ -41,7 +41,9 @@ def validate_request(body: Json, api_key: str) -> Violations:
     _validate_addressee(violations, letter["addressee"])
     _validate_product(violations, letter)
     _validate_weight(violations, letter["parcel"])
+    validate_addressees_mobile(violations, letter)
     validate_pickup(violations, letter)
+    validate_options(violations, letter)
     _validate_return_choice(violations, letter)
     validate_fields(body, violations)
     validate_customs(violations, body)
@@ -68,6 +70,8 @@ def _validate_credentials(violations: Violations, body: Json, api_key: str) -> N
     for code in MAGIC_CREDENTIALS:
         if (api_key or contract).endswith(code):
             violations.error(int(code))
+    is_missing = is_number_missing(api_key or contract, read_fields(body).get(ACCOUNT_NUMBER, ""))
+    violations.require(not is_missing, 30008, ACCOUNT_NUMBER)
 
 
 def _validate_characters(violations: Violations, letter: Json) -> None:
@@ -147,8 +151,8 @@ def _validate_zip(violations: Violations, address: Json, codes: dict[str, int]) 
 
 
 def _is_postal_code(country: str, postal_code: str) -> bool:
-    """Tell whether it fits, in beta's own form: LU without `L-`, US only what stands before the dash."""
-    form = {"LU": r"\d{4}", "US": r"\d{5}"}.get(country)
+    """Return whether it fits, in beta's own form: AE zeros, LU without letters, US what stands before the dash."""
+    form = {"AE": "00000", "LU": r"\d{4}", "US": r"\d{5}"}.get(country)
     return re.fullmatch(form, postal_code, re.ASCII) is not None if form else is_postal_code_of(country, postal_code)
 
 
@@ -156,12 +160,7 @@ def _validate_contact(violations: Violations, address: Json) -> None:
     if email := address.get("email"):
         is_email = 5 <= len(email) <= 80 and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email)  # noqa: PLR2004 the documented limits
         violations.require(is_email, 30223, "email")
-    if phone := address.get("phoneNumber"):
-        violations.require(re.fullmatch(r"\+?\d{1,14}", phone, re.ASCII), 30221, "phoneNumber")
-    if mobile := address.get("mobileNumber"):
-        forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
-        is_mobile = any(re.fullmatch(form, mobile, re.ASCII) for form in forms)
-        violations.require(is_mobile, 30221, "mobileNumber")
+    validate_phones(violations, address)
 
 
 def _validate_product(violations: Violations, letter: Json) -> None:
@@ -174,10 +173,11 @@ def _validate_product(violations: Violations, letter: Json) -> None:
 
 
 def _validate_return_choice(violations: Violations, letter: Json) -> None:
-    choice = letter["service"].get("returnTypeChoice")
-    is_international = letter["addressee"]["address"].get("countryCode", "") in COUNTRIES - FRANCE - OVERSEAS
+    choice, country = letter["service"].get("returnTypeChoice"), letter["addressee"]["address"].get("countryCode", "")
+    is_international = country in COUNTRIES - FRANCE - OVERSEAS
+    choices = tables.RETURN_CHOICES_OF.get(country, tables.RETURN_CHOICES)
     violations.require(choice is not None or not is_international, 30550, "returnTypeChoice")
-    violations.require(choice in (None, *tables.RETURN_CHOICES), 30550, "returnTypeChoice")
+    violations.require(choice in (None, *choices), 30550, "returnTypeChoice")
 
 
 def _validate_weight(violations: Violations, parcel: Json) -> None:

@@ -90,6 +90,7 @@ OVERSEAS = {**CUSTOMS, **beta_to("RE", "97400", "COM")}
 AMERICAN = {
     **CUSTOMS,
     **beta_to("US", "10001"),
+    f"{SERVICE}.returnTypeChoice": 2,
     f"{ADDRESSEE}.stateOrProvinceCode": "NY",
     "fields": {"field": [{"key": "EORI", "value": "FR12345678900012"}]},
 }

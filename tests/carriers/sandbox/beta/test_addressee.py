@@ -10,6 +10,7 @@ from tests.carriers.sandbox.beta.orders import (
     ADDRESSEE,
     AMERICAN,
     BELGIAN_POINT,
+    CUSTOMS,
     GERMAN_POINT,
     PICKUP,
     SWISS,
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 LINES: Changes = {f"{ADDRESSEE}.line{rank}": f"Line {rank}" for rank in range(4)}
 BELGIAN = {**beta_to("BE", "1000"), f"{ADDRESSEE}.mobileNumber": "+3222345678"}
+BELGIAN_PICKUP: Changes = {
+    **PICKUP, **BELGIAN, "letter.parcel.pickupLocationId": BELGIAN_POINT, "letter.service.productCode": "HD",
+    f"{ADDRESSEE}.companyName": "Librairie Anspach", f"{ADDRESSEE}.line2": "Boulevard Anspach 59 Boîte 2",
+    f"{ADDRESSEE}.city": "Bruxelles", f"{ADDRESSEE}.mobileNumber": "+32470112233",
+}  # fmt: skip
 POINT: Changes = {
     **PICKUP,
     f"{ADDRESSEE}.companyName": "Épicerie du Bœuf",
@@ -68,13 +74,7 @@ def test_a_customers_own_address_misroutes_the_parcel(
 
 
 def test_a_belgian_points_second_line_is_joined_to_the_first(sandbox: SandboxServer) -> None:
-    belgian = {
-        **PICKUP, **BELGIAN, "letter.parcel.pickupLocationId": BELGIAN_POINT, "letter.service.productCode": "HD",
-        f"{ADDRESSEE}.companyName": "Librairie Anspach", f"{ADDRESSEE}.line2": "Boulevard Anspach 59 Boîte 2",
-        f"{ADDRESSEE}.city": "Bruxelles",
-    }  # fmt: skip
-
-    assert sold(sandbox, belgian)["misrouted"] is False
+    assert sold(sandbox, BELGIAN_PICKUP)["misrouted"] is False
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,36 @@ def test_belgium_takes_a_landline_as_mobile_number(sandbox: SandboxServer) -> No
     assert "+3222345678" in sold(sandbox, BELGIAN)["printed"]
 
 
-@pytest.mark.parametrize(
-    "order", [{**BELGIAN, f"{ADDRESSEE}.mobileNumber": ""}, {**AMERICAN, f"{ADDRESSEE}.mobileNumber": ""}]
-)
+@pytest.mark.parametrize("order", [BELGIAN, AMERICAN])
 def test_the_landlines_field_is_not_used_for_belgium_and_america(sandbox: SandboxServer, order: Changes) -> None:
-    assert "+12125550100" not in sold(sandbox, {**order, f"{ADDRESSEE}.phoneNumber": "+12125550100"})["printed"]
+    landline = {f"{ADDRESSEE}.phoneNumber": "+12125550100"}
+    assert "+12125550100" not in sold(sandbox, {**order, **landline})["printed"]
+    assert beta_buy(sandbox, {**order, **landline, f"{ADDRESSEE}.mobileNumber": ""}).codes == ["30220"]
+
+
+@pytest.mark.parametrize(
+    ("mobile", "codes"),
+    [("+32470112233", []), ("+3222345678", ["30221"]), ("+33699001122", ["30221"]), ("", ["30220"])],
+)
+def test_a_belgian_point_sends_its_notice_to_a_belgian_mobile_alone(
+    sandbox: SandboxServer, mobile: str, codes: list[str]
+) -> None:
+    assert beta_buy(sandbox, {**BELGIAN_PICKUP, f"{ADDRESSEE}.mobileNumber": mobile}).codes == codes
+
+
+@pytest.mark.parametrize("mobile", ["0612345678", "+33612345678", "+33701234567"])
+def test_a_rising_row_of_digits_is_no_mobile_number(sandbox: SandboxServer, mobile: str) -> None:
+    assert beta_buy(sandbox, {f"{ADDRESSEE}.mobileNumber": mobile}).codes == ["30221"]
+
+
+@pytest.mark.parametrize("mobile", ["0699001122", "+33699001122", "+330699001122", "0712345699"])
+def test_a_french_mobile_number_has_three_forms(sandbox: SandboxServer, mobile: str) -> None:
+    assert beta_buy(sandbox, {f"{ADDRESSEE}.mobileNumber": mobile}).codes == []
+
+
+@pytest.mark.parametrize(("zip_code", "codes"), [("00000", []), ("12345", ["30212"]), ("0", ["30212"])])
+def test_the_emirates_have_five_zeros(sandbox: SandboxServer, zip_code: str, codes: list[str]) -> None:
+    assert beta_buy(sandbox, {**CUSTOMS, **beta_to("AE", zip_code)}).codes == codes
 
 
 @pytest.mark.parametrize(

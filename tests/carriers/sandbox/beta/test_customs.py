@@ -33,10 +33,19 @@ FROM_REUNION: Changes = {f"{SENDER}.countryCode": "RE", f"{SENDER}.zipCode": "97
 DUTIES_PAID: Changes = {
     **AMERICAN,
     "letter.parcel.ddp": True,
-    f"{SENDER}.phoneNumber": "0123456789",
     f"{DECLARATION}.description": "Shirts",
     **fields(EORI=EORI, LENGTH="30", WIDTH="20", HEIGHT="10"),
 }
+DUTIES_PAID_TO_CH: Changes = {
+    "letter.parcel.ddp": True,
+    f"{DECLARATION}.description": "Shirts",
+    **fields(EORI=EORI, LENGTH="30", WIDTH="20", HEIGHT="10"),
+}
+ARTICLES = f"{DECLARATION}.contents.article"
+SHIRT = {
+    "description": "Shirt", "quantity": 1, "weight": 0.5, "value": 20, "hsCode": "610910", "originCountry": "FR",
+    "currency": "EUR",
+}  # fmt: skip
 # What a customs declaration has and a parcel without one has not.
 UNDECLARED: Changes = {f"{SERVICE}.totalAmount": GONE, DECLARATION: GONE}
 
@@ -58,7 +67,7 @@ UNDECLARED: Changes = {f"{SERVICE}.totalAmount": GONE, DECLARATION: GONE}
 def test_a_declaration_is_needed_outside_the_customs_union(
     sandbox: SandboxServer, country: str, zip_code: str, code: str
 ) -> None:
-    place = beta_to(country, zip_code, code)
+    place = {**beta_to(country, zip_code, code), f"{SERVICE}.reseauPostal": 1 if country == "ES" else GONE}
 
     assert beta_buy(sandbox, place).codes == ["30500"]
     assert "cn23" in beta_buy(sandbox, {**CUSTOMS, **place}).parts
@@ -116,7 +125,18 @@ def _codes(sandbox: SandboxServer, changes: Changes) -> list[str]:
         ("30212", {**AMERICAN, f"{ADDRESSEE}.zipCode": "10001-1234"}),
         ("30317", {**DUTIES_PAID, **fields(EORI=EORI, LENGTH="30", WIDTH="20")}),
         ("30317", {**DUTIES_PAID, **fields(EORI=EORI, LENGTH="30", WIDTH="20.5", HEIGHT="10")}),
-        ("30065", {**DUTIES_PAID, f"{SENDER}.phoneNumber": GONE}),
+        ("30220", {**DUTIES_PAID, f"{ADDRESSEE}.mobileNumber": GONE}),
+        ("30220", {**SWISS, **DUTIES_PAID_TO_CH, f"{ADDRESSEE}.mobileNumber": GONE}),
+        *(("30318", {**DUTIES_PAID, **beta_to(*place)}) for place in (("NO", "0150"), ("AD", "AD500"), ("BR", "1"))),
+        ("30318", {**DUTIES_PAID, **beta_to("NC", "98800", "CDS")}),
+        ("30318", {**DUTIES_PAID, f"{SENDER}.countryCode": "MC", f"{SENDER}.zipCode": "98000"}),
+        ("30550", {**AMERICAN, f"{SERVICE}.returnTypeChoice": 3}),
+        ("30510", {**AMERICAN, f"{ARTICLE}.description": "Shirt MID: FRATENOR12LIL"}),
+        ("30510", {**AMERICAN, f"{ARTICLE}.description": "Shirt - MID: FRATENOR12LIL, blue"}),
+        ("30554", {**AMERICAN, f"{DECLARATION}.comments": "FRATENOR12LIL", ARTICLES: [SHIRT, SHIRT]}),
+        ("30517", {**SWISS, f"{ARTICLE}.currency": "NOK"}),
+        ("30517", {**SWISS, ARTICLES: [SHIRT, SHIRT | {"currency": "CHF"}]}),
+        ("30502", {**SWISS, ARTICLES: [SHIRT | {"weight": 0.01}] * 101}),
         ("30554", {**DUTIES_PAID, f"{DECLARATION}.description": GONE}),
         ("30562", {**DUTIES_PAID, **fields(LENGTH="30", WIDTH="20", HEIGHT="10")}),
         ("30318", {"letter.parcel.ddp": True}),
@@ -141,6 +161,13 @@ def test_a_wrong_declaration_is_refused_by_code(sandbox: SandboxServer, code: st
         DUTIES_PAID,
         {**CUSTOMS, **beta_to("CA", "K1A 0B1"), f"{ADDRESSEE}.stateOrProvinceCode": "ON"},
         {**CUSTOMS, **beta_to("RE", "97400", "CDS"), "letter.parcel.ftd": True},
+        {**SWISS, **DUTIES_PAID_TO_CH},
+        {
+            **AMERICAN,
+            f"{ARTICLE}.description": "Shirt - MID: FRATENOR12LIL",
+            f"{DECLARATION}.comments": "FRATENOR12LIL",
+        },
+        {**AMERICAN, ARTICLES: [SHIRT | {"description": "Shirt - MID: FRATENOR12LIL"}] * 2},
         {**SWISS, **fields(OUTPUT_PRINT_TYPE_CN23="PDF_A4_300dpi")},
         {**SWISS, f"{SERVICE}.transportationAmount": 450},
     ],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
 
-def slip(sandbox: SandboxServer, numbers: Any, api_key: str = "", **credentials: str) -> BetaReply:
+def slip(sandbox: SandboxServer, numbers: Any, api_key: str = "", **credentials: Any) -> BetaReply:
     body = {"generateBordereauParcelNumberList": {"parcelsNumbers": numbers}, **credentials}
     headers = {"apiKey": api_key} if api_key else {}
     return BetaReply(post(f"{sandbox.beta_url}/generateBordereauByParcelsNumbers", json=body, headers=headers))
@@ -44,6 +44,14 @@ def test_an_api_key_names_the_account_too(sandbox: SandboxServer) -> None:
     number = beta_buy(sandbox, {"contractNumber": GONE, "password": GONE}, apiKey="key-of-1234").number
 
     assert slip(sandbox, [number], api_key="key-of-1234").infos["bordereauHeader"]["numberOfParcels"] == 1
+
+
+def test_an_account_of_the_newer_kind_says_its_number(sandbox: SandboxServer) -> None:
+    says = {"field": [{"key": "ACCOUNT_NUMBER", "value": "1234"}]}
+    number = beta_buy(sandbox, {"contractNumber": GONE, "password": GONE, "fields": says}, apiKey="NEW-key").number
+
+    assert slip(sandbox, [number], api_key="NEW-key").codes == ["30000"]
+    assert slip(sandbox, [number], api_key="NEW-key", fields=says).parts["deliveryPaper"]
 
 
 def test_another_accounts_or_an_unknown_parcel_is_refused_by_number(sandbox: SandboxServer) -> None:

@@ -61,6 +61,15 @@ def test_an_api_key_in_the_body_replaces_the_account(sandbox: SandboxServer) -> 
     assert ask(sandbox, LOOK_UP, accountNumber=None, password=None, apiKey="key-1")["errorCode"] == 0
 
 
+@pytest.mark.parametrize("operation", [SEARCH, LOOK_UP])
+@pytest.mark.parametrize("account", [{"accountNumber": "NEW1"}, {"apiKey": "CHILD-key"}])
+def test_an_account_of_the_newer_kind_says_its_number(
+    sandbox: SandboxServer, operation: str, account: dict[str, str]
+) -> None:
+    assert ask(sandbox, operation, **account)["errorCode"] == 202
+    assert ask(sandbox, operation, **account, codTiersPourPartenaire="123456")["errorCode"] == 0
+
+
 @pytest.mark.parametrize(("code", "is_total", "is_partial"), [("005801", True, False), ("005802", False, True)])
 def test_holidays_are_in_epoch_milliseconds(
     sandbox: SandboxServer, code: str, is_total: bool, is_partial: bool

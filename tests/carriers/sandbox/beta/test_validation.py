@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+import pypdf
 import pytest
 
 from carriers.sandbox.countries import PARIS
@@ -19,6 +21,7 @@ from tests.carriers.sandbox.beta.orders import (
     BetaReply,
     beta_buy,
     beta_to,
+    fields,
     linked,
 )
 from tests.carriers.sandbox.changes import GONE, Changes
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 
 YESTERDAY = (datetime.now(PARIS) - timedelta(days=1)).date().isoformat()
+DOS: Changes = {f"{SERVICE}.productCode": "DOS"}
 NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
 
 
@@ -80,6 +84,21 @@ NO_KEY: Changes = {"contractNumber": GONE, "password": GONE}
         ("30301", {"letter.parcel.weight": 0}),
         ("30301", {"letter.parcel.weight": 30.01}),
         ("30301", {"letter.parcel.weight": 1.234}),
+        ("30213", {**CUSTOMS, **beta_to("SO", "0")}),
+        *(("30309", {"letter.parcel.insuranceValue": cents, **DOS}) for cents in (0, -1, 500_001)),
+        ("30309", {"letter.parcel.insuranceValue": 1}),
+        ("30309", {**CUSTOMS, **beta_to("RE", "97400", "COM"), "letter.parcel.insuranceValue": 10_000}),
+        ("30309", {**PICKUP, "letter.parcel.insuranceValue": 100_001}),
+        ("30309", {**PICKUP, f"{SERVICE}.productCode": "A2P", "letter.parcel.insuranceValue": 10_000}),
+        ("30309", {**CUSTOMS, **beta_to("SX", "0"), "letter.parcel.insuranceValue": 10_000}),
+        ("30026", {**CUSTOMS, **beta_to("ES", "35002")}),
+        ("30026", {**CUSTOMS, **beta_to("ES", "51001"), f"{SERVICE}.reseauPostal": 0}),
+        ("30026", {f"{SERVICE}.reseauPostal": 1}),
+        ("30026", {**beta_to("DE", "10115"), f"{SERVICE}.reseauPostal": 2}),
+        ("30026", {**beta_to("PT", "1100-200"), f"{SERVICE}.reseauPostal": 1}),
+        ("30008", {"contractNumber": "NEW123456"}),
+        ("30008", {"contractNumber": "CHILD1"}),
+        ("30008", fields(ACCOUNT_NUMBER="12 34")),
         ("30400", {f"{SERVICE}.productCode": "HD"}),
         ("30401", {**PICKUP, "letter.parcel.pickupLocationId": "12345"}),
         ("30402", {"letter.parcel.pickupLocationId": "123456"}),
@@ -119,6 +138,34 @@ def test_a_broken_rule_is_refused_by_code(sandbox: SandboxServer, code: str, cha
     assert ledger(sandbox) == []
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"letter.parcel.insuranceValue": cents, **DOS} for cents in (1, 500_000)),
+        {**PICKUP, "letter.parcel.insuranceValue": 100_000},
+        {**CUSTOMS, **beta_to("RE", "97400", "CDS"), "letter.parcel.insuranceValue": 500_000},
+        {**CUSTOMS, **beta_to("ES", "35002"), f"{SERVICE}.reseauPostal": 1},
+        {**beta_to("DE", "10115"), f"{SERVICE}.reseauPostal": 1},
+        {**beta_to("ES", "28012"), f"{SERVICE}.reseauPostal": 0},
+        {"contractNumber": "NEW123456", **fields(ACCOUNT_NUMBER="123456")},
+        {"contractNumber": "CHILD1", **fields(ACCOUNT_NUMBER="1")},
+        fields(ACCOUNT_NUMBER="123456"),
+    ],
+)
+def test_an_option_within_its_rules_is_sold(sandbox: SandboxServer, changes: Changes) -> None:
+    assert beta_buy(sandbox, changes).codes == []
+
+
+def test_an_api_key_of_the_newer_kind_needs_the_accounts_number_beside_it(sandbox: SandboxServer) -> None:
+    assert beta_buy(sandbox, NO_KEY, apiKey="NEW-key").codes == ["30008"]
+    assert beta_buy(sandbox, {**NO_KEY, **fields(ACCOUNT_NUMBER="123456")}, apiKey="NEW-key").codes == []
+
+
+def test_words_to_the_driver_are_printed(sandbox: SandboxServer) -> None:
+    reply = beta_buy(sandbox, {"letter.parcel.instructions": "Code 12A ring twice"})
+    assert "Code 12A ring twice" in pypdf.PdfReader(io.BytesIO(reply.parts["label"])).pages[0].extract_text()
+
+
 def test_every_error_is_reported_at_once(sandbox: SandboxServer) -> None:
     reply = beta_buy(sandbox, {f"{ADDRESSEE}.line2": GONE, "letter.parcel.weight": 31})
 
@@ -140,6 +187,7 @@ def test_an_api_key_is_checked(sandbox: SandboxServer, changes: Changes, key: st
         (f"{SERVICE}.orderNumber", 30),
         (f"{SERVICE}.commercialName", 35),
         ("letter.sender.senderParcelRef", 15),
+        ("letter.parcel.instructions", 35),
         ("letter.addressee.addresseeParcelRef", 15),
         (f"{SENDER}.companyName", 35),
         (f"{ADDRESSEE}.lastName", 35),
