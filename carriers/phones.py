@@ -1,4 +1,4 @@
-"""Phone numbers: mobiles told from others, and the country's number set apart."""
+"""Phone numbers: mobiles and numbers in use told from others, and the country's number set apart."""
 
 from typing import Final
 
@@ -28,6 +28,12 @@ def spaced(e164: str) -> str:
     """Return an E.164 number with a space after the country's number, empty if no country has it."""
     number = _parsed(e164)
     return f"+{number.country_code} {e164.removeprefix(f'+{number.country_code}')}" if number else ""
+
+
+def is_valid(e164: str) -> bool:
+    """Return true if an E.164 number is of a range that is in use."""
+    number = _parsed(e164)
+    return number is not None and phonenumbers.is_valid_number(number)
 
 
 def _parsed(e164: str) -> PhoneNumber | None:

@@ -40,7 +40,9 @@ BETA_PICKUP_EUROPE: Final = _zone("BE DE LU NL AT ES IE IT PT CZ DK EE HU LT LV 
 EU_ABROAD: Final = _zone("BG CY GR HR MT RO", BETA_PICKUP_EUROPE)
 EUROPE_ABROAD: Final = _zone("AD AL BA BY CH FO GB GG GI IM IS JE LI MD ME MK NO RS SM TR UA VA XK", EU_ABROAD)
 EUROPE: Final = _zone("", MAINLAND, EUROPE_ABROAD)
-ABROAD: Final = Zone(MAINLAND.countries | OVERSEAS.countries, is_all_but=True)
+NOT_SERVED_BY_BETA: Final = _zone("SO")
+BETA_ANYWHERE: Final = Zone(NOT_SERVED_BY_BETA.countries, is_all_but=True)
+BETA_ABROAD: Final = Zone(_zone("", MAINLAND, OVERSEAS, NOT_SERVED_BY_BETA).countries, is_all_but=True)
 CUSTOMS_FREE: Final = _zone("", MAINLAND, EU_ABROAD)
 BETA_OVERSEAS: Final = _zone("MF", OVERSEAS)  # as a place to send from, and for linked parcels
 
@@ -134,7 +136,7 @@ _CATALOGUE: Final = (
     _beta(
         "beta",
         "Generic",
-        ANYWHERE,
+        BETA_ANYWHERE,
         Route("COM", zone=MAINLAND, origin=BETA_OVERSEAS),
         Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
         Route("DOM", zone=_zone("BE CH", FRANCE)),
@@ -177,7 +179,7 @@ _CATALOGUE: Final = (
     _beta(
         "beta_domicile_signature_monde",
         "Home, with signature, worldwide",
-        ABROAD,
+        BETA_ABROAD,
         Route("COLI", zone=EU_ABROAD, origin=BETA_OVERSEAS),
         Route("DOS"),
     ),

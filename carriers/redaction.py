@@ -30,11 +30,12 @@ class Redactor:
     ) -> None:
         self._values = {*credentials.values, *personal}
         self._parties = (shipment.sender, shipment.recipient) if shipment else ()
+        self._words = set(_spelled(shipment.instructions)) if shipment else set()
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
         """Compiled when a text is shown: compiling takes long, and few answers have a text to show."""
-        values = self._values.union(*map(_personal, self._parties))
+        values = self._values.union(self._words, *map(_personal, self._parties))
         patterns = (_pattern(value) for value in sorted(values, key=len, reverse=True))
         return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
@@ -58,11 +59,15 @@ def _visible(char: str) -> str:
 def _personal(party: Party) -> Iterator[str]:
     lines = (party.company, party.address1, party.address2, party.city, party.person)
     for value in (*lines, party.first_name, party.last_name, party.zip_code, party.phone, party.email):
-        for spelling in _spellings(value):
-            yield from (spelling, *_WORD.findall(spelling))
+        yield from _spelled(value)
     # The carrier may write a phone number in its national form.
     yield party.phone[-9:]
     yield "0" + party.phone[-9:]
+
+
+def _spelled(value: str) -> Iterator[str]:
+    for spelling in _spellings(value):
+        yield from (spelling, *_WORD.findall(spelling))
 
 
 def _spellings(value: str) -> set[str]:

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
 from carriers.base import Carrier
 from carriers.beta import account, contract_checks, deposit_slips, points
+from carriers.beta import credentials as beta_credentials
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, read_check, read_parcel
 from carriers.beta.customs import DESCRIPTION_LENGTH
@@ -16,16 +17,16 @@ from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
 from carriers.deposit_slips import DepositSlip
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
+from carriers.shipping_day import shipping_day
 
 PURCHASE: Final = "generateLabel"
 
-_HEADER_VALUE: Final = re.compile(r"[!-~]+")
 T = TypeVar("T")
 
 
@@ -66,7 +67,7 @@ class Beta(Carrier):
 
         If a parcel fails, the error's `made_numbers` are those bought before it.
         """
-        _check_credentials(credentials)
+        beta_credentials.check(credentials)
         bodies = beta_message.bodies(shipment)
         deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
@@ -80,11 +81,13 @@ class Beta(Carrier):
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
         is_form_missing = is_declared and not all(forms)
-        return PurchasedLabel(_numbers(made), merged, tuple(warnings), is_customs_form_missing=is_form_missing)
+        return PurchasedLabel(
+            _numbers(made), merged, tuple(warnings), is_customs_form_missing=is_form_missing, pickup_point=point
+        )
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
         """Make a deposit slip; its PDF can't be fetched again."""
-        _check_credentials(credentials)
+        beta_credentials.check(credentials)
         body = deposit_slips.message(tracking_numbers, credentials)
         request = self._request(deposit_slips.OPERATION, body, credentials, CarrierUnavailable)
         redactor = Redactor(credentials)
@@ -104,12 +107,12 @@ class Beta(Carrier):
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
-        _check_credentials(credentials)
+        beta_credentials.check(credentials)
         operation = contract_checks.OPERATION
         with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
 
             def validate(body: beta_message.Json, sample: Shipment) -> None:
-                message = beta_message.message(body, credentials, {})
+                message = beta_message.message(body, credentials, {}, shipping_day(sample))
                 request = self._request(operation, message, credentials, CarrierUnavailable)
                 self._exchange(request, deadline, partial(read_check, redactor=Redactor(credentials, sample)))
 
@@ -123,7 +126,7 @@ class Beta(Carrier):
         unanswered_error: type[CarrierError] = OutcomeUnknown,
     ) -> Request:
         url = _url(self._endpoint.url, operation)
-        return Request(operation, url, _encoded(body), _headers(credentials), unanswered_error)
+        return Request(operation, url, _encoded(body), beta_credentials.headers(credentials), unanswered_error)
 
     def _bought(
         self,
@@ -137,7 +140,8 @@ class Beta(Carrier):
         for index, body in enumerate(bodies):
             numbers = _numbers(made)
             links = beta_message.links(shipment, index + 1, numbers)
-            request = self._request(PURCHASE, beta_message.message(body, credentials, links), credentials)
+            message = beta_message.message(body, credentials, links, shipping_day(shipment))
+            request = self._request(PURCHASE, message, credentials)
             read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
             try:
                 made.append(self._exchange(request, deadline, read))
@@ -181,21 +185,8 @@ def _elsewhere(networks: Sequence[str], look_up: Callable[[str], PickupPoint]) -
     raise points.no_point_near()
 
 
-def _check_credentials(credentials: Credentials) -> None:
-    """Refuse credentials that cannot be sent, so that they do not look like a failure of the carrier."""
-    if credentials.api_key and not _HEADER_VALUE.fullmatch(credentials.api_key):
-        raise CredentialsRejected(CARRIER, "an API key is of printable ASCII")
-    if not credentials.api_key and not (credentials.account_number and credentials.password):
-        raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
-
-
 def _url(base: str, operation: str) -> str:
     return f"{base.rstrip('/')}/{operation}"
-
-
-def _headers(credentials: Credentials) -> Mapping[str, str]:
-    headers = {"Content-Type": "application/json"}
-    return headers | {"apiKey": credentials.api_key} if credentials.api_key else headers
 
 
 def _encoded(body: beta_message.Json) -> bytes:

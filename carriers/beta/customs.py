@@ -1,5 +1,6 @@
 """beta's customs declaration (CN23): the articles and all else that a parcel's message holds because of customs."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
@@ -7,11 +8,11 @@ from functools import partial
 from typing import Any, Final
 
 from carriers.beta.parties import CARRIER, WITH_PROVINCES
-from carriers.customs import customs_of, items_by_parcel
+from carriers.customs import customs_of, items_by_parcel, needs_customs
 from carriers.errors import RequestRejected
 from carriers.shipment import Customs, CustomsItem, Package, Party, Shipment
 from carriers.text import CarrierField, fitting, required, to_plain
-from carriers.validation import RECIPIENT, SENDER, all_of
+from carriers.validation import RECIPIENT, all_of
 
 COMMERCIAL_GOODS: Final = 3
 COPIES: Final = 4
@@ -23,9 +24,14 @@ EORI_LENGTH: Final = 40  # two numbers with a space
 GRAM: Final = Decimal("0.001")
 
 EORI_REQUIRED: Final = frozenset({"US"})
-# Duties paid by the sender: `ftd` there, and only with signature; `ddp` elsewhere.
+# Duties paid by the sender: `ftd` there, and only with signature; else `ddp`.
 DUTIES_OVERSEAS: Final = frozenset({"GF", "GP", "MQ", "RE"})
+DUTIES_PAID_FROM: Final = frozenset({"FR"})
+DUTIES_PAID_TO: Final = frozenset("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA".split())
 UNSIGNED_OVERSEAS: Final = "COM"
+# There the comments are the manufacturer's code, which stands at the end of each article's description, too.
+MANUFACTURERS_CODE: Final = frozenset({"US"})
+_CODE: Final = re.compile(r"[A-Za-z0-9]{1,15}")
 _BY_SENDER: Final = "is required when the sender pays the duties"
 
 Json = dict[str, Any]
@@ -46,34 +52,47 @@ def declarations(shipment: Shipment) -> list[Declaration]:
     customs = customs_of(CARRIER, shipment)
     if customs is None:
         return [Declaration() for _ in shipment.packages]
-    texts, contents, fields = all_of(
-        lambda: [_texts(customs)] * len(shipment.packages),
+    parts: list[Any] = all_of(
+        lambda: _texts(customs),
         lambda: _contents(shipment, customs),
         lambda: _fields(shipment, customs),
     )
+    texts, contents, fields = parts
     return [
-        Declaration({"totalAmount": cents}, _duties(shipment, customs), {"customsDeclarations": text | content}, pairs)
-        for cents, text, content, pairs in zip(_postage_cents(shipment, customs), texts, contents, fields, strict=True)
+        Declaration({"totalAmount": cents}, _duties(shipment, customs), {"customsDeclarations": texts | content}, pairs)
+        for cents, content, pairs in zip(_postage_cents(shipment, customs), contents, fields, strict=True)
     ]
 
 
 def check_duties(shipment: Shipment, carrier_code: str) -> None:
-    """Refuse duties paid by the sender where the carrier takes them only with its signed product."""
-    country_code = shipment.recipient.country_code
+    """Refuse duties paid by the sender where there are none, and where the carrier does not take them."""
+    if shipment.customs is not None and shipment.customs.is_duties_paid_by_sender:
+        problem = _duties_problem(shipment.sender, shipment.recipient, carrier_code)
+        if problem:
+            raise RequestRejected(CARRIER, problem, field="customs.dutiesPaidBySender")
+
+
+def _duties_problem(sender: Party, recipient: Party, carrier_code: str) -> str:
+    country_code = recipient.country_code
+    if not needs_customs(sender, recipient):
+        return "is for orders that cross the border of the customs union"
+    if country_code in DUTIES_OVERSEAS:
+        is_signed = carrier_code != UNSIGNED_OVERSEAS
+        return "" if is_signed else f"is possible to {country_code} with beta_domicile_signature_outre_mer only"
+    is_offered = sender.country_code in DUTIES_PAID_FROM and country_code in DUTIES_PAID_TO
+    return "" if is_offered else f"is not possible from {sender.country_code} to {country_code}"
+
+
+def is_ddp(shipment: Shipment) -> bool:
+    """Return true if the sender pays the duties by the option `ddp`."""
     is_paid = shipment.customs is not None and shipment.customs.is_duties_paid_by_sender
-    if is_paid and country_code in DUTIES_OVERSEAS and carrier_code == UNSIGNED_OVERSEAS:
-        problem = f"is possible to {country_code} with beta_domicile_signature_outre_mer only"
-        raise RequestRejected(CARRIER, problem, field="customs.dutiesPaidBySender")
-
-
-def _is_ddp(shipment: Shipment, customs: Customs) -> bool:
-    return customs.is_duties_paid_by_sender and shipment.recipient.country_code not in DUTIES_OVERSEAS
+    return is_paid and shipment.recipient.country_code in DUTIES_PAID_TO
 
 
 def _duties(shipment: Shipment, customs: Customs) -> Json:
     if not customs.is_duties_paid_by_sender:
         return {}
-    return {"ddp": True} if _is_ddp(shipment, customs) else {"ftd": True}
+    return {"ddp": True} if is_ddp(shipment) else {"ftd": True}
 
 
 def _postage_cents(shipment: Shipment, customs: Customs) -> list[int]:
@@ -90,13 +109,19 @@ def _postage_cents(shipment: Shipment, customs: Customs) -> list[int]:
 
 
 def _texts(customs: Customs) -> Json:
-    invoice, comments = all_of(
-        lambda: _plain(customs.invoice_number, "customs.invoiceNumber", INVOICE_LENGTH),
-        lambda: _plain(customs.comments, "customs.comments", COMMENTS_LENGTH),
-    )
-    given = {"invoiceNumber": invoice, "comments": comments}
-    texts = {name: text for name, text in given.items() if text}
-    return {"includeCustomsDeclarations": True, "numberOfCopies": COPIES, **texts}
+    invoice = _plain(customs.invoice_number, "customs.invoiceNumber", INVOICE_LENGTH)
+    given = {"invoiceNumber": invoice} if invoice else {}
+    return {"includeCustomsDeclarations": True, "numberOfCopies": COPIES, **given}
+
+
+def _comments(shipment: Shipment, customs: Customs) -> str:
+    """Return the comments; to the United States they are the manufacturer's code."""
+    comments = _plain(customs.comments, "customs.comments", COMMENTS_LENGTH)
+    is_code = shipment.recipient.country_code in MANUFACTURERS_CODE
+    if is_code and comments and not _CODE.fullmatch(comments):
+        problem = "is the manufacturer's code of the goods to the US: at most 15 letters and digits"
+        raise RequestRejected(CARRIER, problem, field="customs.comments")
+    return comments.upper() if is_code else comments
 
 
 def _plain(text: str, path: str, max_length: int) -> str:
@@ -105,36 +130,39 @@ def _plain(text: str, path: str, max_length: int) -> str:
 
 
 def _contents(shipment: Shipment, customs: Customs) -> list[Json]:
-    """Return each parcel's articles and, for duties paid by the sender, the description of them all."""
-    parcels = items_by_parcel(CARRIER, shipment, _described(customs))
-    is_ddp = _is_ddp(shipment, customs)
+    """Return each parcel's articles and comments and, for duties paid by the sender, the description of them all."""
+    comments = _comments(shipment, customs)
+    code = f" - MID: {comments}" if comments and shipment.recipient.country_code in MANUFACTURERS_CODE else ""
+    parcels = items_by_parcel(CARRIER, shipment, _described(customs, DESCRIPTION_LENGTH - len(code)))
     return [
-        ({"description": _summary(items)} if is_ddp else {})
-        | {"contents": {"article": _articles(items, package), "category": {"value": COMMERCIAL_GOODS}}}
+        ({"description": _summary(items)} if is_ddp(shipment) else {})
+        # In the place of the comments a code is that of the only article.
+        | ({"comments": comments} if comments and (not code or len(items) == 1) else {})
+        | {"contents": {"article": _articles(items, package, code), "category": {"value": COMMERCIAL_GOODS}}}
         for package, items in zip(shipment.packages, parcels, strict=True)
     ]
 
 
-def _described(customs: Customs) -> Customs:
+def _described(customs: Customs, max_length: int) -> Customs:
     """Return the items under descriptions that the carrier takes; the contract's default has no path of its own."""
     paths = (
         "customs" if customs.is_for_each_parcel else f"customs.items[{index}].description"
         for index in range(len(customs.items))
     )
-    makers = [partial(_description, item, path) for item, path in zip(customs.items, paths, strict=True)]
+    makers = [partial(_description, item, path, max_length) for item, path in zip(customs.items, paths, strict=True)]
     return replace(customs, items=tuple(all_of(*makers)))
 
 
-def _description(item: CustomsItem, path: str) -> CustomsItem:
-    field = CarrierField(CARRIER, path, DESCRIPTION_LENGTH, RequestRejected)
+def _description(item: CustomsItem, path: str, max_length: int) -> CustomsItem:
+    field = CarrierField(CARRIER, path, max_length, RequestRejected)
     return replace(item, description=required(to_plain(item.description, field), field))
 
 
-def _articles(items: Sequence[CustomsItem], package: Package) -> list[Json]:
+def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list[Json]:
     share_kg = _share_kg(items, package)
     return [
         {
-            "description": item.description,
+            "description": item.description + code,
             "quantity": item.quantity,
             "weight": float(item.weight_kg or share_kg),
             "value": float(item.unit_value_eur),
@@ -165,20 +193,19 @@ def _summary(items: Sequence[CustomsItem]) -> str:
 
 def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
-    is_ddp = _is_ddp(shipment, customs)
-    eori, _, _, *sides = all_of(
+    is_paid = is_ddp(shipment)
+    eori, _, *sides = all_of(
         lambda: _eori(shipment, customs),
         lambda: _check_province(shipment.recipient),
-        lambda: _check_phone(shipment, is_ddp=is_ddp),
-        *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_ddp),
+        *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_paid),
     )
-    return [eori | side for side in sides] if is_ddp else [eori] * len(shipment.packages)
+    return [eori | side for side in sides] if is_paid else [eori] * len(shipment.packages)
 
 
 def _eori(shipment: Shipment, customs: Customs) -> Json:
     number = _plain(customs.eori, "customs.eori", EORI_LENGTH).upper()
     country_code = shipment.recipient.country_code
-    if not number and (country_code in EORI_REQUIRED or _is_ddp(shipment, customs)):
+    if not number and (country_code in EORI_REQUIRED or is_ddp(shipment)):
         problem = f"is required for {country_code}: the sender's number at the customs of the European Union"
         raise RequestRejected(CARRIER, problem, field="customs.eori")
     return {"EORI": number} if number else {}
@@ -188,12 +215,6 @@ def _check_province(recipient: Party) -> Json:
     if recipient.country_code in WITH_PROVINCES and not recipient.province_code:
         problem = f"is required for {recipient.country_code}: the two letters of the state or province"
         raise RequestRejected(CARRIER, problem, field=f"{RECIPIENT}.provinceCode")
-    return {}
-
-
-def _check_phone(shipment: Shipment, *, is_ddp: bool) -> Json:
-    if is_ddp and not shipment.sender.phone:
-        raise RequestRejected(CARRIER, _BY_SENDER, field=f"{SENDER}.phone")
     return {}
 
 

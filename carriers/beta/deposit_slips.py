@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from carriers import pdf
 from carriers.beta.answers import OK, error_of, errors_of, parts_of, string_of
+from carriers.beta.credentials import account_field, contract, field_list
 from carriers.beta.parties import CARRIER
 from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierUnavailable, RequestRejected
@@ -24,10 +25,9 @@ _FIRST: Final = re.compile(r"[A-Z0-9]{11,15}")  # a parcel's number in the carri
 
 
 def message(tracking_numbers: Sequence[str], credentials: Credentials) -> dict[str, Any]:
-    """Return the body of a call; an API key is sent as a header instead of the contract."""
-    contract = {"contractNumber": credentials.account_number, "password": credentials.password}
+    """Return the body of a call."""
     numbers = {"generateBordereauParcelNumberList": {"parcelsNumbers": list(tracking_numbers)}}
-    return ({} if credentials.api_key else contract) | numbers
+    return contract(credentials) | numbers | field_list(account_field(credentials))
 
 
 def read_slip(answer: Answer, *, tracking_numbers: Sequence[str], redactor: Redactor) -> DepositSlip:

@@ -3,20 +3,24 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from decimal import ROUND_UP, Decimal
+from types import MappingProxyType
 from typing import Any, Final
 
-from carriers.beta import parties
-from carriers.beta.customs import Declaration, check_duties, declarations
+from carriers.beta import options, parties
+from carriers.beta.credentials import account_field, contract, field_list
+from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, LINE_LENGTH
 from carriers.errors import RequestRejected
-from carriers.products import BETA_OVERSEAS, MAINLAND, PARIS, Product
+from carriers.products import BETA_OVERSEAS, MAINLAND, Product
 from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, to_latin
 from carriers.validation import all_of, checked_product, route_of
 
-LABEL_FORMAT: Final = "PDF_10x15_300dpi"
-DO_NOT_RETURN: Final = 3
+LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF_A4_300dpi"})
+RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
+RETURNED_FROM: Final = frozenset({"US"})
 
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
 MAX_PARCELS: Final = 4
@@ -30,18 +34,20 @@ Fields = dict[str, str]
 def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     """Return the request of every parcel, in order; raises Rejected for a shipment that cannot be sent.
 
-    Without `point` an order to a pickup point can be validated only: its label would go to the customer's home.
+    Without `point` an order to a pickup point can be validated only: its label would go to no address of a point.
     """
     product = checked_product(CARRIER, shipment, MAX_PARCELS, PICKUP_POINT_CODE)
-    if point:
-        shipment = replace(shipment, recipient=parties.at_point(shipment.recipient, point))
+    if product.needs_pickup_point:
+        recipient = shipment.recipient
+        recipient = parties.at_point(recipient, point) if point else parties.before_look_up(recipient)
+        shipment = replace(shipment, recipient=recipient)
     parts: list[Any] = all_of(
-        lambda: [_letter(shipment, product, package) for package in shipment.packages],
+        lambda: [_letter(shipment, product, index) for index in range(len(shipment.packages))],
         lambda: declarations(shipment),
     )
     return [
         {
-            "outputFormat": {"x": 0, "y": 0, "outputPrintingType": LABEL_FORMAT},
+            "outputFormat": {"x": 0, "y": 0, "outputPrintingType": LABEL_FORMATS[shipment.label_format]},
             "letter": _declared(letter, declaration),
             "fields": declaration.fields,
         }
@@ -49,12 +55,16 @@ def bodies(shipment: Shipment, point: PickupPoint | None = None) -> list[Json]:
     ]
 
 
-def message(body: Json, credentials: Credentials, links: Fields) -> Json:
-    """Return the body of one call."""
-    fields = [{"key": key, "value": value} for key, value in (links | body["fields"]).items()]
-    contract = {"contractNumber": credentials.account_number, "password": credentials.password}
-    whole = ({} if credentials.api_key else contract) | body | {"fields": {"field": fields}}
-    return whole if fields else {name: value for name, value in whole.items() if name != "fields"}
+def message(body: Json, credentials: Credentials, links: Fields, shipping_day: date) -> Json:
+    """Return the body of one call; the carrier refuses a day that is over when the call arrives."""
+    service = body["letter"]["service"] | {"depositDate": shipping_day.isoformat()}
+    fields = links | body["fields"] | account_field(credentials)
+    return {
+        **contract(credentials),
+        "outputFormat": body["outputFormat"],
+        "letter": body["letter"] | {"service": service},
+        **field_list(fields),
+    }
 
 
 def links(shipment: Shipment, rank: int, followers: Sequence[str]) -> Fields:
@@ -73,18 +83,19 @@ def check_sender(party: Party) -> None:
     parties.sender(party)
 
 
-def _letter(shipment: Shipment, product: Product, package: Package) -> Json:
-    sender, recipient, code, reference = all_of(
+def _letter(shipment: Shipment, product: Product, index: int) -> Json:
+    package, is_at_point = shipment.packages[index], product.needs_pickup_point
+    sold, sender, recipient, instructions, reference = all_of(
+        lambda: _sold(shipment, product, package),
         lambda: parties.sender(shipment.sender),
-        lambda: parties.recipient(shipment.recipient, is_mobile_required=product.needs_pickup_point),
-        lambda: {"productCode": _carrier_code(shipment, product, package)},
-        lambda: {"senderParcelRef": _reference(shipment)},
+        lambda: parties.recipient(shipment.recipient, is_at_point=is_at_point, is_duty_paid=is_ddp(shipment)),
+        lambda: options.instructions(shipment),
+        lambda: {"senderParcelRef": _reference(shipment, index)},
     )
-    parcel: Json = {"weight": float(_weight_kg(package))}
-    if product.needs_pickup_point:
-        parcel["pickupLocationId"] = shipment.pickup_point_code
+    point = {"pickupLocationId": shipment.pickup_point_code} if is_at_point else {}
+    parcel = {"weight": float(_weight_kg(package)), **point, **sold["parcel"], **instructions}
     return {
-        "service": {**code, **_service(shipment)},
+        "service": {**sold["service"], **_service(shipment)},
         "parcel": parcel,
         "sender": {**reference, "address": sender},
         "addressee": {"address": recipient},
@@ -96,10 +107,12 @@ def _declared(letter: Json, declaration: Declaration) -> Json:
     return {**letter, "service": service, "parcel": parcel, **declaration.letter}
 
 
-def _carrier_code(shipment: Shipment, product: Product, package: Package) -> str:
+def _sold(shipment: Shipment, product: Product, package: Package) -> Json:
+    """Return the carrier's code, and what it allows: duties paid by the sender, and insurance."""
     code = route_of(shipment, product, package).carrier_code
     check_duties(shipment, code)
-    return code
+    insurance = options.insurance(shipment, code, is_at_point=product.needs_pickup_point)
+    return {"service": {"productCode": code}, "parcel": insurance}
 
 
 def _weight_kg(package: Package) -> Decimal:
@@ -108,14 +121,11 @@ def _weight_kg(package: Package) -> Decimal:
 
 
 def _service(shipment: Shipment) -> Json:
-    service: Json = {
-        "depositDate": shipment.ship_at.astimezone(PARIS).date().isoformat(),
-        "orderNumber": shipment.id,
-        "commercialName": _commercial_name(shipment),
-    }
-    if shipment.recipient.country_code not in MAINLAND:
-        service["returnTypeChoice"] = DO_NOT_RETURN
-    return service
+    country_code = shipment.recipient.country_code
+    service: Json = {"orderNumber": shipment.id, "commercialName": _commercial_name(shipment)}
+    if country_code not in MAINLAND:
+        service["returnTypeChoice"] = RETURN_TO_SENDER if country_code in RETURNED_FROM else DO_NOT_RETURN
+    return service | options.network(shipment.recipient)
 
 
 def _commercial_name(shipment: Shipment) -> str:
@@ -125,6 +135,8 @@ def _commercial_name(shipment: Shipment) -> str:
     return fitting(to_latin(name, field), field)
 
 
-def _reference(shipment: Shipment) -> str:
-    field = CarrierField(CARRIER, "reference", REFERENCE_LENGTH, RequestRejected)
-    return fitting(to_latin(shipment.reference, field), field) or shipment.id
+def _reference(shipment: Shipment, index: int) -> str:
+    own = shipment.packages[index].reference
+    path = f"parcels[{index}].reference" if own else "reference"
+    field = CarrierField(CARRIER, path, REFERENCE_LENGTH, RequestRejected)
+    return fitting(to_latin(own or shipment.reference, field), field) or shipment.id

@@ -3,30 +3,29 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from anyascii import anyascii
 
-from carriers import phones
+from carriers.beta.phone_fields import MobileRule, addressees_rule, numbers
 from carriers.errors import CarrierError, RequestRejected
 from carriers.shipment import Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_latin, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, email_of, phone_of
+from carriers.validation import RECIPIENT, SENDER, all_of, email_of
 
 CARRIER: Final = "beta"
 FIRST_NAME_LENGTH: Final = 29
 LINE_LENGTH: Final = 35  # every other text
 STREET_LINES: Final = 2  # line2 and line3
-OTHER_LINES: Final = 2  # line0 and line1
 PROVINCE_LENGTH: Final = 2
 PHONE_LENGTH: Final = 15
 EMAIL_LENGTH: Final = 80
 
 # Of an addressee there, only line2 is sure to be printed.
 ONE_LINE: Final = frozenset({"BE", "CH"})
-# There any number goes into the mobile's field.
-MOBILE_ONLY: Final = frozenset({"BE", "US"})
 WITH_PROVINCES: Final = frozenset({"CA", "US"})
+POSTAL_CODE_OF: Final = MappingProxyType({"AE": "00000"})  # countries without postal codes
 
 Address = dict[str, Any]
 _LUXEMBOURG: Final = re.compile(r"^LU?[- ]*", re.IGNORECASE)
@@ -34,12 +33,13 @@ _LUXEMBOURG: Final = re.compile(r"^LU?[- ]*", re.IGNORECASE)
 
 def sender(party: Party) -> Address:
     """Return the sender's address; raises Rejected for one that cannot be printed."""
-    return _address(party, SENDER)
+    return _address(party, SENDER, MobileRule())
 
 
-def recipient(party: Party, *, is_mobile_required: bool) -> Address:
-    """Return the addressee's address; raises Rejected for one that cannot be printed."""
-    return _address(party, RECIPIENT, is_mobile_required=is_mobile_required)
+def recipient(party: Party, *, is_at_point: bool = False, is_duty_paid: bool = False) -> Address:
+    """Return the addressee's address; raises Rejected for one that cannot be printed or lacks a phone number."""
+    rule = addressees_rule(party.country_code, is_at_point=is_at_point, is_duty_paid=is_duty_paid)
+    return _address(party, RECIPIENT, rule)
 
 
 def at_point(party: Party, point: PickupPoint) -> Party:
@@ -63,6 +63,12 @@ def at_point(party: Party, point: PickupPoint) -> Party:
     )
 
 
+def before_look_up(party: Party) -> Party:
+    """Return the recipient as at a point whose address is not known yet: only what is the customer's is validated."""
+    home = PickupPoint("", party.address1, party.address1, "", "", party.zip_code, party.city, party.country_code)
+    return at_point(party, home)
+
+
 def _shown(text: str) -> str:
     field = CarrierField(CARRIER, "pickupPointCode", LINE_LENGTH)
     try:
@@ -72,7 +78,7 @@ def _shown(text: str) -> str:
         return " ".join(spelled.split())[:LINE_LENGTH].rstrip()
 
 
-def _address(party: Party, path: str, *, is_mobile_required: bool = False) -> Address:
+def _address(party: Party, path: str, rule: MobileRule) -> Address:
     """Return an address without its empty fields."""
     parts: list[Mapping[str, str]] = all_of(
         lambda: {"companyName": _text(party.company, f"{path}.company")},
@@ -83,7 +89,7 @@ def _address(party: Party, path: str, *, is_mobile_required: bool = False) -> Ad
         lambda: {"city": _required(party.city, f"{path}.city")},
         lambda: {"zipCode": _required(zip_code_of(party), f"{path}.zip")},
         lambda: {"stateOrProvinceCode": _province(party, path)},
-        lambda: _phone(party, path, is_mobile_required=is_mobile_required),
+        lambda: numbers(party, CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected), rule),
         lambda: {"email": email_of(party, CarrierField(CARRIER, f"{path}.email", EMAIL_LENGTH, RequestRejected))},
     )
     texts = {name: value for part in parts for name, value in part.items()}
@@ -103,35 +109,33 @@ def _required(value: str, path: str) -> str:
 
 
 def _lines(party: Party, path: str) -> Mapping[str, str]:
-    """Return the street on line2, wrapped into line3; the second address line on line3, or above if that is taken.
+    """Return the street on line2 and the second address line on line3, or on line2 where no other is printed.
 
-    The carrier prints line0 (floor) and line1 (building) above line2 (number and street).
+    A street that is too long is wrapped into line3.
     """
-    fields = [CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2")]
-    if path == RECIPIENT and party.country_code in ONE_LINE:
-        return {"line2": _one_line(party, *fields)}
-    street = wrapped(to_latin(party.address1, fields[0]), fields[0], STREET_LINES)
+    first, second = (CarrierField(CARRIER, f"{path}.{name}", LINE_LENGTH) for name in ("address1", "address2"))
+    street, more = to_latin(party.address1, first), fitting(to_latin(party.address2, second), second)
     if not street:
-        raise fields[0].error("has no text that beta can print")
-    more = wrapped(to_latin(party.address2, fields[1]), fields[1], OTHER_LINES)
-    if len(street) + len(more) <= STREET_LINES:
-        return dict(zip(("line2", "line3"), street + more, strict=False))
-    names = ("line0", "line1")[-len(more) :] if more else ()
-    return dict(zip((*names, "line2", "line3"), more + street, strict=False))
+        raise first.error("has no text that beta can print")
+    if path == RECIPIENT and party.country_code in ONE_LINE:
+        return {"line2": _joined(fitting(street, first), more, second)}
+    if len(street) <= LINE_LENGTH:
+        return {"line2": street, "line3": more}
+    line2, line3 = wrapped(street, first, STREET_LINES)
+    return {"line2": line2, "line3": _joined(line3, more, second)}
 
 
-def _one_line(party: Party, first: CarrierField, second: CarrierField) -> str:
-    street = required(to_latin(party.address1, first), first)
-    line = f"{street} {to_latin(party.address2, second)}".strip()
-    if len(line) > LINE_LENGTH:
-        problem = f"and address1 are together longer than the {LINE_LENGTH} characters that beta prints"
-        raise second.error(f"{problem} in {party.country_code}")
-    return line
+def _joined(line: str, more: str, field: CarrierField) -> str:
+    """Return both texts on one line; raises the second one's error if it does not fit beside the first."""
+    left = max(0, LINE_LENGTH - len(line) - 1)
+    if len(more) > left:
+        raise field.error(f"is longer than the {left} characters that are left beside address1")
+    return f"{line} {more}".strip()
 
 
 def zip_code_of(party: Party) -> str:
     """Return the postal code in beta's form: LU without its letters, US only what stands before the dash."""
-    zip_code = party.zip_code.strip()
+    zip_code = POSTAL_CODE_OF.get(party.country_code, party.zip_code.strip())
     if party.country_code == "LU":
         return _LUXEMBOURG.sub("", zip_code)
     return zip_code.partition("-")[0].rstrip() if party.country_code == "US" else zip_code
@@ -142,19 +146,3 @@ def _province(party: Party, path: str) -> str:
         return ""
     field = CarrierField(CARRIER, f"{path}.provinceCode", PROVINCE_LENGTH, RequestRejected)
     return fitting(to_latin(party.province_code, field).upper(), field)
-
-
-def _phone(party: Party, path: str, *, is_mobile_required: bool) -> Mapping[str, str]:
-    """Return the number in the field of its kind; at a French address only French mobiles count as mobile."""
-    field = CarrierField(CARRIER, f"{path}.phone", PHONE_LENGTH, RequestRejected)
-    phone = phone_of(party, field)
-    is_mobile = bool(phone) and _is_mobile(phone, party.country_code)
-    if is_mobile_required and not is_mobile:
-        raise field.error("the product requires a mobile number")
-    return {"mobileNumber" if is_mobile else "phoneNumber": phone}
-
-
-def _is_mobile(phone: str, country_code: str) -> bool:
-    if country_code in MOBILE_ONLY:
-        return True
-    return phones.is_french_mobile(phone) if country_code == "FR" else phones.is_mobile(phone)

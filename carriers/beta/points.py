@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
+from carriers.beta.credentials import own_number
 from carriers.beta.parties import CARRIER, zip_code_of
 from carriers.beta.refusals import POINT_REFUSALS, is_failure
 from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
@@ -61,9 +62,11 @@ def search(shipment: Shipment, credentials: Credentials) -> Json:
 
 
 def _contract(credentials: Credentials) -> Json:
+    number = own_number(credentials)
+    said = {"codTiersPourPartenaire": number} if number else {}
     if credentials.api_key:
-        return {"apiKey": credentials.api_key}
-    return {"accountNumber": credentials.account_number, "password": credentials.password}
+        return {"apiKey": credentials.api_key, **said}
+    return {"accountNumber": credentials.account_number, "password": credentials.password, **said}
 
 
 def _heaviest_g(shipment: Shipment) -> str:

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from carriers.errors import AddressRejected
-from carriers.shipment import Package
+from carriers.errors import AddressRejected, RequestRejected
+from carriers.shipment import Customs, CustomsItem, Package
 from tests.carriers.test_text import beta_address, beta_letter
+
+SOAP = CustomsItem("Soap", 1, Decimal(4), Decimal("0.1"), "340111")
 
 
 def lines(address: dict[str, str]) -> dict[str, str]:
@@ -63,7 +65,71 @@ def test_a_number_goes_into_the_field_that_the_country_uses(country_code: str, p
 
 
 def test_no_number_is_no_field() -> None:
-    assert not {"mobileNumber", "phoneNumber"} & set(beta_address(country_code="BE", phone=""))
+    assert not {"mobileNumber", "phoneNumber"} & set(beta_address(country_code="DE", phone=""))
+
+
+DUTIES_PAID = {
+    "customs": Customs((SOAP,), eori="FR12345678900012", is_duties_paid_by_sender=True),
+    "packages": (Package(Decimal(1), 30, 20, 10),),
+}
+PICKUP = {"FR": "beta_point_retrait_france", "BE": "beta_point_retrait_europe", "DE": "beta_point_retrait_europe"}
+
+
+@pytest.mark.parametrize(
+    ("code", "country", "phone"),
+    [
+        ("beta", "BE", ""),
+        ("beta", "US", ""),
+        (PICKUP["FR"], "FR", ""),
+        (PICKUP["FR"], "FR", "+33144112233"),
+        (PICKUP["FR"], "FR", "+491701122334"),
+        (PICKUP["DE"], "DE", "+49301122334"),
+        (PICKUP["BE"], "BE", "+3222345678"),
+        (PICKUP["BE"], "BE", "+33699001122"),
+        (PICKUP["BE"], "BE", "+3247011223"),
+    ],
+)
+def test_an_addressee_without_the_number_that_is_needed_is_refused(code: str, country: str, phone: str) -> None:
+    with pytest.raises(RequestRejected, match=r"^destinationAddress\.phone: .* is required") as caught:
+        beta_letter(code, recipient={"country_code": country, "phone": phone})
+    assert caught.value.field == "destinationAddress.phone"
+
+
+@pytest.mark.parametrize(("country", "phone"), [("CH", ""), ("CH", "+41446681800"), ("JP", "+81312345678"), ("US", "")])
+def test_duties_paid_by_the_sender_need_the_addressees_mobile_number(country: str, phone: str) -> None:
+    with pytest.raises(RequestRejected, match=r"destinationAddress\.phone: a .* number is required"):
+        beta_letter(recipient={"country_code": country, "phone": phone}, **DUTIES_PAID)
+
+
+@pytest.mark.parametrize(
+    ("country", "phone"),
+    [("CH", "+41791122334"), ("CH", "+33699001122"), ("US", "+12125550100"), ("CA", "+14165550100")],
+)
+def test_duties_paid_by_the_sender_need_nothing_of_his_phone(country: str, phone: str) -> None:
+    recipient = {"country_code": country, "phone": phone, "province_code": "NY"}
+    letter = beta_letter(recipient=recipient, sender={"phone": ""}, **DUTIES_PAID)
+    assert letter["parcel"]["ddp"] is True
+    assert letter["addressee"]["address"]["mobileNumber"] == phone
+
+
+@pytest.mark.parametrize(
+    ("code", "country", "phone", "is_needed"),
+    [
+        (PICKUP["FR"], "FR", "+33639980000", True),  # the range for fiction
+        ("beta", "US", "+11234567890", True),
+        ("beta", "FR", "+33639980000", False),
+        ("beta", "BE", "+32699001122", False),
+    ],
+)
+def test_a_number_that_nobody_has_is_refused_where_it_is_needed(
+    code: str, country: str, phone: str, is_needed: bool
+) -> None:
+    recipient = {"country_code": country, "phone": phone}
+    if is_needed:
+        with pytest.raises(RequestRejected, match=r"^destinationAddress\.phone: a number that is in use"):
+            beta_letter(code, recipient=recipient)
+    else:
+        assert phone in beta_letter(code, recipient=recipient)["addressee"]["address"].values()
 
 
 @pytest.mark.parametrize(

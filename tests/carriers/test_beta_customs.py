@@ -18,7 +18,7 @@ from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import bodies, fields_of, labels
 from tests.carriers.support.sandbox import order, received
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
-from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
 
 WORLD = "beta_domicile_signature_monde"
 SIGNED_OVERSEAS, UNSIGNED_OVERSEAS = "beta_domicile_signature_outre_mer", "beta_domicile_sans_signature_outre_mer"
@@ -39,7 +39,7 @@ def sent(product_code: str, country_code: str, count: int = 1, **changes: Any) -
     """Return the requests of an order."""
     recipient = {"country_code": country_code, **changes.pop("recipient", {})}
     made = beta_message.bodies(shipment(product_code, count, recipient=recipient, **changes))
-    return [beta_message.message(body, CREDENTIALS["beta"], {}) for body in made]
+    return [beta_message.message(body, CREDENTIALS["beta"], {}, MONDAY.date()) for body in made]
 
 
 def articles(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -325,8 +325,8 @@ def test_products_that_do_not_start_overseas_are_refused(product_code: str, coun
         (
             "US",
             replace(OWN, is_duties_paid_by_sender=True, eori=EORI),
-            {"packages": (Package(Decimal(2), **SIDES),), "sender": {"phone": ""}},
-            "originAddress.phone",
+            {"packages": (Package(Decimal(2), **SIDES),), "recipient": {"phone": ""}},
+            "destinationAddress.phone",
         ),
     ],
 )
@@ -345,8 +345,8 @@ def test_what_a_destination_needs_is_missed_before_it_is_sent(
 def test_all_that_is_missing_is_named_at_once() -> None:
     customs = replace(OWN, is_duties_paid_by_sender=True)
     with pytest.raises(RequestRejected) as caught:
-        sent("beta", "US", recipient={"province_code": ""}, sender={"phone": ""}, customs=customs)
-    names = ("customs.eori", "destinationAddress.provinceCode", "originAddress.phone")
+        sent("beta", "US", recipient={"province_code": "", "phone": ""}, customs=customs)
+    names = ("customs.eori", "destinationAddress.provinceCode", "destinationAddress.phone")
     sides = ("parcels[0].length", "parcels[0].width", "parcels[0].height")
     assert [str(caught.value).count(f"{name}: ") for name in (*names, *sides)] == [1] * 6
 
@@ -379,8 +379,14 @@ def test_duties_overseas_have_an_option_of_their_own_for_the_signed_product(coun
     assert caught.value.field == "customs.dutiesPaidBySender"
 
 
+def test_an_articles_parcel_is_the_one_that_the_order_names() -> None:
+    items = (replace(SOAP, parcel=1), replace(SOAP, description="Ring", parcel=0))
+    bodies = sent("beta", "CH", 2, customs=Customs(items))
+    assert [[article["description"] for article in articles(body)] for body in bodies] == [["Ring"], ["Savon"]]
+
+
 def test_nothing_of_customs_is_sent_within_the_union() -> None:
-    customs = replace(OWN, eori=EORI, is_duties_paid_by_sender=True, comments="x", invoice_number="y")
+    customs = replace(OWN, eori=EORI, comments="x", invoice_number="y")
     (body,) = sent("beta", "DE", customs=customs)
     assert "customsDeclarations" not in body["letter"]
     assert "fields" not in body

@@ -340,9 +340,9 @@ def test_in_belgium_the_address_is_one_line(serve: Serve, adresse2: str, line2: 
     around = answer_file("beta_points.json").replace(b'"001234"', b'"001111"').replace(b'"ES"', b'"BE"')
     point = found(codePays="BE", adresse2=adresse2)
     services = Services(serve, [http(around, content_type=JSON), point])
-    addressee = buy(services, EUROPE, recipient={"country_code": "BE", "phone": "+3222345678"})
+    addressee = buy(services, EUROPE, recipient={"country_code": "BE", "phone": "+32470112233"})
     assert {name: text for name, text in addressee.items() if name.startswith("line")} == {"line2": line2}
-    assert addressee["mobileNumber"] == "+3222345678"
+    assert addressee["mobileNumber"] == "+32470112233"
 
 
 def test_a_luxembourg_point_loses_the_letter_of_its_postal_code(serve: Serve) -> None:

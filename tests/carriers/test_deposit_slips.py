@@ -83,7 +83,10 @@ def test_an_api_key_is_a_header_and_the_body_has_no_credentials(serve: Serve) ->
     server = serve(always(slip()))
     client("beta", server.url).deposit_slip(NUMBERS, Credentials("804735", api_key="key-1"))
     assert b"\r\napiKey: key-1\r\n" in server.requests[0]
-    assert list(json.loads(body_of(server.requests[0]))) == ["generateBordereauParcelNumberList"]
+    assert json.loads(body_of(server.requests[0])) == {
+        "generateBordereauParcelNumberList": {"parcelsNumbers": NUMBERS},
+        "fields": {"field": [{"key": "ACCOUNT_NUMBER", "value": "804735"}]},
+    }
 
 
 def test_a_refusal_names_the_first_number_in_words(serve: Serve) -> None:

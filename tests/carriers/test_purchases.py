@@ -254,7 +254,7 @@ def test_beta_takes_every_destination_of_its_page(
     clients: Clients,
     country: str,
     home: str | None,
-    signed: str,
+    signed: str | None,
     pickup: str | None,
     customs: object,
 ) -> None:
@@ -267,7 +267,7 @@ def test_beta_takes_every_destination_of_its_page(
         with suppress(RequestRejected):
             clients["beta"].create_label(order(code, recipient=recipient), CREDENTIALS["beta"])
             codes.append(ledger(sandbox)[-1]["product_code"])
-    assert set(codes) == {home or signed, signed} | ({home} if home else set()) | ({pickup} if pickup else set())
+    assert set(codes) == {home, signed, pickup} - {None}
     assert creates(sandbox, "beta") == len(ledger(sandbox))
 
 
@@ -320,7 +320,7 @@ def test_any_reference_in_latin_letters_is_taken(
 @pytest.mark.parametrize(
     "phone", ["+33699001122", "+33472001122", "+4915112233445", "+37761234567", "+12125550123", ""]
 )
-@pytest.mark.parametrize("country", ["FR", "MC", "BE", "RE", "US"])
+@pytest.mark.parametrize("country", ["FR", "MC", "DE", "RE"])
 @pytest.mark.parametrize("email", ["soren@mail.example", ""])
 def test_any_phone_is_taken_where_none_is_needed(
     sandbox: SandboxServer, clients: Clients, country: str, phone: str, email: str

@@ -159,12 +159,8 @@ def test_an_address_is_wrapped_to_alphas_two_lines(address1: str, address2: str,
         ("3 rue Foch", "", {"line2": "3 rue Foch"}),
         ("3 rue Foch", "Escalier B", {"line2": "3 rue Foch", "line3": "Escalier B"}),
         ("x" * 35 + " 12", "", {"line2": "x" * 35, "line3": "12"}),
-        ("x" * 35 + " 12", "Escalier B", {"line1": "Escalier B", "line2": "x" * 35, "line3": "12"}),
-        (
-            "3 rue Foch",
-            "y" * 35 + " z",
-            {"line0": "y" * 35, "line1": "z", "line2": "3 rue Foch"},
-        ),
+        ("x" * 35 + " 12", "Escalier B", {"line2": "x" * 35, "line3": "12 Escalier B"}),
+        ("3 rue Foch", "y" * 35, {"line2": "3 rue Foch", "line3": "y" * 35}),
     ],
 )
 def test_an_address_is_wrapped_to_betas_lines(address1: str, address2: str, lines: dict[str, str]) -> None:
@@ -197,6 +193,7 @@ LONG = {
         ({"address1": " "}, "address1"),
         ({"address2": "z" * 36}, "address2"),
         ({"address2": "mot " * 30}, "address2"),
+        ({"address1": "x" * 35 + " 12", "address2": "z" * 33}, "address2"),
         ({"city": "x" * 36}, "city"),
         ({"city": ""}, "city"),
         ({"last_name": "x" * 36}, "lastName"),

@@ -69,6 +69,8 @@ def shipment(product_code: str = "alpha-13", count: int = 1, **changes: Any) -> 
     recipient = {"country_code": DESTINATIONS.get(product_code, "FR")} | changes.pop("recipient", {})
     if recipient["country_code"] == "US":
         recipient = {"province_code": "NY"} | recipient
+    if recipient["country_code"] == "BE" and product.carrier == "beta":
+        recipient = {"phone": "+32470112233"} | recipient
     sender = changes.pop("sender", {})
     values: dict[str, Any] = {
         "id": "01JQ5ZK3M9X7ABC",

@@ -1,0 +1,53 @@
+"""beta's credentials in its messages: a contract number with its password, or an API key, and the account's number."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from carriers.beta.parties import CARRIER
+from carriers.errors import CredentialsRejected
+from carriers.shipment import Credentials
+
+_HEADER_VALUE: Final = re.compile(r"[!-~]+")
+
+
+def check(credentials: Credentials) -> None:
+    """Refuse credentials that cannot be sent, so that they do not look like a failure of the carrier."""
+    if credentials.api_key and not _HEADER_VALUE.fullmatch(credentials.api_key):
+        raise CredentialsRejected(CARRIER, "an API key is of printable ASCII")
+    if not credentials.api_key and not (credentials.account_number and credentials.password):
+        raise CredentialsRejected(CARRIER, "a contract number with its password, or an API key, is needed")
+
+
+def headers(credentials: Credentials) -> Mapping[str, str]:
+    """Return the headers of a call of the label service."""
+    named = {"Content-Type": "application/json"}
+    return named | {"apiKey": credentials.api_key} if credentials.api_key else named
+
+
+def contract(credentials: Credentials) -> dict[str, str]:
+    """Return what a body of the label service says of the contract; an API key is a header instead."""
+    if credentials.api_key:
+        return {}
+    return {"contractNumber": credentials.account_number, "password": credentials.password}
+
+
+def own_number(credentials: Credentials) -> str:
+    """Return the account's number if calls say it beside the credentials, else nothing.
+
+    Accounts of the newer kind and those under a parent are refused without it; a contract number is one already.
+    """
+    is_said = credentials.api_key or credentials.parent_account_number
+    return credentials.account_number if is_said else ""
+
+
+def account_field(credentials: Credentials) -> dict[str, str]:
+    """Return the key-value field of the account's number, if there is to be one."""
+    number = own_number(credentials)
+    return {"ACCOUNT_NUMBER": number} if number else {}
+
+
+def field_list(fields: Mapping[str, str]) -> dict[str, object]:
+    """Return key-value fields as a body has them; without any it has no such block."""
+    pairs = [{"key": key, "value": value} for key, value in fields.items()]
+    return {"fields": {"field": pairs}} if pairs else {}

@@ -1,0 +1,339 @@
+"""What an order says beyond name, street and weight, and where beta gets it: read from the sandbox's ledger."""
+
+import io
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pypdf
+import pytest
+
+from carriers.base import Carrier
+from carriers.errors import CarrierError, RequestRejected
+from carriers.products import PARIS
+from carriers.sandbox.server import SandboxServer
+from carriers.shipment import Package, ProductOverride, PurchasedLabel, Shipment
+from tests.carriers.conftest import Serve, SetTime
+from tests.carriers.sandbox.control import get, ledger
+from tests.carriers.support.beta import bodies, labels
+from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
+from tests.carriers.support.servers import always
+from tests.carriers.support.shipments import CREDENTIALS, client, shipment
+
+Clients = Mapping[str, Carrier]
+BETA = CREDENTIALS["beta"]
+FRANCE, EUROPE = "beta_point_retrait_france", "beta_point_retrait_europe"
+SIGNED, SIGNED_OVERSEAS = "beta_domicile_signature_france", "beta_domicile_signature_outre_mer"
+PAPERS = {"10x15": (283, 425), "A4": (595, 842)}
+
+
+class Desk:
+    """Orders at the sandbox, and what it received."""
+
+    def __init__(self, sandbox: SandboxServer, clients: Clients) -> None:
+        self._sandbox = sandbox
+        self._client = clients["beta"]
+
+    def buy(self, code: str = "beta", count: int = 1, **changes: Any) -> PurchasedLabel:
+        return self._client.create_label(order(code, count, **changes), BETA)
+
+    def letters(self, code: str = "beta", count: int = 1, **changes: Any) -> list[dict[str, Any]]:
+        numbers = self.buy(code, count, **changes).tracking_numbers
+        parcels = [get(f"{self._sandbox.url}/ledger/parcel", tracking_number=number) for number in numbers]
+        return [parcel["request"]["letter"] for parcel in parcels]
+
+    def letter(self, code: str = "beta", **changes: Any) -> dict[str, Any]:
+        (letter,) = self.letters(code, **changes)
+        return letter
+
+    def refuse(self, code: str = "beta", **changes: Any) -> CarrierError:
+        """Return the error of an order that was not sent."""
+        before = creates(self._sandbox, "beta")
+        with pytest.raises(CarrierError) as caught:
+            self.buy(code, **changes)
+        assert creates(self._sandbox, "beta") == before
+        return caught.value
+
+
+@pytest.fixture
+def desk(sandbox: SandboxServer, clients: Clients) -> Desk:
+    return Desk(sandbox, clients)
+
+
+def lines(letter: dict[str, Any], party: str = "addressee") -> dict[str, str]:
+    address: dict[str, str] = letter[party]["address"]
+    return {name: text for name, text in address.items() if name in ("companyName", "line0", "line1", "line2", "line3")}
+
+
+# Addresses
+
+
+@pytest.mark.parametrize("party", ["addressee", "sender"])
+def test_company_and_second_line_are_printed(desk: Desk, party: str) -> None:
+    said = {"company": "Zimmer & Co", "address1": "12-14 rue n°5", "address2": "Bât. C, 3e étage"}
+    letter = desk.letter(**{"recipient" if party == "addressee" else party: said})
+    assert lines(letter, party) == {"companyName": "Zimmer & Co", "line2": "12-14 rue n°5", "line3": "Bât. C, 3e étage"}
+
+
+@pytest.mark.parametrize("country", ["BE", "CH"])
+def test_belgium_and_switzerland_have_both_lines_on_one(desk: Desk, country: str) -> None:
+    street = {"country_code": country, "address1": "Rue Haute 3"}
+    assert lines(desk.letter(recipient={**street, "address2": "Boîte 4"}))["line2"] == "Rue Haute 3 Boîte 4"
+    assert lines(desk.letter(recipient={**street, "address2": "z" * 23}))["line2"] == "Rue Haute 3 " + "z" * 23
+
+
+@pytest.mark.parametrize("country", ["BE", "CH"])
+def test_a_second_line_that_does_not_fit_beside_the_street_there_says_what_is_left(desk: Desk, country: str) -> None:
+    street = {"country_code": country, "address1": "Rue Haute 3"}
+    error = desk.refuse(recipient={**street, "address2": "z" * 24})
+    assert error.field == "destinationAddress.address2"
+    assert "longer than the 23 characters" in str(error)
+
+
+def test_a_long_street_is_wrapped_and_a_second_line_joins_it_only_where_both_fit(desk: Desk) -> None:
+    street = "128 avenue du Maréchal de Lattre de Tassigny"
+    wrapped = {"line2": "128 avenue du Maréchal de Lattre de", "line3": "Tassigny"}
+    assert lines(desk.letter(recipient={"address1": street, "address2": ""})) == wrapped
+    joined = lines(desk.letter(recipient={"address1": street, "address2": "z" * 26}))
+    assert joined == {**wrapped, "line3": "Tassigny " + "z" * 26}
+    error = desk.refuse(recipient={"address1": street, "address2": "z" * 27})
+    assert error.field == "destinationAddress.address2"
+    assert "longer than the 26 characters" in str(error)
+
+
+def test_of_a_pickup_order_the_customers_own_address_is_neither_printed_nor_refused(desk: Desk) -> None:
+    home = {"company": "x" * 60, "address1": "mot " * 30, "address2": "y" * 60}
+    letter = desk.letter(FRANCE, recipient=home)
+    assert lines(letter) == {"companyName": "Tabac du Port", "line2": "12 quai de la Fosse"}
+    assert "mot" not in str(letter)
+
+
+def test_the_label_of_a_pickup_product_says_where_it_goes(desk: Desk) -> None:
+    point = desk.buy(FRANCE, pickup_point_code="123456").pickup_point
+    assert point is not None
+    assert (point.code, point.name, point.address1, point.address2, point.zip_code, point.city, point.country_code) == (
+        "123456",
+        "Épicerie du Bœuf",
+        "9 rue du Bœuf",
+        "Angle de la place",
+        "69005",
+        "Lyon",
+        "FR",
+    )
+    assert desk.buy().pickup_point is None
+
+
+@pytest.mark.parametrize("zip_code", ["00000", "12345", "-"])
+def test_the_emirates_have_no_postal_code(desk: Desk, zip_code: str) -> None:
+    letter = desk.letter(recipient={"country_code": "AE", "zip_code": zip_code})
+    assert letter["addressee"]["address"]["zipCode"] == "00000"
+
+
+# Words to the driver
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("Code 12A", "Code 12A"),
+        ("L'été, 2e étage \u2013 n°5 (gauche)", "L ete 2e etage n 5 gauche"),
+        ("Sonner @ Œuvrard & Fils", "Sonner Oeuvrard Fils"),
+        ("12\u201314, 7½ Straße", "12 14 7 1 2 Strasse"),
+        ("é" * 35, "e" * 35),
+    ],
+)
+def test_instructions_are_letters_and_digits(desk: Desk, said: str, sent: str) -> None:
+    assert desk.letter(instructions=said)["parcel"]["instructions"] == sent
+
+
+@pytest.mark.parametrize("said", ["", " ", "…"])
+def test_no_instructions_are_no_field(desk: Desk, said: str) -> None:
+    assert "instructions" not in desk.letter(instructions=said)["parcel"]
+
+
+@pytest.mark.parametrize("said", ["x" * 36, "ß" * 18, "Позвоните"])
+def test_instructions_that_cannot_be_printed_are_refused_by_name(desk: Desk, said: str) -> None:
+    error = desk.refuse(instructions=said)
+    assert type(error) is RequestRejected
+    assert error.field == "destinationAddress.instructions"
+
+
+# Insurance
+
+
+@pytest.mark.parametrize(
+    ("code", "changes", "value", "cents"),
+    [
+        (SIGNED, {}, "5000", 500_000),
+        (SIGNED, {}, "0.01", 1),
+        (SIGNED, {}, "149.99", 14_999),
+        (FRANCE, {}, "1000", 100_000),
+        (SIGNED_OVERSEAS, {}, "5000", 500_000),
+        ("beta", {"recipient": {"country_code": "DE"}}, "12.30", 1_230),
+        (
+            "beta",
+            {"sender": {"country_code": "RE", "zip_code": "97400"}, "recipient": {"country_code": "DE"}},
+            "9",
+            900,
+        ),
+    ],
+)
+def test_a_value_is_insured_in_cents(desk: Desk, code: str, changes: dict[str, Any], value: str, cents: int) -> None:
+    parcel = desk.letter(code, insured_value_eur=Decimal(value), **changes)["parcel"]
+    assert parcel["insuranceValue"] == cents
+
+
+def test_every_parcel_is_insured_for_the_value(desk: Desk) -> None:
+    letters = desk.letters(SIGNED, 3, insured_value_eur=Decimal(200))
+    assert [letter["parcel"]["insuranceValue"] for letter in letters] == [20_000] * 3
+
+
+@pytest.mark.parametrize(
+    ("code", "changes", "value"),
+    [
+        ("beta", {}, "10"),
+        ("beta_domicile_sans_signature_outre_mer", {}, "10"),
+        (SIGNED, {}, "5000.01"),
+        (SIGNED, {}, "0"),
+        (FRANCE, {}, "1000.01"),
+        (FRANCE, {"override": ProductOverride("A2P")}, "10"),
+        ("beta_domicile_signature_monde", {"recipient": {"country_code": "SX", "zip_code": "0"}}, "10"),
+    ],
+)
+def test_a_value_that_the_product_does_not_insure_is_refused_by_name(
+    desk: Desk, code: str, changes: dict[str, Any], value: str
+) -> None:
+    error = desk.refuse(code, insured_value_eur=Decimal(value), **changes)
+    assert type(error) is RequestRejected
+    assert error.field == "insuredValue"
+
+
+def test_a_value_is_not_insured_by_default(desk: Desk) -> None:
+    assert "insuranceValue" not in desk.letter(SIGNED)["parcel"]
+
+
+# Paper, references, the network
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_labels_are_drawn_on_the_paper_that_the_order_names(desk: Desk, paper: str) -> None:
+    pages = pypdf.PdfReader(io.BytesIO(desk.buy(count=2, label_format=paper).pdf)).pages
+    assert [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages] == [PAPERS[paper]] * 2
+
+
+def test_a_parcels_own_reference_takes_the_place_of_the_orders(desk: Desk) -> None:
+    packages = (Package(Decimal(1), reference="N°1 rouge-vif"), Package(Decimal(2)))
+    letters = desk.letters(packages=packages)
+    assert [letter["sender"]["senderParcelRef"] for letter in letters] == ["N°1 rouge-vif", "CMD 4711"]
+
+
+@pytest.mark.parametrize("reference", ["x" * 16, "заказ"])
+def test_a_parcels_reference_that_cannot_be_printed_is_refused_by_name(desk: Desk, reference: str) -> None:
+    packages = (Package(Decimal(1)), Package(Decimal(2), reference=reference))
+    assert desk.refuse(packages=packages).field == "parcels[1].reference"
+
+
+@pytest.mark.parametrize(
+    ("country", "zip_code", "network"),
+    [
+        *(("ES", zip_code, 1) for zip_code in ("35002", "38001", "51001", "52001")),
+        ("ES", "28012", None),
+        ("DE", "35037", None),
+    ],
+)
+def test_the_local_post_is_said_to_the_canaries_ceuta_and_melilla(
+    desk: Desk, country: str, zip_code: str, network: int | None
+) -> None:
+    letter = desk.letter(recipient={"country_code": country, "zip_code": zip_code})
+    assert letter["service"].get("reseauPostal") == network
+
+
+def test_a_point_in_the_canaries_is_reached_by_the_local_post(desk: Desk) -> None:
+    recipient = {"country_code": "ES", "zip_code": "35001", "city": "Las Palmas"}
+    letter = desk.letter(EUROPE, recipient=recipient, pickup_point_code="840102")
+    assert letter["service"]["reseauPostal"] == 1
+
+
+@pytest.mark.parametrize(("country", "choice"), [("US", 2), ("CH", 3), ("DE", 3)])
+def test_what_is_not_delivered_comes_back_from_the_united_states_alone(desk: Desk, country: str, choice: int) -> None:
+    recipient = {"country_code": country, "zip_code": POSTAL_CODES[country]}
+    assert desk.letter(recipient=recipient)["service"]["returnTypeChoice"] == choice
+
+
+def test_somalia_is_not_served(desk: Desk) -> None:
+    for code in ("beta", "beta_domicile_signature_monde"):
+        error = desk.refuse(code, recipient={"country_code": "SO", "zip_code": "0"})
+        assert error.field == "destinationAddress.countryCode"
+
+
+# The day
+
+
+def midnight() -> datetime:
+    """Return the end of a day that the sandbox does not refuse."""
+    return datetime.combine(datetime.now(PARIS).date() + timedelta(days=2), datetime.min.time(), PARIS)
+
+
+def test_the_day_of_deposit_is_that_of_the_call_in_paris(desk: Desk, at: SetTime) -> None:
+    for moment, day in ((midnight() - timedelta(seconds=1), 1), (midnight(), 2)):
+        at(moment)
+        letter = desk.letter(ship_at=midnight() - timedelta(seconds=1))
+        assert letter["service"]["depositDate"] == str(datetime.now(PARIS).date() + timedelta(days=day))
+
+
+def test_each_parcel_has_the_day_of_its_own_call(serve: Serve, at: SetTime) -> None:
+    answers = labels(2)
+
+    def overnight(stream: Any, request: bytes) -> bool:
+        stream.sendall(answers.pop(0))
+        at(midnight())
+        return True
+
+    at(midnight() - timedelta(seconds=1))
+    server = serve(overnight)
+    client("beta", server.url).create_label(shipment("beta", 2), BETA)
+    days = [date.fromisoformat(body["letter"]["service"]["depositDate"]) for body in bodies(server)]
+    assert days == [midnight().date() - timedelta(days=1), midnight().date()]
+
+
+@pytest.mark.parametrize(("days", "expected"), [(-1, 0), (0, 0), (7, 7)])
+def test_an_order_may_name_a_later_day(desk: Desk, days: int, expected: int) -> None:
+    today = datetime.now(PARIS).date()
+    letter = desk.letter(ship_on=today + timedelta(days=days))
+    assert letter["service"]["depositDate"] == str(today + timedelta(days=expected))
+
+
+def test_a_point_is_asked_for_on_the_day_of_deposit(sandbox: SandboxServer, desk: Desk) -> None:
+    closing = {"pickup_point_code": "005802"}
+    closes_in_days = 20
+    today = datetime.now(PARIS).date()
+    desk.buy(FRANCE, ship_on=today + timedelta(days=closes_in_days - 1), **closing)
+    assert len(ledger(sandbox)) == 1
+    with pytest.raises(CarrierError, match="is closed"):
+        desk.buy(FRANCE, ship_on=today + timedelta(days=closes_in_days), **closing)
+    assert len(ledger(sandbox)) == 1
+
+
+# The carrier's words
+
+
+def test_a_warning_of_the_carrier_is_kept_without_personal_data(serve: Serve) -> None:
+    (answer,) = labels(1)
+    warning = b'{"id": "30204", "type": "WARNING", "messageContent": "line2 128 boulevard is cut: Ring twice"}'
+    warned = answer.replace(b'"messages": [', b'"messages": [' + warning + b", ")
+    server = serve(always(_lengthened(warned, len(warned) - len(answer))))
+    ordered: Shipment = shipment("beta", instructions="Ring twice")
+    (kept,) = client("beta", server.url).create_label(ordered, BETA).warnings
+    assert kept.startswith("line2 ")
+    assert "boulevard" not in kept
+    assert "Ring" not in kept
+
+
+def _lengthened(answer: bytes, by: int) -> bytes:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = [
+        b"Content-Length: %d" % (int(line.split()[1]) + by) if line.lower().startswith(b"content-length:") else line
+        for line in head.split(b"\r\n")
+    ]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
