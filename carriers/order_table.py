@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
+from carriers.beta.customs import DUTIES_PAID_TO
 from carriers.beta.parties import ONE_LINE, WITH_PROVINCES
 from carriers.order_fields import INSIDE_UNION, TO_POINT, Case, Cases, Condition, OrderFacts, OrderField
 
-DUTIES_PAID_TO: Final = frozenset("GB CH AU CA CN HK JP KR SG TH US AE BH EG ID KW MX OM PH SA ZA".split())
 MAX_DAYS_AHEAD: Final = 7  # of a parcel that is handed in with beta
 
 NOT_TODAY: Final = Condition("on another day than today", lambda facts: facts.days_ahead not in {None, 0})

@@ -68,7 +68,7 @@ def test_no_number_is_no_field() -> None:
     assert not {"mobileNumber", "phoneNumber"} & set(beta_address(country_code="DE", phone=""))
 
 
-DUTIES_PAID = {
+DUTIES_PAID: dict[str, Any] = {
     "customs": Customs((SOAP,), eori="FR12345678900012", is_duties_paid_by_sender=True),
     "packages": (Package(Decimal(1), 30, 20, 10),),
 }

@@ -72,7 +72,8 @@ def lines(letter: dict[str, Any], party: str = "addressee") -> dict[str, str]:
 @pytest.mark.parametrize("party", ["addressee", "sender"])
 def test_company_and_second_line_are_printed(desk: Desk, party: str) -> None:
     said = {"company": "Zimmer & Co", "address1": "12-14 rue n°5", "address2": "Bât. C, 3e étage"}
-    letter = desk.letter(**{"recipient" if party == "addressee" else party: said})
+    changes: dict[str, Any] = {"recipient" if party == "addressee" else party: said}
+    letter = desk.letter(**changes)
     assert lines(letter, party) == {"companyName": "Zimmer & Co", "line2": "12-14 rue n°5", "line3": "Bât. C, 3e étage"}
 
 
@@ -305,7 +306,7 @@ def test_an_order_may_name_a_later_day(desk: Desk, days: int, expected: int) -> 
 
 
 def test_a_point_is_asked_for_on_the_day_of_deposit(sandbox: SandboxServer, desk: Desk) -> None:
-    closing = {"pickup_point_code": "005802"}
+    closing: dict[str, Any] = {"pickup_point_code": "005802"}
     closes_in_days = 20
     today = datetime.now(PARIS).date()
     desk.buy(FRANCE, ship_on=today + timedelta(days=closes_in_days - 1), **closing)
