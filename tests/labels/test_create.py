@@ -167,7 +167,7 @@ def bytes_of(body: Any) -> bytes:
 
 def test_unknown_fields_are_ignored(buyer: Caller) -> None:
     body = order(shopId="other", id="X", weight=99, status="failed", unknown={"a": ["\0", None]})
-    body["destinationAddress"] |= {"company": 5, "name": None}
+    body["destinationAddress"] |= {"nickname": 5, "name": None}
     body["parcels"][0] |= {"depth": "10"}
     answer = post(buyer, body).json()
     assert (answer["shopId"], answer["weight"], answer["status"]) == ("own", 1.25, "label_generated")

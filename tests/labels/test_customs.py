@@ -33,7 +33,7 @@ CUSTOMS: Json = {
     "invoiceNumber": "F-1001",
     "eori": "FR12345678900012",
     "dutiesPaidBySender": True,
-    "comments": "canary comments",
+    "comments": "CANARYCOMMENTS",
 }
 NEW_YORK: Json = {
     "countryCode": "US",
@@ -61,7 +61,7 @@ def test_the_declaration_reaches_the_client_and_is_kept(buyer: Caller, shipments
         shipping_cost_eur=Decimal("18.5"),
         invoice_number="F-1001",
         eori="FR12345678900012",
-        comments="canary comments",
+        comments="CANARYCOMMENTS",
         is_duties_paid_by_sender=True,
     )
     assert shipment.recipient.province_code == "NY"
