@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
+from carriers.beta.credentials import own_number
 from carriers.beta.parties import CARRIER
 from carriers.errors import CredentialsRejected
 from carriers.http.messages import Answer, UnreadableError
@@ -31,12 +32,10 @@ MAX_SITES: Final = 20
 
 
 def message(credentials: Credentials) -> dict[str, Any]:
-    """Return the request; an account's own number goes beside a key, or the credentials of its parent."""
-    number = credentials.account_number
-    if credentials.api_key:
-        return {"credential": {"apiKey": credentials.api_key}} | ({"partnerClientCode": number} if number else {})
-    login = {"login": number, "password": credentials.password}
-    return {"credential": login} | ({"partnerClientCode": number} if credentials.parent_account_number else {})
+    """Return the request: the credentials and, where calls say it, the account's own number."""
+    number, login = own_number(credentials), {"login": credentials.account_number, "password": credentials.password}
+    credential = {"apiKey": credentials.api_key} if credentials.api_key else login
+    return {"credential": credential, **({"partnerClientCode": number} if number else {})}
 
 
 def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -99,7 +99,7 @@ class Beta(Carrier):
         """Ask the account service, which makes nothing; raises CredentialsRejected or CarrierUnavailable."""
         if self._endpoint.account_url is None:
             return {}
-        _check_credentials(credentials)
+        beta_credentials.check(credentials)
         body = _encoded(account.message(credentials))
         request = Request(account.OPERATION, self._endpoint.account_url, body, account.HEADERS, CarrierUnavailable)
         with self._call(account.OPERATION, credentials, service=Service.CONTRACT_CHECKS) as deadline:

@@ -287,8 +287,8 @@ def test_each_parcel_has_the_day_of_its_own_call(serve: Serve, at: SetTime) -> N
     answers = labels(2)
 
     def overnight(stream: Any, request: bytes) -> bool:
-        stream.sendall(answers.pop(0))
         at(midnight())
+        stream.sendall(answers.pop(0))
         return True
 
     at(midnight() - timedelta(seconds=1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from carriers.sandbox.beta.accounts import SENDING_THEIR_NUMBER
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Response, json_response
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 INFORMATION = "additionalinformations"
 CREDENTIAL = ("apiKey", "login", "password")
 REFUSED = ("30000", "30007", "30008")  # the ends of refused credentials, as of the label service
-NEWER = ("NEW", "CHILD")  # the beginnings of accounts and keys that send their number in every call
 WRONG_CREDENTIALS, SYSTEM = "Wrong login, password or key", "The service is temporarily unavailable"
 FACTS: dict[str, Any] = {
     "contractType": "FACILITE",
@@ -49,8 +49,13 @@ def answer_information(state: State, request: Request) -> Response:
         return _refused(WRONG_CREDENTIALS)
 
     def facts(_: Injection) -> Response:
-        provider = {"provider": "COLISSIMO-V2" if name.startswith(NEWER) else "COLISSIMO-V1", "messageErreur": None}
-        return json_response(provider if name.startswith(NEWER) and not number else {**FACTS, **provider})
+        provider = {
+            "provider": "COLISSIMO-V2" if name.startswith(SENDING_THEIR_NUMBER) else "COLISSIMO-V1",
+            "messageErreur": None,
+        }
+        return json_response(
+            provider if name.startswith(SENDING_THEIR_NUMBER) and not number else {**FACTS, **provider}
+        )
 
     return state.perform(Operation("beta", INFORMATION), facts, lambda _: _refused(SYSTEM))
 
