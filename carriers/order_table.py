@@ -30,6 +30,7 @@ ONE_PERSON: Final = "100 characters with the other name"
 SENDER: Final = "letter.sender.address"
 ADDRESSEE: Final = "letter.addressee.address"
 ARTICLE: Final = "letter.customsDeclarations.contents.article"
+CONTENTS: Final = " ".join(f"skybillValue.content{rank}" for rank in range(1, 6))
 
 NOT_NEEDED: Final = (Case(),)
 OF_THE_LABEL: Final = (Case(kept="kept with the label"),)
@@ -201,13 +202,13 @@ ORDER_FIELDS: Final = (
         (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
         (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
     ),
-    field("customs.items[].description", wire("skybillValue.content1", 45), wire(f"{ARTICLE}.description", 64)),
+    field("customs.items[].description", wire(CONTENTS, 45), wire(f"{ARTICLE}.description", 64)),
     field("customs.items[].quantity", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.quantity")),
     field("customs.items[].unitValue", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.value")),
     field("customs.items[].hsCode", NOT_NEEDED, wire(f"{ARTICLE}.hsCode")),
     field("customs.items[].originCountry", NOT_NEEDED, wire(f"{ARTICLE}.originCountry")),
     field("customs.items[].weight", (Case(kept="to lay the goods into the parcels"),), wire(f"{ARTICLE}.weight")),
-    field("customs.items[].parcel", wire("skybillValue.customsValue skybillValue.content1"), wire(ARTICLE)),
+    field("customs.items[].parcel", wire(f"skybillValue.customsValue {CONTENTS}"), wire(ARTICLE)),
     field("customs.shippingCost", NOT_NEEDED, wire("letter.service.totalAmount")),
     field("customs.invoiceNumber", NOT_NEEDED, wire("letter.customsDeclarations.invoiceNumber", 35)),
     field("customs.eori", NOT_NEEDED, wire("fields.EORI", 40)),
