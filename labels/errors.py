@@ -2,8 +2,9 @@
 
 from http import HTTPStatus
 
-from labels.models import ShippingLabel
-from shops.errors.coded import LABEL_STORAGE_UNAVAILABLE, LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
+from carriers.errors import OutcomeUnknown
+from labels.models import LabelState, ShippingLabel
+from shops.errors.coded import CODES, LABEL_STORAGE_UNAVAILABLE, LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
 from shops.errors.entries import ErrorEntry
 from shops.errors.exceptions import ApiError
 
@@ -13,7 +14,21 @@ class PurchaseFailedError(ApiError):
 
     def __init__(self, label: ShippingLabel) -> None:
         status = HTTPStatus(label.error_status or HTTPStatus.BAD_GATEWAY)
-        super().__init__(ErrorEntry(label.error_code, (status,), "{message}"), message=label.error_message)
+        entry = ErrorEntry(label.error_code, (status,), "{message}", retry_after_s=retry_after_s(label))
+        super().__init__(entry, message=label.error_message)
+        if is_unknown(label):
+            self.headers = {"Label-Id": label.id}
+
+
+def is_unknown(label: ShippingLabel) -> bool:
+    return label.error_code == OutcomeUnknown.code_for(label.carrier_code)
+
+
+def retry_after_s(label: ShippingLabel) -> int | None:
+    """Return the pause before the order may be sent again; none where it may not."""
+    entry = CODES.get(label.error_code)
+    is_left_alone = label.state == LabelState.INCOMPLETE or (is_unknown(label) and label.idempotency_key is None)
+    return None if entry is None or is_left_alone else entry.retry_after_s
 
 
 class StorageUnavailableError(ApiError):

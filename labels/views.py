@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import openapi
+from labels import headers, openapi
 from labels.errors import StorageUnavailableError
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import purchase
@@ -52,8 +52,8 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             key=key,
             token_id=token.id,
         )
-        headers = {"Idempotent-Replayed": "true"} if is_replay else {}
-        return Response(self.body(label), status=HTTPStatus.CREATED, headers=headers)
+        answer_headers = headers.of_purchase(label, is_replay=is_replay)
+        return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
 
     @openapi.retrieve
     def retrieve(self, request: Request, label_id: str) -> Response:
@@ -62,7 +62,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         label = None if "\0" in label_id else labels.filter(id=label_id).first()
         if label is None:
             raise ApiError(LABEL_NOT_FOUND)
-        return Response(self.body(label))
+        return Response(self.body(label), headers=headers.of_label(label))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:
         try:

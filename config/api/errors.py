@@ -51,6 +51,9 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     response = Response(error_body(error.status_code, message, code), status=error.status_code)
     if getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's views
+    if isinstance(error, ApiError):
+        for name, value in error.headers.items():
+            response[name] = value
     if isinstance(error, ApiError) and error.wait:
         response["Retry-After"] = str(error.wait)
     if isinstance(error, exceptions.MethodNotAllowed):

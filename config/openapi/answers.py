@@ -86,19 +86,27 @@ def headers(operation: str, status: int) -> Json:
         suffix = "" if status in COUNTED else "IfCounted"
         names |= {"RateLimit-Policy": f"RateLimitPolicy{suffix}", "RateLimit": f"RateLimit{suffix}"}
     of_status = {
-        201: {"Idempotent-Replayed": "IdempotentReplayed"},
+        201: {
+            "Location": "Location",
+            "Label-Warnings": "LabelWarnings",
+            "Idempotent-Replayed": "IdempotentReplayed",
+        },
         401: {"WWW-Authenticate": "WWWAuthenticate"},
         405: {"Allow": "Allow"},
         409: {"Retry-After": "RetryAfter"},
         429: {"Retry-After": "RetryAfter"},
+        502: {"Retry-After": "RetryAfterIfRepeatable", "Label-Id": "LabelId"},
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
     if operation == "buyLabel" and status in ORDERED:
         names |= {"Ignored-Fields": "IgnoredFields"}
-    if operation == "openLabelPdf":
-        names |= {
+    of_operation: dict[str, dict[int, dict[str, str]]] = {
+        "retrieveLabel": {200: {"Label-Warnings": "LabelWarnings"}},
+        "openLabelPdf": {
             200: {"Content-Disposition": "ContentDisposition"},
             500: {"Retry-After": "RetryAfterIfStored"},
-        }.get(status, {})
+        },
+    }
+    names |= of_operation.get(operation, {}).get(status, {})
     return {header: {"$ref": f"#/components/headers/{name}"} for header, name in names.items()}

@@ -40,6 +40,27 @@ HEADERS: Final[dict[str, Json]] = {
         "description": "`true` if the label was bought before with the same Idempotency-Key; otherwise left out.",
         "schema": {"type": "string", "enum": ["true"]},
     },
+    "Location": {
+        "description": "The path at which the label is retrieved.",
+        "required": True,
+        "schema": {"type": "string", "examples": ["/public/v1/tracking/shipments/0RCRUGWGBZDJINQ"]},
+    },
+    "LabelWarnings": {
+        "description": (
+            "What the carrier said of the bought label, such as that it cut a line, or that a customs form is missing:"
+            " at most 5 texts, separated by a comma and a space; in them the percent sign, the comma and all but"
+            " printable ASCII are percent-encoded (UTF-8). Left out if there are none."
+        ),
+        "schema": {
+            "type": "string",
+            "pattern": "^[ -~]+$",
+            "examples": ["L'adresse a %C3%A9t%C3%A9 coup%C3%A9e, Ligne 3 non imprim%C3%A9e"],
+        },
+    },
+    "LabelId": {
+        "description": "The `id` of the label whose outcome is unknown; left out of other errors.",
+        "schema": {"type": "string", "pattern": "^[0-9A-Z]{15}$", "examples": ["0RCRUGWGBZDJINQ"]},
+    },
     "IgnoredFields": {
         "description": (
             "The fields of the body that are unknown or not needed for this order, as JSON paths: at most 20, in the"
@@ -78,6 +99,10 @@ for name in ("RateLimitPolicy", "RateLimit"):
         "schema": HEADERS[name]["schema"],
     }
 # On some errors of a status only.
+HEADERS["RetryAfterIfRepeatable"] = {
+    "description": "Seconds to wait. Only where the order may be sent again.",
+    "schema": HEADERS["RetryAfter"]["schema"] | {"examples": [30]},
+}
 HEADERS["RetryAfterIfStored"] = {
     "description": "Seconds to wait. Only where the PDF is stored, but can't be read now.",
     "schema": HEADERS["RetryAfter"]["schema"] | {"examples": [2]},

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.shipment import PurchasedLabel
+from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import events, parcels
@@ -33,7 +33,7 @@ SEARCH_DELAY = timedelta(hours=1)
 # The columns of a row that its purchase, or its reconciliation, finds out.
 FINDINGS = (
     *("state", "tracking_numbers", "reservation_number", "staff_notice", "pdf"),
-    *("error_code", "error_message", "error_status", "ask_again_at", "finished_at"),
+    *("error_code", "error_message", "error_status", "ask_again_at", "finished_at", "warnings", "pickup_point"),
 )
 logger = logging.getLogger("labels.purchase")
 
@@ -49,8 +49,11 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
     label.pdf = purchased.pdf
     label.error_code = label.error_message = ""
     label.error_status = None
+    label.warnings = list(purchased.warnings)
+    label.pickup_point = address_of(purchased.pickup_point) if purchased.pickup_point else None
     if purchased.is_customs_form_missing:
         label.staff_notice = CUSTOMS_FORM_MISSING
+        label.warnings.append(CUSTOMS_FORM_MISSING)
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
         is_kept = with_db_retry(lambda: save_state(label), deadline=deadline)
@@ -69,6 +72,18 @@ def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | N
         label.state = LabelState.UNKNOWN
         describe_failure(label, OutcomeUnknown(label.carrier_code, "it came while its parcels were cancelled"))
         raise PurchaseFailedError(label)
+
+
+def address_of(point: PickupPoint) -> dict[str, str]:
+    """Return a pickup point with an address's public names."""
+    return {
+        "company": point.name,
+        "address1": point.address1,
+        "address2": point.address2 or point.address3,
+        "zip": point.zip_code,
+        "city": point.city,
+        "countryCode": point.country_code,
+    }
 
 
 @spans.step("finish")

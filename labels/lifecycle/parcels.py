@@ -179,8 +179,8 @@ def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:
 
 
 def destination(label: ShippingLabel) -> dict[str, Any]:
-    """Return the recipient as a parcel's destination, with all of its fields and in their order."""
-    to = label.recipient
+    """Return where the parcel goes, with all fields of a destination in their order: of a pickup product the point."""
+    to = label.recipient | (label.pickup_point or {})
     return {
         "firstName": to["firstName"],
         "lastName": to["lastName"],

@@ -39,6 +39,7 @@ from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
 from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
+BULKHEAD_FULL_S = 2  # a burst is over soon
 logger = logging.getLogger("labels.purchase")
 IS_KEY_USED = PreparedQuery(
     lambda: ShippingLabel.objects.for_shop(argument("shop")).filter(idempotency_key=argument("key")).values_list("id")
@@ -107,7 +108,7 @@ def buy_new(
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        raise NotBegunError(CarrierFailedError(refusal)) from error
+        raise NotBegunError(CarrierFailedError(refusal, wait=BULKHEAD_FULL_S)) from error
     except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
     except UnreadableSecretError as error:

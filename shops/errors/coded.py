@@ -21,6 +21,10 @@ CODES: Final = ErrorTable()
 # --- What a carrier causes: `failure` is the text of its exception ---
 
 
+# A circuit breaker is open for half a minute; `work` takes up what is unknown every three.
+RETRY_AFTER_S: Final = {CarrierUnavailable: 30, OutcomeUnknown: 180}
+
+
 def declare_for_carriers(
     error: type[CarrierError], status: HTTPStatus, *, message: str = "{failure}.", cause: str, remedy: str
 ) -> None:
@@ -32,6 +36,7 @@ def declare_for_carriers(
             message=message,
             cause=cause.format(carrier=carrier),
             remedy=remedy,
+            retry_after_s=RETRY_AFTER_S.get(error),
             failure=str(error(carrier)),
         )
 
@@ -91,15 +96,16 @@ declare_for_carriers(
     message="{failure}. Nothing was made; a retry is safe.",
     cause="{carrier} can't be reached, its circuit breaker is open after repeated failures, too many orders for it are"
     " under way, or it reports a failure of its own.",
-    remedy="Nothing was made: retry in a minute." + _PARCELS_MADE,
+    remedy="Nothing was made: retry after the seconds in Retry-After." + _PARCELS_MADE,
 )
 declare_for_carriers(
     OutcomeUnknown,
     HTTPStatus.BAD_GATEWAY,
     message="{failure}. Retry only with the same Idempotency-Key: it never buys a second label.",
     cause="{carrier} gave no answer in time, or none that can be read. It may have made a parcel.",
-    remedy="Retry only with the same Idempotency-Key: it never buys a second label, and answers with the label once it"
-    " is found. An order without a key must not be repeated before we have told you what became of it.",
+    remedy="Retry only with the same Idempotency-Key, after the seconds in Retry-After: it never buys a second label,"
+    " and answers with the label once it is found. An order without a key must not be repeated before we have told you"
+    " what became of it. The header Label-Id names it.",
 )
 
 # --- What the service itself says ---

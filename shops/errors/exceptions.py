@@ -1,5 +1,7 @@
 """The exceptions that carry an entry of the table to the client."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
@@ -11,6 +13,8 @@ from shops.errors.entries import ErrorEntry
 
 class ApiError(APIException):
     """An error of the table, its message filled with `facts`; `wait` becomes ``Retry-After``."""
+
+    headers: Mapping[str, str] = MappingProxyType({})  # others of its answer
 
     def __init__(self, entry: ErrorEntry, *, wait: int | None = None, **facts: Any) -> None:
         super().__init__(entry.message.format(**facts))
@@ -26,5 +30,5 @@ class UnauthenticatedError(ApiError, AuthenticationFailed):
 class CarrierFailedError(ApiError):
     """A carrier's error, with what the shop can do about it."""
 
-    def __init__(self, error: CarrierError, *, has_key: bool = True) -> None:
-        super().__init__(entry_for(error, has_key=has_key), failure=str(error).rstrip("."))
+    def __init__(self, error: CarrierError, *, has_key: bool = True, wait: int | None = None) -> None:
+        super().__init__(entry_for(error, has_key=has_key), wait=wait, failure=str(error).rstrip("."))
