@@ -26,11 +26,12 @@ WITH_INSTRUCTIONS: Final = Condition("not empty", lambda facts: facts.has_instru
 
 INSURED: Final = "with a signature or to a pickup point, at most 5000 euros, to a pickup point 1000"
 DUTIES: Final = f"from FR to {' '.join(sorted(DUTIES_PAID_TO))}, and with a signature to GF GP MQ RE"
+CONTENTS: Final = " ".join(f"skybillValue.content{rank}" for rank in range(1, 6))
+NAMES: Final = (("firstName", 29), ("lastName", 35))  # with beta's lengths
 ONE_PERSON: Final = "100 characters with the other name"
 SENDER: Final = "letter.sender.address"
 ADDRESSEE: Final = "letter.addressee.address"
 ARTICLE: Final = "letter.customsDeclarations.contents.article"
-CONTENTS: Final = " ".join(f"skybillValue.content{rank}" for rank in range(1, 6))
 
 NOT_NEEDED: Final = (Case(),)
 OF_THE_LABEL: Final = (Case(kept="kept with the label"),)
@@ -91,12 +92,10 @@ ORDER_FIELDS: Final = (
     ),
     field("labelFormat", wire("skybillParamsValue.mode"), wire("outputFormat.outputPrintingType")),
     # The sender.
-    field(
-        "originAddress.firstName",
-        wire(of_sender("Name Name2"), ONE_PERSON),
-        wire(f"{SENDER}.firstName", 29),
+    *(
+        field(f"originAddress.{name}", wire(of_sender("Name Name2"), ONE_PERSON), wire(f"{SENDER}.{name}", length))
+        for name, length in NAMES
     ),
-    field("originAddress.lastName", wire(of_sender("Name Name2"), ONE_PERSON), wire(f"{SENDER}.lastName", 35)),
     field("originAddress.company", wire(of_sender("Name"), 100), wire(f"{SENDER}.companyName", 35)),
     field(
         "originAddress.address1",
@@ -117,15 +116,13 @@ ORDER_FIELDS: Final = (
         wire(f"{SENDER}.phoneNumber {SENDER}.mobileNumber", 15),
     ),
     # The recipient.
-    field(
-        "destinationAddress.firstName",
-        wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
-        wire(f"{ADDRESSEE}.firstName", 29),
-    ),
-    field(
-        "destinationAddress.lastName",
-        wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
-        wire(f"{ADDRESSEE}.lastName", 35),
+    *(
+        field(
+            f"destinationAddress.{name}",
+            wire("recipientValue.recipientName recipientValue.recipientName2", ONE_PERSON),
+            wire(f"{ADDRESSEE}.{name}", length),
+        )
+        for name, length in NAMES
     ),
     field(
         "destinationAddress.company",
@@ -202,7 +199,11 @@ ORDER_FIELDS: Final = (
         (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
         (Case(when=INSIDE_UNION), Case(kept="its fields, below")),
     ),
-    field("customs.items[].description", wire(CONTENTS, 45), wire(f"{ARTICLE}.description", 64)),
+    field(
+        "customs.items[].description",
+        wire(CONTENTS, "five of 45 characters"),
+        wire(f"{ARTICLE}.description", 64),
+    ),
     field("customs.items[].quantity", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.quantity")),
     field("customs.items[].unitValue", wire("skybillValue.customsValue"), wire(f"{ARTICLE}.value")),
     field("customs.items[].hsCode", NOT_NEEDED, wire(f"{ARTICLE}.hsCode")),

@@ -10,13 +10,12 @@ from typing import Any
 from rest_framework import serializers
 
 from carriers import CARRIERS
-from carriers.base import Carrier
-from carriers.order_table import refusals
-from carriers.products import PRODUCTS, Product
+from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
-from labels.customs import CustomsSerializer, customs_faults
-from labels.ignored_fields import facts_in, ignored_fields
+from labels.customs import CustomsSerializer
+from labels.ignored_fields import ignored_fields
 from labels.models import LabelState, ShippingLabel
+from labels.order_rules import MAX_PARCELS, order_faults
 from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
 from shops.serializer_fields import (
     AmountField,
@@ -40,7 +39,6 @@ CARRIER_CODES = tuple(CARRIERS)
 PRODUCT_CODES = tuple(PRODUCTS)
 NO_SENDER = "is required, as the shop has no sender address of its own."
 MAX_REFERENCE_LENGTH = max(carrier.max_reference_length for carrier in CARRIERS.values())
-MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())
 
 
 class OrderedParcelSerializer(ObjectSerializer):
@@ -163,20 +161,7 @@ class LabelOrderSerializer(ObjectSerializer):
             raise
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
-        carrier_code, product_code = data.get("carrierCode"), data.get("productCode")
-        carrier = CARRIERS.get(carrier_code) if isinstance(carrier_code, str) else None
-        product = PRODUCTS.get(product_code) if isinstance(product_code, str) else None
-        if product and carrier and product.carrier != carrier.name:
-            own = ", ".join(code for code, each in PRODUCTS.items() if each.carrier == carrier.name)
-            yield ["productCode"], f"is a product of {product.carrier}, not of {carrier.name}, which has {own}."
-            return
-        yield from ((path.split("."), words) for path, words in refusals(facts_in(data)))
-        if product:
-            yield from product_faults(product, data)
-            carrier = CARRIERS[product.carrier]
-        if carrier:
-            yield from carrier_faults(carrier, data)
-        yield from customs_faults(data)
+        return order_faults(data)
 
 
 # Built once, as that takes as long as reading an order; it is given no data and no context.
@@ -215,52 +200,6 @@ def references(parcels: list[dict[str, Any]]) -> list[str]:
     """Return each parcel's own reference; nothing where no parcel has one."""
     own = [parcel.get("reference", "") for parcel in parcels]
     return own if any(own) else []
-
-
-def carrier_faults(carrier: type[Carrier], data: dict[str, Any]) -> Iterator[Fault]:
-    """Find what is beyond the carrier's own limits."""
-    parcels = data.get("parcels")
-    if isinstance(parcels, list) and not 1 <= len(parcels) <= carrier.max_parcels:
-        yield ["parcels"], f"must have 1 to {carrier.max_parcels} elements for {carrier.name}."
-    too_long = f"must have at most {carrier.max_reference_length} characters for {carrier.name}."
-    for path, holder in (([], data), *((["parcels", index], parcel) for index, parcel in listed(parcels))):
-        reference = holder.get("reference")
-        if isinstance(reference, str) and len(reference) > carrier.max_reference_length:
-            yield [*path, "reference"], too_long
-
-
-def listed(parcels: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield a body's parcels that can be looked into, with their index."""
-    for index, parcel in enumerate(parcels[:MAX_PARCELS] if isinstance(parcels, list) else []):
-        if isinstance(parcel, dict):
-            yield index, parcel
-
-
-def product_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    """Find what the product requires and is missing, or does not take."""
-    code = data.get("pickupPointCode", "")
-    if code == "" and product.needs_pickup_point:
-        yield ["pickupPointCode"], f"is required for {product.code}."
-    elif code != "" and isinstance(code, str) and not CARRIERS[product.carrier].pickup_point_code.fullmatch(code):
-        carrier = CARRIERS[product.carrier]
-        yield ["pickupPointCode"], f"must be a pickup point code of {carrier.name}: {carrier.pickup_point_form}."
-    if product.needs_pickup_point:
-        yield from contact_faults(product, data)
-    for number, parcel in listed(data.get("parcels")):
-        weight = parcel.get("weight")
-        if isinstance(weight, int | float) and weight > product.max_weight_kg:
-            limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
-            yield ["parcels", number, "weight"], limit
-
-
-def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
-    """Find missing contacts: the parcel is announced at a pickup point by the customer's phone and e-mail."""
-    destination = data.get("destinationAddress")
-    if isinstance(destination, dict):
-        for name in ("phone", "email"):
-            value = destination.get(name, "")
-            if isinstance(value, str) and not value.strip():
-                yield ["destinationAddress", name], f"is required for {product.code}."
 
 
 def as_number(value: Decimal) -> int | float:

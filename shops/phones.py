@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from typing import Any
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberFormat
@@ -20,8 +21,8 @@ E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 def e164(text: str, country_code: str) -> str:
     """Read a phone number as it is written in a country, and return it as E.164; raise ValueError.
 
-    One that no country gives out is taken, as ranges are opened now and then; `is_valid` tells. One that only France
-    gives out is read so overseas, where many write it so, and refused elsewhere.
+    One that no country gives out is taken, as ranges are opened now and then. One that only France gives out is read
+    so overseas, where many write it so, and refused elsewhere.
     """
     number = parsed(text, country_code)
     if not (number and phonenumbers.is_valid_number(number)) and (french := french_number(text)):
@@ -33,9 +34,12 @@ def e164(text: str, country_code: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def is_valid(number: str) -> bool:
-    """Return true if some country gives out this E.164 number."""
-    return fits(number, None)
+def is_of_nobody(text: Any, country_code: Any) -> bool:
+    """Return true for a phone number that `e164` reads, and that no country gives out."""
+    try:
+        return not fits(e164(text, country_code), None)
+    except (ValueError, TypeError):
+        return False
 
 
 def is_possible(number: PhoneNumber) -> bool:

@@ -137,6 +137,47 @@ def is_sent(request: Mapping[str, Any], case: Case, expected: set[str]) -> bool:
     return any(text in found for text in expected)
 
 
+@pytest.mark.parametrize("carrier_code", CARRIERS)
+def test_each_field_arrives_is_kept_or_is_named(carrier_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+    seen: set[tuple[str, Case]] = set()
+    for product_code, country_code, changes in ORDERS[carrier_code]:
+        body = full(product_code, country_code, changes)
+        answer = post(buyer, body)
+        assert answer.status_code == 201, (product_code, answer.json())
+        ledger = sandbox.server.state.ledger
+        made = [ledger.parcel(carrier_code, row.tracking_number) for row in sandbox.made(answer.json()["id"])]
+        requests = [parcel.request for parcel in made if parcel]
+        named = answer.headers.get("Ignored-Fields", "").split(", ")
+        ignored = []
+        for each in ORDER_FIELDS:
+            case, sent = each.case(facts_in(body)), given(body, each.path)
+            if case is None or sent in ([], [""]) or (each.path.startswith("customs.") and "customs" in named):
+                continue
+            seen.add((each.path, case))
+            expected = ON_THE_WIRE[carrier_code].get(each.path, set(map(str, sent)))
+            if case.wire:
+                assert any(is_sent(request, case, expected) for request in requests), (each.path, case, requests)
+            elif case.is_ignored:
+                ignored.append(each.path)
+                texts = {text for text in map(str, sent) if "MARK" in text.upper()}
+                assert not any(text in str(requests) for text in texts), (each.path, requests)
+        assert {name.replace("[0]", "[]").replace("[1]", "[]") for name in named if name} == set(ignored)
+    table = {(each.path, case) for each in ORDER_FIELDS for case in each.carriers[carrier_code] if not case.refusal}
+    assert table - seen == UNWALKED[carrier_code]
+
+
+# The words to a driver are either refused by alpha, or there are none.
+UNWALKED: dict[str, set[tuple[str, Case]]] = {
+    carrier: {
+        (each.path, case)
+        for each in ORDER_FIELDS
+        for case in each.carriers[carrier]
+        if (carrier, each.path) == ("alpha", "destinationAddress.instructions") and not case.refusal
+    }
+    for carrier in CARRIERS
+}
+
+
 def in_days(days: int) -> str:
     day: date = shipping_day.now().date() + timedelta(days=days)
     return day.isoformat()

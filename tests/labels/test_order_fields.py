@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from carriers.products import PRODUCTS
 from carriers.shipment import Shipment
 from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
 from tests.labels.conftest import Sandbox, row
-from tests.labels.orders import Json, order, post
+from tests.labels.orders import LINKED, Json, order, post
 from tests.labels.test_customs import ITEM, WORLD, abroad
 from tests.support.api import Caller
 
@@ -121,3 +122,31 @@ def test_goods_that_fit_are_taken_in_any_order(buyer: Caller, sandbox: Sandbox) 
 def test_alpha_weighs_no_goods(buyer: Caller, sandbox: Sandbox) -> None:
     body = order("alpha_express_world", customs={"items": [ITEM | {"weight": 1.9}]}, parcels=[{"weight": 2}] * 2)
     assert post(buyer, body).status_code == 201
+
+
+# --- Phone numbers ---
+
+FICTION = "06 39 98 00 11"  # possible, and nobody's
+
+
+def test_a_french_number_is_sent_as_such_overseas(buyer: Caller, shipments: list[Shipment]) -> None:
+    assert post(buyer, order(LINKED, destination={"phone": "06 99 00 11 22"})).status_code == 201
+    assert shipments[0].recipient.phone == row().recipient["phone"] == "+33699001122"
+
+
+@pytest.mark.parametrize("address", ["originAddress", "destinationAddress"])
+def test_a_french_number_in_belgium_is_refused_with_advice(address: str, asker: Caller, sandbox: Sandbox) -> None:
+    body = changed(order("beta_domicile_signature_europe"), f"{address}.countryCode", "BE")
+    said = f"{address}.phone: must be a phone number. Write +33 6 99 00 11 22 if it is French."
+    assert_refused(asker, sandbox, changed(body, f"{address}.phone", "06 99 00 11 22"), said)
+
+
+@pytest.mark.parametrize("product_code", ["alpha-13", BETA])
+def test_a_number_that_is_nobody_s_is_taken_to_a_home(product_code: str, buyer: Caller, sandbox: Sandbox) -> None:
+    assert post(buyer, order(product_code, destination={"phone": FICTION})).status_code == 201
+
+
+@pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
+def test_a_number_that_is_nobody_s_is_refused_at_a_pickup_point(code: str, asker: Caller, sandbox: Sandbox) -> None:
+    said = f"destinationAddress.phone: must be a number that exists for {code}."
+    assert_refused(asker, sandbox, order(code, destination={"phone": "+33639980011"}), said)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shops.phones import advice, e164, is_valid
+from shops.phones import advice, e164, is_of_nobody
 
 PLUS = "Write a + in front of the country code."
 FRENCH = "Write +33 6 99 00 11 22 if it is French."
@@ -32,7 +32,7 @@ def test_a_french_number_is_read_as_such_overseas(country_code: str, text: str, 
 )
 def test_a_country_s_own_number_stays_its_own(text: str, country_code: str, number: str) -> None:
     assert e164(text, country_code) == number
-    assert is_valid(number)
+    assert not is_of_nobody(text, country_code)
 
 
 @pytest.mark.parametrize("country_code", ["BE", "GB", "AD", "US", "LU"])
@@ -53,7 +53,7 @@ def test_a_french_number_elsewhere_is_refused_with_advice(country_code: str) -> 
 )
 def test_a_number_that_nobody_gives_out_is_read_and_told(text: str, country_code: str, number: str) -> None:
     assert e164(text, country_code) == number
-    assert not is_valid(number)
+    assert is_of_nobody(text, country_code)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,9 @@ def test_a_number_of_another_country_is_told_how_to_write_it(text: str, country_
     with pytest.raises(ValueError, match="not a phone number"):
         e164(text, country_code)
     assert advice(text, country_code) == said
+
+
+@pytest.mark.parametrize("text", ["", "12", "abc", None, 5, ["0"], {"0": 1}, "6" * 60_000])
+def test_what_is_no_number_is_nobody_s(text: object) -> None:
+    assert not is_of_nobody(text, "FR")
+    assert not is_of_nobody("06 39 98 00 11", [])
