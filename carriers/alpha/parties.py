@@ -143,9 +143,9 @@ def _lines(party: Party, path: str) -> tuple[str, str]:
     field = CarrierField(CARRIER, f"{path}.address2", LINE_LENGTH)
     street, (more,) = all_of(lambda: _street(party, path), lambda: [fitting(to_ascii(party.address2, field), field)])
     first, rest = street[0], "".join(street[1:])
-    left = LINE_LENGTH - len(rest) - 1 if rest else LINE_LENGTH
+    left = max(0, LINE_LENGTH - len(rest) - 1) if rest else LINE_LENGTH
     if len(more) > left:
-        raise field.error(f"is longer than the {max(left, 0)} characters that the street leaves of the second line")
+        raise field.error(f"is longer than the {left} characters that the street leaves of the second line")
     return first, f"{rest} {more}".strip()
 
 

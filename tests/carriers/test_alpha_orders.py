@@ -176,6 +176,12 @@ def test_a_street_runs_on_before_the_second_line_where_both_fit(alpha: Alpha) ->
     assert "destinationAddress.address2: is longer than the 26 characters" in str(error)
 
 
+def test_a_street_may_fill_both_lines(alpha: Alpha) -> None:
+    lines = ("a" * 38, "b" * 38)
+    sent = alpha.recipient(address1=" ".join(lines), address2="")
+    assert (sent["recipientAdress1"], sent["recipientAdress2"]) == lines
+
+
 def test_each_call_is_made_on_the_account_that_it_is_given(sandbox: SandboxServer, clients: Clients) -> None:
     other = replace(ALPHA, account_number="19000001")
     ordered: Shipment = order("relais")
