@@ -84,7 +84,7 @@ ON_THE_WIRE: dict[str, dict[str, set[str]]] = {
 
 def full(product_code: str, country_code: str, changes: Json) -> Json:
     """An order that says all that it can there."""
-    parcels = [{"weight": 1.37, **SIDES, "reference": "MARKFIRSTREF"}, {"weight": 2.48}]
+    parcels = [{"weight": 1.37, **SIDES, "reference": "MARKFIRSTREF"}, {"weight": 2.48, **SIDES}]
     body = order(
         product_code,
         reference="MARKREF",
