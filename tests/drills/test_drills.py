@@ -24,6 +24,11 @@ def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.C
     assert "0 faults" in run(pytestconfig, "tests.drills.concurrency", "--keys", "4")
 
 
+def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.random_orders", "--orders", "100")
+    assert re.search(r"differences from the oracle +0\n", output), output
+
+
 def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestconfig: pytest.Config) -> None:
     output = run(pytestconfig, "tests.drills.edges", "row-lost-before-keeping")
     assert re.search(r"row-lost-before-keeping +6 +6 +0 +0 +0 +0 ", output), output

@@ -1,0 +1,228 @@
+"""What a carrier is sent of an order, written from the carriers' pages alone: nothing here imports a client."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+# Letters that no accent is taken off of.
+SPELLED = {"Œ": "Oe", "œ": "oe", "ß": "ss", "Ø": "O", "ø": "o", "Ł": "L", "ł": "l", "Æ": "Ae", "æ": "ae"}
+# What keyboards and web forms write for plain punctuation, which beta is sent.
+PLAIN = {"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u00a0": " "}
+
+
+LABEL_ID = "the label's id"  # stands for it
+
+
+@dataclass
+class Expected:
+    """The values on the wire by their names, and the paths of the fields that are refused."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+
+    def text(self, path: str, text: str, length: int) -> str:
+        """Return a text that fits, or note the refusal of its field."""
+        if len(text) > length:
+            self.refused.add(path)
+        return text
+
+    def put(self, prefix: str, values: Json) -> None:
+        """Add what is not empty, as an empty child is left out."""
+        self.values |= {f"{prefix}{name}": value for name, value in values.items() if value not in ("", None)}
+
+
+def is_latin(text: str) -> bool:
+    return all(not char.isalpha() or unicodedata.name(char).startswith("LATIN") for char in text)
+
+
+def spelled(text: str) -> str:
+    """Spell accents and ligatures out in ASCII letters."""
+    plain = "".join(SPELLED.get(char, char) for char in unicodedata.normalize("NFC", text))
+    return "".join(char for char in unicodedata.normalize("NFD", plain) if not unicodedata.combining(char))
+
+
+def to_alpha(text: str) -> str:
+    """Keep letters, digits and a hyphen between them; every other symbol is a space, two or more hyphens are one."""
+    kept = re.sub(r"[^A-Za-z0-9-]", " ", spelled(text))
+    kept = re.sub(r"--+", " ", kept)
+    kept = re.sub(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])", " ", kept)
+    return " ".join(kept.split())
+
+
+def to_beta(text: str) -> str:
+    """As typed, on one line, in composed letters and plain punctuation."""
+    composed = unicodedata.normalize("NFC", text)
+    return " ".join("".join(PLAIN.get(char, char) for char in composed).split())
+
+
+def can_beta_print(text: str) -> bool:
+    """Latin letters, and the symbols of Latin-1."""
+    return all(char <= "\xff" or (char.isalpha() and is_latin(char)) for char in to_beta(text))
+
+
+def folded(text: str, length: int) -> list[str]:
+    """Fold a text at its spaces."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if len(longer) <= length or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def two_lines(expected: Expected, path: str, street: str, more: str, length: int, *, is_one: bool = False) -> list[str]:
+    """Return the lines of an address: the street, folded into the second line, before what is given there."""
+    lines = folded(street, length)
+    if len(lines) > (1 if is_one else 2) or any(len(line) > length for line in lines):
+        expected.refused.add(f"{path}.address1")
+    first, rest = lines[0], " ".join(lines[1:])
+    if is_one:
+        return [expected.text(f"{path}.address2", f"{first} {more}".strip(), length), ""]
+    expected.text(f"{path}.address2", more, length)
+    return [first, expected.text(f"{path}.address2", f"{rest} {more}".strip(), length) if more else rest]
+
+
+def not_printable(body: Json, can_print: Any) -> Iterator[str]:
+    """Yield the paths of the texts that a carrier has no letters for."""
+    is_at_point = "pickupPointCode" in body
+    for path in ("originAddress", "destinationAddress"):
+        for name, value in body[path].items():
+            is_the_point_s = is_at_point and path == "destinationAddress" and name in PLACE
+            if isinstance(value, str) and not is_the_point_s and not can_print(value):
+                yield f"{path}.{name}"
+    if not can_print(body.get("reference", "")):
+        yield "reference"
+    for index, parcel in enumerate(body["parcels"]):
+        if not can_print(parcel.get("reference", "")):
+            yield f"parcels[{index}].reference"
+
+
+PLACE = ("company", "address1", "address2", "city", "zip", "countryCode")
+
+
+# --- alpha ---
+
+
+def alpha(body: Json) -> list[Expected]:
+    """Return what alpha is sent of each parcel."""
+    whole = Expected(refused=set(not_printable(body, is_latin)))
+    is_at_point = "pickupPointCode" in body
+    alpha_party(whole, body, "originAddress", "shipperValue.shipper")
+    alpha_party(whole, body, "destinationAddress", "recipientValue.recipient", is_at_point=is_at_point)
+    whole.put("skybillParamsValue.", {"mode": {"A4": "SPD"}.get(body.get("labelFormat", ""), "THE")})
+    return [alpha_parcel(whole, body, rank, is_at_point=is_at_point) for rank in range(len(body["parcels"]))]
+
+
+def alpha_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_point: bool = False) -> None:
+    address = body[path]
+    text = {name: to_alpha(value) for name, value in address.items()}
+    person = f"{text['firstName']} {text['lastName']}".strip()
+    if len(person) > 100:
+        whole.refused |= {f"{path}.firstName", f"{path}.lastName"}
+    whole.put(prefix, alpha_phone(address) | {"Email": address.get("email", "")})
+    if is_at_point:
+        whole.put(prefix, {"Name2": person, "ContactName": person})
+        return
+    company = whole.text(f"{path}.company", text.get("company", ""), 100)
+    first, second = two_lines(whole, path, text["address1"], text.get("address2", ""), 38)
+    names = {"Name": company, "Name2": person} if company else {"Name": person}
+    place = {
+        "Adress1": first,
+        "Adress2": second,
+        "City": whole.text(f"{path}.city", text["city"], 50),
+        "ZipCode": text["zip"],
+        "Country": address["countryCode"],
+    }
+    whole.put(prefix, names | place)
+
+
+def alpha_phone(address: Json) -> Json:
+    phone = address.get("phone", "")
+    return {"MobilePhone" if is_mobile(phone) else "Phone": phone}
+
+
+def is_mobile(phone: str) -> bool:
+    return phone.startswith(("+336", "+337", "+324", "+4915", "+417"))
+
+
+def alpha_parcel(whole: Expected, body: Json, rank: int, *, is_at_point: bool) -> Expected:
+    parcel = body["parcels"][rank]
+    own, of_order = parcel.get("reference", ""), body.get("reference", "")
+    path = f"parcels[{rank}].reference" if own else "reference"
+    one = Expected(dict(whole.values), set(whole.refused))
+    reference = one.text(path, to_alpha(own or of_order), 35)
+    one.put("skybillValue." if is_at_point else "refValue.", {"content1" if is_at_point else "recipientRef": reference})
+    cents = round(body.get("insuredValue", 0) * 100)
+    one.put("skybillValue.", {"insuredValue": str(cents), "weight": f"{parcel['weight']:g}"})
+    return one
+
+
+# --- beta ---
+
+
+def beta(body: Json) -> list[Expected]:
+    """Return what beta is sent of each parcel."""
+    whole = Expected(refused=set(not_printable(body, can_beta_print)))
+    words = body["destinationAddress"].get("instructions", "")
+    is_at_point = "pickupPointCode" in body
+    beta_party(whole, body, "originAddress", "letter.sender.address.")
+    beta_party(whole, body, "destinationAddress", "letter.addressee.address.", is_at_point=is_at_point)
+    said = " ".join(re.sub(r"[^A-Za-z0-9]", " ", spelled(words)).split())
+    if is_latin(words):  # every other symbol is a space there
+        whole.refused.discard("destinationAddress.instructions")
+    else:
+        whole.refused.add("destinationAddress.instructions")
+    cents = round(body["insuredValue"] * 100) if "insuredValue" in body else None
+    said = whole.text("destinationAddress.instructions", said, 35)
+    whole.put("letter.parcel.", {"instructions": said, "insuranceValue": cents})
+    printing = "PDF_A4_300dpi" if body.get("labelFormat") == "A4" else "PDF_10x15_300dpi"
+    whole.put("outputFormat.", {"outputPrintingType": printing})
+    return [beta_parcel(whole, body, rank) for rank in range(len(body["parcels"]))]
+
+
+def beta_party(whole: Expected, body: Json, path: str, prefix: str, *, is_at_point: bool = False) -> None:
+    address = body[path]
+    text = {name: to_beta(value) for name, value in address.items()}
+    person = {
+        "firstName": whole.text(f"{path}.firstName", text["firstName"], 29),
+        "lastName": whole.text(f"{path}.lastName", text["lastName"], 35),
+    }
+    whole.put(prefix, person | beta_phone(address) | {"email": address.get("email", "")})
+    if is_at_point:
+        return
+    is_one = path == "destinationAddress" and address["countryCode"] in {"BE", "CH"}
+    first, second = two_lines(whole, path, text["address1"], text.get("address2", ""), 35, is_one=is_one)
+    place = {
+        "companyName": whole.text(f"{path}.company", text.get("company", ""), 35),
+        "line2": first,
+        "line3": second,
+        "city": whole.text(f"{path}.city", text["city"], 35),
+        "zipCode": text["zip"],
+        "countryCode": address["countryCode"],
+    }
+    whole.put(prefix, place)
+
+
+def beta_phone(address: Json) -> Json:
+    phone = address.get("phone", "")
+    return {"mobileNumber" if is_mobile(phone) or address["countryCode"] == "BE" else "phoneNumber": phone}
+
+
+def beta_parcel(whole: Expected, body: Json, rank: int) -> Expected:
+    parcel = body["parcels"][rank]
+    one = Expected(dict(whole.values), set(whole.refused))
+    own, of_order = parcel.get("reference", ""), body.get("reference", "")
+    path = f"parcels[{rank}].reference" if own else "reference"
+    reference = one.text(path, to_beta(own or of_order), 15)
+    one.put("letter.sender.", {"senderParcelRef": reference or LABEL_ID})
+    one.put("letter.parcel.", {"weight": parcel["weight"]})
+    return one
+
+
+ORACLES = {"alpha": alpha, "beta": beta}
