@@ -1,12 +1,13 @@
 """The credentials that a carrier is asked with: none, or those of each shop's contract."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from carriers.shipment import Credentials
 from carriers.tracking import Tracker
 from parcels.tracking import metrics
 from parcels.tracking.due import Outcome, put_off
+from shops.contracts.accounts import others_of
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 
@@ -20,6 +21,7 @@ class Contracts:
         self._carrier_code = tracker.name
         self._credentials: dict[str, Credentials | None] = dict.fromkeys(shop_ids)
         self._contracts: dict[str, CarrierContract] = {}
+        self._others: dict[str, list[Credentials]] = {}
         if tracker.needs_contract:
             self._read()
 
@@ -34,6 +36,7 @@ class Contracts:
                 self._put_off(shop_id, Outcome.CREDENTIALS_REJECTED)
             else:
                 self._decrypt(contract)
+        self._others = others_of(list(self._contracts.values()))
 
     def _decrypt(self, contract: CarrierContract) -> None:
         try:
@@ -51,6 +54,10 @@ class Contracts:
 
     def credentials(self, shop_id: str) -> Credentials | None:
         return self._credentials[shop_id]
+
+    def others(self, shop_id: str) -> Sequence[Credentials]:
+        """Return the credentials of the shop's other accounts, on which its parcels may have been bought."""
+        return self._others.get(shop_id, ())
 
     def refuse(self, shop_id: str) -> None:
         """Stop asking for a shop whose credentials the carrier refuses, until its contract changes; tell staff once."""

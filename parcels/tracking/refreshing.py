@@ -10,6 +10,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Lock
 
@@ -18,6 +19,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from carriers.circuit_breaker import CircuitState
 from carriers.errors import CarrierError, CredentialsRejected
+from carriers.shipment import Credentials
 from carriers.tracking import Tracker, TrackingAnswer
 from parcels.tracking import due, metrics
 from parcels.tracking.contracts import Contracts
@@ -141,7 +143,9 @@ class Refresh:
             if not has_slot:
                 return None
             try:
-                answers.append(self.tracker.track(number, credentials))
+                answer = self.tracker.track(number, credentials)
+                others = () if answer.is_known else contracts.others(parcel.shop_id)
+                answers.append(self.ask_with(others, number) or answer)
             except CredentialsRejected:
                 return Asked(parcel, Outcome.CREDENTIALS_REJECTED)
             except CarrierError:  # the client has logged it
@@ -151,6 +155,19 @@ class Refresh:
         is_known = any(answer.is_known for answer in answers)
         outcome = Outcome.KNOWN if is_known else Outcome.UNKNOWN
         return Asked(parcel, outcome if is_complete else Outcome.UNAVAILABLE, tuple(answers))
+
+    def ask_with(self, accounts: Iterable[Credentials], number: str) -> TrackingAnswer | None:
+        """Ask about a number with other accounts of its shop, until one of them knows it."""
+        for credentials in accounts:
+            has_slot = self.slots.wait(self.stop)
+            connection.close()  # as above
+            if not has_slot:
+                return None
+            with suppress(CarrierError):  # the contract's own account has answered
+                answer = self.tracker.track(number, credentials)
+                if answer.is_known:
+                    return answer
+        return None
 
 
 def keep(asked: Iterable[Asked], contracts: Contracts) -> None:

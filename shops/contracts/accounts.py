@@ -1,6 +1,7 @@
 """The accounts of a contract: its own, that of its pickup products, and those that labels were bought on before."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -81,9 +82,12 @@ def credentials_for(contract: CarrierContract, account_number: str) -> Credentia
     """
     if account_number in ("", contract.account_number):
         return contract.credentials
-    is_pickup = account_number == contract.pickup_account_number
-    kept = kept_secret(contract, account_number)
-    if is_pickup:
+    return of_account(contract, account_number, kept_secret(contract, account_number))
+
+
+def of_account(contract: CarrierContract, account_number: str, kept: Secret) -> Credentials:
+    """Return the credentials of another account, by its kept secret; raise UnreadableSecretError."""
+    if account_number == contract.pickup_account_number:
         return replace(contract.credentials, account_number=account_number, **kept)
     if not kept:
         raise UnknownAccountError(f"{contract.id} has no account {account_number} any more")
@@ -96,11 +100,22 @@ def kept_secret(contract: CarrierContract, account_number: str) -> Secret:
     return row.secret if row else {}
 
 
-def others_of(contract: CarrierContract) -> list[str]:
-    """Return the numbers of the contract's other accounts: that of its pickup products, then the latest before it."""
-    kept = CarrierAccount.objects.of(contract).order_by("-replaced_at").values_list("account_number", flat=True)
-    numbers = dict.fromkeys([contract.pickup_account_number, *kept])
-    return [number for number in numbers if number not in ("", contract.account_number)]
+def others_of(contracts: Sequence[CarrierContract]) -> dict[str, list[Credentials]]:
+    """Return the credentials of one carrier's contracts' other accounts by shop, without those that can't be read."""
+    shops = [contract.shop_id for contract in contracts]
+    kept: dict[str, dict[str, CarrierAccount]] = defaultdict(dict)
+    for row in CarrierAccount.objects.filter(
+        shop__in=shops, carrier_code__in={each.carrier_code for each in contracts}
+    ):
+        kept[row.shop_id][row.account_number] = row
+    found: dict[str, list[Credentials]] = defaultdict(list)
+    for contract in contracts:
+        rows = kept[contract.shop_id]
+        for number in dict.fromkeys(filter(None, (contract.pickup_account_number, *rows))):
+            with suppress(encryption.UnreadableSecretError):
+                secret = rows[number].secret if number in rows else {}
+                found[contract.shop_id].append(of_account(contract, number, secret))
+    return found
 
 
 def save(contract: CarrierContract, *, secret: Secret | None = None, pickup_secret: Secret | None = None) -> None:

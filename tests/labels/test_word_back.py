@@ -11,6 +11,7 @@ from labels import headers
 from labels.lifecycle import outcomes
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
+from shops.paths import PARCEL
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, order, post
@@ -41,6 +42,20 @@ def test_a_pickup_parcel_shows_the_points_address_and_the_customers_contacts(buy
     assert (destination["firstName"], destination["phone"]) == (RECIPIENT["firstName"], RECIPIENT["phone"])
     assert destination["isPickupPoint"] is True
     assert row().recipient == RECIPIENT
+
+
+@pytest.mark.parametrize(
+    ("product_code", "name", "city"),
+    [("relais", "Tabac de la République", "Lyon"), ("beta_point_retrait_france", "Tabac du Port", "Nantes")],
+)
+def test_a_parcel_to_a_point_is_found_with_the_points_address(
+    product_code: str, name: str, city: str, buyer: Caller
+) -> None:
+    label = post(buyer, order(product_code)).json()
+    parcel = buyer.get(f"{PARCEL}{label['trackingNumber']}").json()
+    assert parcel["id"] == label["id"]
+    assert (parcel["destination"]["company"], parcel["destination"]["city"]) == (name, city)
+    assert parcel["destination"]["name"] == "Søren Grünwald"
 
 
 def test_without_a_points_address_the_customers_stands_in(buyer: Caller) -> None:

@@ -23,6 +23,7 @@ from tests.support.api import Caller
 from tests.support.factories import import_parcel
 
 NUMBER = re.compile(rb'<skybillNumber>(\w+)<|"parcelNumber": "(\w+)"')
+LOGIN = re.compile(rb'"login": "(\w+)"')
 CREATED_AT = timezone.now() - timedelta(days=2)
 OUTAGE = http(b"<html>Are you a robot?</html>", 503, "text/html")
 
@@ -33,6 +34,8 @@ class Carriers:
 
     events: dict[str, list[tuple[str, datetime]]] = field(default_factory=lambda: defaultdict(list))
     asked: list[str] = field(default_factory=list)
+    logins: list[str] = field(default_factory=list)  # beta's, of each question
+    owners: dict[str, str] = field(default_factory=dict)  # beta's account that alone knows a number
     faults: dict[str, bytes] = field(default_factory=dict)  # by number; "" is for all
     before: Callable[[], object] = lambda: None  # called in the middle of each call
 
@@ -44,18 +47,22 @@ class Carriers:
     def play(self, stream: socket.socket, request: bytes) -> bool:
         match = NUMBER.search(request)
         assert match
+        login = found[1].decode() if (found := LOGIN.search(request)) else ""
+        self.logins.append(login)
         number = (match[1] or match[2]).decode()
         self.asked.append(number)
         self.before()
         fault = self.faults.get(number) or self.faults.get("")
-        stream.sendall(fault or (self.alpha(number) if match[1] else self.beta(number)))
+        stream.sendall(fault or (self.alpha(number) if match[1] else self.beta(number, login)))
         return True
 
     def alpha(self, number: str) -> bytes:
         events = [alpha_event(code, at.isoformat(), "Parcel scanned") for code, at in self.events[number]]
         return alpha_history(*events, number=number)
 
-    def beta(self, number: str) -> bytes:
+    def beta(self, number: str, login: str) -> bytes:
+        if self.owners.get(number, login) != login:
+            return beta_refusal("104")
         if not self.events[number]:
             return beta_refusal("105")
         events = [beta_event(code, at.isoformat()) for code, at in self.events[number]]

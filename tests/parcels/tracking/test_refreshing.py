@@ -18,6 +18,7 @@ from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.due import MAX_NUMBERS, Outcome
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
+from shops.contracts import accounts
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.carriers.support.tracking import beta_refusal
@@ -157,6 +158,19 @@ def test_a_parcel_that_an_import_holds_is_not_asked_about_in_vain(carriers: Carr
         Parcel.objects.select_for_update().get(id=parcel)
         assert pool.submit(run).result(timeout=30) == {}
     assert carriers.asked == []
+
+
+def test_a_parcel_is_asked_about_on_the_account_that_it_was_bought_on(carriers: Carriers, shop: Shop) -> None:
+    contract = CarrierContract.objects.get(shop=shop, carrier_code="beta")
+    before = contract.account_number
+    contract.account_number, contract.pickup_account_number = "900001", "900002"
+    accounts.save(contract, secret={"password": "another", "api_key": ""})
+    for number, owner in {"N1": before, "N2": "900002", "N3": "900001"}.items():
+        follow(shop, number, carrier_code="beta")
+        carriers.tell(number, "PCHMQT")
+        carriers.owners[number] = owner
+    assert run("beta") == {"known": 3}
+    assert sorted(set(carriers.logins)) == sorted([before, "900001", "900002"])
 
 
 def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: Shop) -> None:
