@@ -1,6 +1,8 @@
 """The import of parcels: NDJSON, validated line by line, written in batches, all or nothing."""
 
 import gc
+import json
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +27,7 @@ from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024
+LONG_NUMBER = re.compile(rb"[0-9]{19}")  # of which orjson makes a float without a word if it has more than 64 bits
 
 SERIALIZER = ImportedParcelSerializer()
 read_parcel = compile_field(SERIALIZER)
@@ -100,7 +103,7 @@ class ParcelImport:
         if len(line) > MAX_LINE_BYTES:
             raise BadLineError(f"is longer than {MAX_LINE_BYTES} bytes.")
         try:
-            values = valid(orjson.loads(line))
+            values = valid(parsed(line))
         except orjson.JSONDecodeError as error:
             raise BadLineError(f"is not valid JSON: {error.msg}, at column {error.colno}.") from None
         except ValidationError as error:
@@ -143,6 +146,17 @@ def without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def parsed(line: bytes) -> Any:
+    """Parse strict JSON, with all digits of an integer; raise orjson.JSONDecodeError or BadLineError."""
+    value = orjson.loads(line)
+    if not LONG_NUMBER.search(line):
+        return value
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise BadLineError("is nested too deeply.") from None
 
 
 def valid(data: Any) -> dict[str, Any]:

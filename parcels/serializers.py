@@ -22,6 +22,8 @@ from shops.serializer_fields import (
     StringField,
 )
 
+MAX_EVENTS = 1000
+MIN_TIME_MS = 946_684_800_000  # the year 2000; a time of today in seconds is below it
 MAX_TIME_MS = 253_402_300_799_999  # the end of the year 9999
 
 
@@ -34,7 +36,7 @@ class TimeField(IntegerField):
     """Unix time in milliseconds."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=0, max_value=MAX_TIME_MS, **options)
+        super().__init__(min_value=MIN_TIME_MS, max_value=MAX_TIME_MS, **options)
 
 
 class KeyStringField(StringField):
@@ -42,6 +44,16 @@ class KeyStringField(StringField):
 
     def __init__(self, *, max_length: int = MAX_KEY_LENGTH, **options: Any) -> None:
         super().__init__(min_length=1, max_length=max_length, **options)
+
+
+class TrackingNumberField(KeyStringField):
+    """A number that the look-up takes, whose path may not end in a slash."""
+
+    def to_internal_value(self, data: Any) -> str:
+        number = super().to_internal_value(data)
+        if number.endswith("/"):
+            raise serializers.ValidationError("must not end in a slash, as no look-up finds it.")
+        return number
 
 
 class StatusField(ChoiceField):
@@ -98,8 +110,12 @@ class DestinationSerializer(ObjectSerializer):
         r"(\+[0-9][0-9 ().-]{3,30})?",
         help_text="The recipient's phone number in international format; empty where there is none.",
     )
-    latitude = nullable(NumberField, help_text="Latitude in degrees, north positive (WGS 84).")
-    longitude = nullable(NumberField, help_text="Longitude in degrees, east positive (WGS 84).")
+    latitude = nullable(
+        NumberField, min_value=-90, max_value=90, help_text="Latitude in degrees, north positive (WGS 84)."
+    )
+    longitude = nullable(
+        NumberField, min_value=-180, max_value=180, help_text="Longitude in degrees, east positive (WGS 84)."
+    )
     isPickupPoint = BooleanField(help_text="Whether the destination is a relay or pickup point.")
 
 
@@ -156,10 +172,10 @@ class ParcelSerializer(ObjectSerializer):
         max_length=MAX_KEY_LENGTH,
         help_text="The order's number as people read it; the search's orderName is compared with it.",
     )
-    trackingId = KeyStringField(source="tracking_id", help_text="The parcel's primary tracking number.")
+    trackingId = TrackingNumberField(source="tracking_id", help_text="The parcel's primary tracking number.")
     trackingNumbers = ListOfField(
         source="tracking_numbers",
-        child=KeyStringField(),
+        child=TrackingNumberField(),
         max_length=1000,
         help_text="All of its tracking numbers; the look-up takes any of them.",
     )
@@ -222,4 +238,6 @@ class ImportedParcelSerializer(ParcelSerializer):
         return attrs | {name: attrs[name] or [] for name in ("previous_emails", "cross_sell_recommendations")}
 
     def validate_events(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if len(events) > MAX_EVENTS:
+            raise serializers.ValidationError(f"must have at most {MAX_EVENTS} elements.")
         return sorted(events, key=itemgetter("createdAt"), reverse=True)

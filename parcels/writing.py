@@ -14,7 +14,7 @@ from parcels.tracking.events import milliseconds
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
 from parcels.tracking.story import STORY_FIELDS
 from shops.db import bulk
-from shops.db.batches import batches
+from shops.db.batches import MAX_VALUES, batches
 
 # An update never moves a parcel to another shop.
 UPDATED_FIELDS = [
@@ -140,10 +140,12 @@ class Batch:
 
     def label_owners(self) -> dict[str, datetime | None]:
         """Find the shop's other parcels that have one of these numbers, and numbers of a label; and their imports."""
-        numbers = [number for parcel in self.parcels.values() for number in own_numbers(parcel)]
-        found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=numbers).order_by()
-        bought = found.exclude(parcel__tracking=None).exclude(parcel__tracking__label_numbers=[])
-        owners = dict(bought.values_list("parcel", "parcel__imported_at"))
+        numbers = {number for parcel in self.parcels.values() for number in own_numbers(parcel)}
+        owners: dict[str, datetime | None] = {}
+        for some in batches(numbers, MAX_VALUES):
+            found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=some).order_by()
+            bought = found.exclude(parcel__tracking=None).exclude(parcel__tracking__label_numbers=[])
+            owners |= dict(bought.values_list("parcel", "parcel__imported_at"))
         return {parcel_id: imported_at for parcel_id, imported_at in owners.items() if parcel_id not in self.parcels}
 
     def replace_labels(self, ids: list[str]) -> None:

@@ -12,6 +12,7 @@ from shops.serializer_fields import (
     ChoiceField,
     IntegerField,
     ListOfField,
+    NumberField,
     ObjectSerializer,
     StrictField,
     StrictListSerializer,
@@ -28,6 +29,9 @@ CONDITIONS: Final[dict[Any, Callable[[Any], str]]] = {
     ),
     ChoiceField.to_internal_value: lambda field: f"type(v) is str and v in { {str(each) for each in field.choices} }",
     IntegerField.to_internal_value: lambda field: f"type(v) is int and {field.min_value} <= v <= {field.max_value}",
+    NumberField.to_internal_value: lambda field: (
+        f"(type(v) is int or type(v) is float) and {field.min_value} <= v <= {field.max_value}"
+    ),
     ArrayField.to_internal_value: lambda _: "type(v) is list and (not v or writable(v) is v)",
     AnyField.to_internal_value: lambda _: "v is not None and writable(v) is v",
     StrictField.to_internal_value: lambda field: " or ".join(

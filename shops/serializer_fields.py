@@ -110,22 +110,32 @@ class DateField(StringField):
 
 
 class NumberField(StrictField):
-    """A JSON number; an integer stays an integer."""
+    """A JSON number; an integer stays an integer, and has at most 64 bits unless other bounds are given."""
 
     json_type = "a number"
     python_types = (int, float)
+
+    def __init__(self, *, min_value: int = -(2**63), max_value: int = 2**64 - 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.min_value = min_value
+        self.max_value = max_value
+
+    def to_internal_value(self, data: Any) -> Any:
+        number = super().to_internal_value(data)
+        if not self.min_value <= number <= self.max_value:
+            raise serializers.ValidationError(f"must be from {self.min_value} to {self.max_value}.")
+        return number
 
 
 class AmountField(NumberField):
     """A JSON number above 0 and at most `max_value`, of a unit."""
 
     def __init__(self, *, max_value: int, unit: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.max_value = max_value
+        super().__init__(max_value=max_value, **kwargs)
         self.unit = unit
 
     def to_internal_value(self, data: Any) -> int | float:
-        number: int | float = super().to_internal_value(data)
+        number: int | float = StrictField.to_internal_value(self, data)
         if not 0 < number <= self.max_value:
             raise serializers.ValidationError(f"must be above 0 and at most {self.max_value} {self.unit}.")
         return number

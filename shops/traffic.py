@@ -1,6 +1,7 @@
 """Requests of each shop by day and class of status: counted in the process, flushed to the counter store.
 
-A process that is killed loses the counts of its last seconds. Without Redis each process knows its own requests only.
+A process that is killed loses the counts of its last seconds, and a store that breaks off those of the shop that it was
+told of: they may be there, and nothing is counted twice. Without Redis each process knows its own requests only.
 """
 
 import logging
@@ -30,6 +31,9 @@ class ProcessStore:
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {}
 
+    def ping(self) -> None:
+        """Answer, as it does."""
+
     def add_counts(self, key: str, counts: Counts, timeout_s: int) -> None:
         self.counts.setdefault(key, Counter()).update(counts)
         oldest = key_of("", today() - timedelta(days=KEPT_DAYS))
@@ -54,7 +58,7 @@ class Traffic:
             self.counts[shop_id, kind] += 1
 
     def flush(self) -> None:
-        """Add the counts to the store; those that it does not take are tried again."""
+        """Add the counts to the store; those that it was not told of are tried again."""
         with self.lock:
             taken, self.counts = self.counts, Counter()
         by_shop: dict[str, dict[str, int]] = {}
@@ -62,9 +66,10 @@ class Traffic:
             by_shop.setdefault(shop_id, {})[kind] = count
         day, left = today(), dict(by_shop)
         try:
-            for shop_id, counts in by_shop.items():
-                self.store.add_counts(key_of(shop_id, day), counts, KEPT_S)
-                del left[shop_id]
+            if by_shop:
+                self.store.ping()
+            for shop_id in by_shop:
+                self.store.add_counts(key_of(shop_id, day), left.pop(shop_id), KEPT_S)
         except FAILURES:
             logger.warning("the counter store did not take the counts of requests", exc_info=True)
             with self.lock:

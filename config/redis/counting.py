@@ -16,6 +16,11 @@ COUNT = """
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
 return redis.call('INCR', KEYS[1])
 """
+# Adds to the fields of a hash: all of them or none.
+ADD = """
+for field = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[field], ARGV[field + 1]) end
+return redis.call('EXPIRE', KEYS[1], ARGV[1])
+"""
 # Redis identifies a script that it has cached by this digest.
 COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
@@ -81,12 +86,13 @@ class CountingRedisCache(RedisCache):
             return self.ask(int, "EVAL", COUNT, 1, key, timeout_s)
 
     def add_counts(self, key: str, counts: Mapping[str, int], timeout_s: int) -> None:
-        """Add to the fields of a hash; raise redis.RedisError or OSError, no later than the deadline."""
+        """Add to the fields of a hash; raise redis.RedisError or OSError, no later than the deadline.
+
+        Nobody knows then if it was done.
+        """
         self.deadline.begin()
-        full_key = self.make_key(key)
-        for name, count in counts.items():
-            self.ask(int, "HINCRBY", full_key, name, count)
-        self.ask(int, "EXPIRE", full_key, timeout_s)
+        added = [each for item in counts.items() for each in item]
+        self.ask(int, "EVAL", ADD, 1, self.make_key(key), timeout_s, *added)
 
     def read_counts(self, keys: Sequence[str]) -> list[dict[str, int]]:
         """Return the fields of hashes; raise as `add_counts`."""

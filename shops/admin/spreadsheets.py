@@ -14,8 +14,8 @@ Cell = str | int | float | Decimal | date | None
 Rows = Iterable[Sequence[Cell]]
 LINES_A_CHUNK: Final = 500
 BOM: Final = "\ufeff"  # tells Excel that a CSV is UTF-8
-# What a spreadsheet may take for a formula at the start of a cell.
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What a spreadsheet may take for a formula at the start of a cell; the last ones in East Asian widths.
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class Format(NamedTuple):

@@ -16,6 +16,7 @@ LOOKUP_TIMEOUT_S = 5.0
 # Addresses that Python takes for public: clouds' own services, and the relays of a retired protocol.
 NOT_PUBLIC = tuple(map(IPv4Network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24")))
 GLOBAL_UNICAST = IPv6Network("2000::/3")
+DOCUMENTATION = IPv6Network("3fff::/20")  # for examples; Python 3.11 takes it for public
 # Addresses that hold an IPv4 address, which a gateway connects to: 6to4 and Teredo are retired, NAT64 is in use.
 TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
 NAT64 = IPv6Network("64:ff9b::/96")
@@ -52,7 +53,8 @@ def is_public_v4(ip: IPv4Address) -> bool:
 
 def is_public_v6(ip: IPv6Address) -> bool:
     """Outside of 2000::/3 are the loopback, the local networks, and the IPv4-mapped and IPv4-compatible addresses."""
-    return ip in GLOBAL_UNICAST and ip.is_global and ip.scope_id is None and not any(ip in each for each in TUNNELS)
+    is_unicast = ip in GLOBAL_UNICAST and ip.is_global and ip.scope_id is None
+    return is_unicast and ip not in DOCUMENTATION and not any(ip in each for each in TUNNELS)
 
 
 def check_url(url: str) -> None:

@@ -37,13 +37,14 @@ NULLABLE_STRINGS = ["carrierProduct", "carrierDisplayName", "customerEmail", "cu
 TIMES = ["createdAt", "updatedAt"]
 NULLABLE_TIMES = ["lastStatusUpdatedAt", "deliveryDate", "endDepositDate"]
 NOT_A_STRING: list[Any] = [1, 1.5, True, [], {}, ["a"], "nul\0", "x" * 1001]
-NOT_A_TIME: list[Any] = ["1790000000000", 1.5, 1.0, True, -1, 2**63, [], {}, "", 1e30]
+NOT_A_TIME: list[Any] = ["1790000000000", 1.5, 1.0, True, -1, 2**63, [], {}, "", 1e30, 0, 1_790_000_000]
 WRONG: list[tuple[str, Any]] = [
     *((name, value) for name in (*STRINGS, *NULLABLE_STRINGS) for value in NOT_A_STRING),
     *((name, None) for name in (*STRINGS, *TIMES)),
     *((name, value) for name in (*TIMES, *NULLABLE_TIMES) for value in NOT_A_TIME),
     *of("lastStatus", "", "delivered", "DELIVERED ", 1, [], "UNKNOWN"),
-    *of("trackingNumbers", None, "N1", {}, [1], [None], [""], ["nul\0"], [["N1"]], ["x" * 256]),
+    *of("trackingNumbers", None, "N1", {}, [1], [None], [""], ["nul\0"], [["N1"]], ["x" * 256], ["N1/"]),
+    ("trackingId", "N1/"),
     *of("carrierLastStatus", "", [], {}, {"code": "a"}, 1),
     ("carrierLastStatus", {"code": 1, "description": "", "date": 1}),
     ("carrierLastStatus", {"code": "", "description": "", "date": "1"}),
@@ -63,10 +64,11 @@ WRONG_PARTS: list[tuple[str, str, Any]] = [
     ),
     *of_part("destination", "countryCode", None, "", "fr", "FRA", "F1", 1),
     *of_part("destination", "phone", None, "0619724389", "phone", 33619724389),
-    *of_part("destination", "latitude", "48.1", True, []),
+    *of_part("destination", "latitude", "48.1", True, [], 4839, -90.5),
+    *of_part("destination", "longitude", "2.3", True, [], 180.1, -1e9),
     *of_part("destination", "isPickupPoint", None, 0, "false"),
     *of_part("lineItems[0]", "quantity", None, "1", 1.5, True),
-    *of_part("lineItems[0]", "price", None, "9.95", True),
+    *of_part("lineItems[0]", "price", None, "9.95", True, 1e40),
     *(
         ("lineItems[0]", "imageUrl", value)
         for value in (
@@ -175,6 +177,31 @@ def test_a_number_beyond_all_bounds_is_a_bad_line(name: str, db: None) -> None:
     text = line(lineItems=[LineItemFactory(price=123.0)], destination__latitude=456.0)
     text = text.replace(b"123.0", b"1e999").replace(b"456.0", b"-1e999")
     assert len(refused(ShopFactory(), text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("lineItems[0].price", {"lineItems": [LineItemFactory(price="here")]}),
+        ("lineItems[0].metadata", {"lineItems": [LineItemFactory(metadata={"any": ["here"]})]}),
+        ("giftConfig", {"giftConfig": {"any": "here"}}),
+    ],
+)
+def test_an_integer_that_would_lose_digits_is_a_bad_line(name: str, fields: dict[str, Any], own: Caller) -> None:
+    for number in (b"12345678901234567890123", b"-9223372036854775809"):
+        [(_, reason)] = refused(own.shop, line(**fields).replace(b'"here"', number))
+        assert reason.startswith(f"{name}: ")
+    assert import_lines(own.shop, [line(**fields).replace(b'"here"', b"18446744073709551615")]) == 1
+
+
+def test_a_parcel_has_at_most_a_thousand_events(own: Caller) -> None:
+    assert import_lines(own.shop, [line(events=[EventFactory()] * 1000)]) == 1
+    assert refused(own.shop, line(events=[EventFactory()] * 1001)) == [(1, "events: must have at most 1000 elements.")]
+
+
+def test_a_long_number_in_a_text_is_a_text(own: Caller) -> None:
+    parcel = import_parcel(own.shop, trackingId="00340434161094015902", lineItems=[LineItemFactory(price=0.1)])
+    assert own.look_up("00340434161094015902").content == orjson.dumps(parcel)
 
 
 @pytest.mark.parametrize("name", ["giftConfig", "crossSellRecommendations"])

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
+from parcels.serializers import MIN_TIME_MS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error, forget
 from tests.support.factories import INTERNAL_FIELDS, PUBLIC_FIELDS, Json, ParcelLineFactory, import_lines
 from tests.support.paths import PARCELS, SEARCH
@@ -27,7 +28,7 @@ parcels = st.fixed_dictionaries(
         "trackingNumbers": st.lists(st.sampled_from(NUMBERS), max_size=4),
         "orderNumber": st.sampled_from(ORDERS),
         "customerEmail": st.sampled_from(EMAILS),
-        "createdAt": st.integers(1, 3),
+        "createdAt": st.integers(MIN_TIME_MS, MIN_TIME_MS + 2),
     }
 )
 ids = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=4)

@@ -36,7 +36,7 @@ def run(*arguments: str) -> str:
 
 
 def test_parcels_are_kept_for_ever_unless_a_setting_says_otherwise(own: Caller) -> None:
-    parcel = parcel_of(10_000, own)
+    parcel = parcel_of(9_000, own)
     assert run() == "0 parcels (kept for ever)"
     assert own.look_up(parcel["trackingId"]).json() == parcel
 

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
+from parcels.serializers import MIN_TIME_MS
 from shops.errors.plain import PLAIN_ERRORS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error
 from tests.support.factories import INTERNAL_FIELDS, import_parcel
@@ -43,8 +44,8 @@ def ids(response: Any) -> list[str]:
 
 
 def test_an_answer_is_an_array_of_whole_parcels(own: Caller) -> None:
-    older = import_parcel(own.shop, orderNumber="#1", createdAt=1)
-    newer = import_parcel(own.shop, orderNumber="#1", createdAt=2)
+    older = import_parcel(own.shop, orderNumber="#1", createdAt=946_684_800_001)
+    newer = import_parcel(own.shop, orderNumber="#1", createdAt=946_684_800_002)
     response = own.search(orderName="#1")
     assert response.status_code == 200
     assert response["Content-Type"] == "application/json"
@@ -121,7 +122,7 @@ def test_nothing_found_is_an_empty_array(own: Caller) -> None:
 @pytest.mark.parametrize("query", [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}])
 def test_at_most_fifty_the_newest_are_answered_newest_first(query: dict[str, str], own: Caller) -> None:
     # Neither the order of import nor that of ids is that of creation; three at a time are equally new.
-    times = {f"P{n}": (n * 7) % 60 // 3 for n in range(60)}
+    times = {f"P{n}": MIN_TIME_MS + (n * 7) % 60 // 3 for n in range(60)}
     for id_, time in times.items():
         import_parcel(own.shop, id=id_, orderNumber="#1", customerEmail="a@b.c", createdAt=time)
     newest = sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
@@ -135,9 +136,9 @@ def test_exactly_fifty_are_all_answered(own: Caller) -> None:
 
 
 def test_another_shops_parcels_are_not_found(own: Caller, other: Caller) -> None:
-    mine = import_parcel(own.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=1)
+    mine = import_parcel(own.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=946_684_800_001)
     for _ in range(51):
-        theirs = import_parcel(other.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=2)
+        theirs = import_parcel(other.shop, orderNumber="#1", customerEmail="a@b.c", createdAt=946_684_800_002)
     queries = [{"orderName": "#1"}, {"email": "a@b.c"}, {"orderName": "#1", "email": "a@b.c"}]
     assert [own.search(**query).json() for query in queries] == [[mine]] * 3
     assert all(parcel["shopId"] == "other" for parcel in other.search(orderName="#1").json())

@@ -9,7 +9,7 @@ from django.core.cache import caches
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from shops import traffic as module
-from shops.traffic import Traffic, traffic
+from shops.traffic import Counts, ProcessStore, Traffic, traffic
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory
 from tests.support.http import ask
@@ -58,10 +58,10 @@ def test_counts_add_up_over_several_flushes(db: None) -> None:
 
 def test_a_store_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Down:
-        def add_counts(self, *_: object) -> None:
+        def ping(self, *_: object) -> None:
             raise RedisConnectionError
 
-        read_counts = add_counts
+        read_counts = ping
 
     made = Traffic()
     made.note("own", 200)
@@ -75,6 +75,23 @@ def test_a_store_that_fails_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         days = made.last_days("own")
     assert days is not None
     assert dict(days[0][1]) == {"2xx": 2, "5xx": 1}
+
+
+def test_a_store_that_breaks_off_is_told_of_no_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    class BreaksOff(ProcessStore):
+        def add_counts(self, key: str, counts: Counts, timeout_s: int) -> None:
+            super().add_counts(key, counts, timeout_s)
+            raise RedisConnectionError  # the answer was lost
+
+    made, store = Traffic(), BreaksOff()
+    monkeypatch.setattr(Traffic, "store", store)
+    for shop_id in ("own", "other"):
+        made.note(shop_id, 200)
+    made.flush()
+    monkeypatch.setattr(BreaksOff, "add_counts", ProcessStore.add_counts)
+    made.flush()
+    made.flush()
+    assert [dict(counts) for counts in store.counts.values()] == [{"2xx": 1}, {"2xx": 1}]
 
 
 def test_the_process_forgets_after_a_week(monkeypatch: pytest.MonkeyPatch) -> None:

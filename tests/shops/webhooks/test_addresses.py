@@ -19,7 +19,8 @@ NOT_PUBLIC = """
 203.0.113.9 224.0.0.1 224.0.1.1 239.255.255.255 240.0.0.1 255.255.255.255
 :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:169.254.169.254 ::ffff:1.1.1.1 ::ffff:0:127.0.0.1
 fe80::1 fe80::1%eth0 fec0::1 fc00::1 fd00:ec2::254 ff02::1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::a00:1
-2002:7f00:1:: 2002:a9fe:a9fe:: 2001:0:4136:e378:8000:63bf:80ff:fffe 2001:db8::1 100::1 localhost nonsense
+2002:7f00:1:: 2002:a9fe:a9fe:: 2001:0:4136:e378:8000:63bf:80ff:fffe 2001:db8::1
+3fff::1 3fff:fff::1 100::1 localhost nonsense
 """.split()
 # What the machine's resolver reads as an address, and is not written as one.
 ODD_HOSTS = """
