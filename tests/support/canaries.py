@@ -36,7 +36,7 @@ def canary() -> str:
 
 
 def phone() -> str:
-    national = f"69{secrets.randbelow(10**7):07}"
+    national = f"699{secrets.randbelow(10**6):06}"  # a range that is given out
     PHONES.add(national.encode())
     return f"+33{national}"
 
