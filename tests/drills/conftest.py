@@ -59,7 +59,9 @@ def parcels_made(sandbox: SandboxServer) -> int:
 
 def interrupted(**fields: Any) -> ShippingLabel:
     """Make a purchase that was interrupted half an hour ago."""
-    label = orders.new_label(shop_id="shop", order=ordered(), key=KEY, token_id="")
+    order = ordered()
+    contract = CarrierContract.objects.get(shop="shop", carrier_code=order["carrier_code"])
+    label = orders.new_label(contract=contract, order=order, key=KEY, token_id="")
     label.created_at = timezone.now() - timedelta(minutes=90)
     label.leased_until = timezone.now() - timedelta(minutes=20)
     for name, value in fields.items():

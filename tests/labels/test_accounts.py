@@ -15,11 +15,12 @@ from labels.models import DepositSlip, LabelState, ShippingLabel
 from labels.slips import making
 from shops.contracts.accounts import CarrierAccount, credentials_for
 from shops.contracts.models import CarrierContract
+from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox, row
 from tests.labels.interruptions import WAIT_S, interrupt, pass_time
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, order, post
 from tests.shops.commands import call
-from tests.support.api import Caller
+from tests.support.api import Caller, logged_in
 
 OTHER, PICKUP = "19869511", "19869522"
 CONFIGURE = ("configure_carrier", "own", "alpha", "--all-products", "--password-stdin")
@@ -142,3 +143,12 @@ def test_a_contracts_credentials_say_the_shop_and_the_parent(buyer: Caller) -> N
     contract.parent_account_number = "900001"
     assert contract.credentials == Credentials(ACCOUNT["beta"], PASSWORD["beta"], parent_account_number="900001")
     assert contract.credentials.shop_id == buyer.shop.id
+
+
+def test_staff_see_the_account_that_a_label_was_bought_on(buyer: Caller) -> None:
+    label = bought(buyer)
+    staff = logged_in("view_shippinglabel")
+    assert "replaced since" not in staff.get(f"{LABELS}{label.id}/change/").text
+    configure(OTHER)
+    page = staff.get(f"{LABELS}{label.id}/change/").text
+    assert f"<dt>Account</dt><dd>{ACCOUNT['alpha']} <small>replaced since</small></dd>" in page
