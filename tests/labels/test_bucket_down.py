@@ -45,6 +45,9 @@ def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monke
     )
     options = labels["OPTIONS"] | {"client_config": labels["OPTIONS"]["client_config"].merge(waits)}
     settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
+    made = storages["labels"]
+    assert isinstance(made, LabelBucket)
+    assert made.connection  # it takes long to make, on a busy machine longer than a purchase waits for the storage
 
 
 def hang_up(stream: socket.socket, request: bytes) -> bool:
@@ -134,9 +137,6 @@ def test_a_bucket_that_drips_ends_at_the_bound(
     with serving(dripping(b"HTTP/1.1 200 OK\r\nX-Pad: ", repeat(b"x", 3000)), tls) as server:
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
         bucket_that_is(server.play, settings, server, monkeypatch)
-        labels = storages["labels"]
-        assert isinstance(labels, LabelBucket)
-        assert labels.connection  # making the client takes long
         started_at = time.monotonic()
         assert_coded(post(buyer, order(), key="k"), 500, "LABEL_STORAGE_UNAVAILABLE")
         assert time.monotonic() - started_at < DRIPS_S / 2
