@@ -85,16 +85,21 @@ def end_orphans() -> list[str]:
     """Kill the processes that have outlived pytest and do not end soon; return their commands."""
     deadline = time.monotonic() + ORPHANS_TIMEOUT_S
     commands = []
-    while pids := [int(word) for word in CHILDREN.read_text().split()] if CHILDREN.exists() else []:
+    while pids := children():
         if time.monotonic() > deadline:
             commands += [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip() for pid in pids]
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-    return commands
+    return [command for command in commands if command]  # one that was ending by itself has none
+
+
+def children() -> list[int]:
+    """Reap the children that have ended; return the others."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return [int(word) for word in CHILDREN.read_text().split()] if CHILDREN.exists() else []
 
 
 if __name__ == "__main__":

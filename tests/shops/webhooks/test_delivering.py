@@ -458,7 +458,7 @@ def test_outcomes_are_written_down_when_the_database_is_back(
 
     monkeypatch.setattr(delivering, "record", record_or_fail)
     monkeypatch.setattr(delivering, "POLL_S", 0.0)  # so that there are rounds with nothing to write down
-    monkeypatch.setattr(delivering.connection, "close", lambda: None)  # the test's transaction is on it
+    monkeypatch.setattr("shops.webhooks.delivering.connection.close", lambda: None)  # the test's transaction is on it
     tell_label(endpoint.shop_id)
     assert deliver_due() == 1
     assert row().state == "delivered"
