@@ -1,20 +1,17 @@
 """The base class of the carriers' clients."""
 
 import re
-import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from carriers import pdf
 from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import Goods
 from carriers.deposit_slips import DepositSlip
-from carriers.errors import CarrierUnavailable, OutcomeUnknown
+from carriers.errors import CarrierUnavailable
 from carriers.http.connections import Deadline
-from carriers.http.messages import UnreadableError
 from carriers.http.transport import Transport
 from carriers.observer import Observer
 from carriers.pickup_points import PickupPointCache, check_point
@@ -50,14 +47,13 @@ class Endpoint:
 class Carrier(Client):
     """A carrier's client for labels, given a shop's credentials with each call.
 
-    A subclass declares the carrier's facts and builds and reads its messages; it sends them with `_call`, `_exchange`
-    and `_merge`.
+    A subclass declares the carrier's facts, builds and reads its messages, and sends them with `_call` and `_exchange`.
     """
 
     services: ClassVar[tuple[Service, ...]] = (Service.SHIPPING, Service.PICKUP_POINTS, Service.CONTRACT_CHECKS)
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
     points_operations: ClassVar[tuple[str, ...]]  # as above; a call that the circuit breaker refuses has the first
-    is_cancelled_locally: ClassVar[bool] = False
+    bills_unused_labels: ClassVar[bool] = True  # else nothing has to be cancelled at the carrier, nor decided
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
@@ -94,7 +90,14 @@ class Carrier(Client):
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
     ) -> PurchasedLabel:
-        """Buy a label within the deadline, by default one that begins now; raises CarrierError only."""
+        """Buy a label within the deadline, by default one that begins now; raises CarrierError only.
+
+        Each of the `call_count` calls has the client's timeout besides.
+        """
+
+    def call_count(self, parcel_count: int) -> int:
+        """Return the number of calls that buy so many parcels."""
+        return 1
 
     @property
     def can_be_asked(self) -> bool:
@@ -114,7 +117,7 @@ class Carrier(Client):
     def cancel(self, tracking_number: str, credentials: Credentials) -> None:
         """Cancel one parcel at the carrier; raises CancellationRefused or another CarrierError.
 
-        A carrier that is not asked (`is_cancelled_locally`) bills no label that is not used.
+        One that does not bill unused labels (`bills_unused_labels`) is not asked.
         """
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
@@ -160,21 +163,3 @@ class Carrier(Client):
         point = self._points.get(key, shipping_day(shipment), ask)
         check_point(self.name, point, shipment)
         return point
-
-    def _merge(
-        self,
-        pdfs: Sequence[bytes],
-        numbers: tuple[str, ...],
-        deadline: Deadline,
-        reservation_number: str = "",
-    ) -> bytes:
-        """Merge the PDFs into one; the parcels exist by now, so the error of a failure names them."""
-        started_s = time.monotonic()
-        try:
-            return pdf.merged(pdfs, deadline)
-        except UnreadableError as error:
-            failure = OutcomeUnknown(self.name, str(error), made_numbers=numbers)
-            failure.made_pdfs = tuple(pdfs)
-            failure.reservation_number = reservation_number
-            self._log("merge", started_s, None, failure)
-            raise failure from None

@@ -125,6 +125,7 @@ class Client(ABC):
             return request.unanswered_error(self.name, "the answer cannot be read")
         failure = request.unanswered_error(self.name, str(error), made_numbers=error.made_numbers)
         failure.reservation_number = error.reservation_number
+        failure.made_pdfs = error.made_pdfs
         return failure
 
     def _log(self, operation: str, started_s: float, answer: Answer | None, failure: CarrierError | None) -> None:

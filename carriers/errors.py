@@ -12,7 +12,10 @@ CarrierError
 └── OutcomeUnknown             the carrier may have made a parcel: never send the request again
 """
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class CarrierError(Exception):
@@ -20,7 +23,7 @@ class CarrierError(Exception):
 
     `str()` may be shown to an API client: the carrier's text in it is redacted and holds no secret and no address.
     `field` is the API's JSON path of the wrong value, if known. `made_numbers` are the parcels that exist at the
-    carrier although the label as a whole failed, `made_pdfs` their labels if those came and could not be merged,
+    carrier although the label as a whole failed, `made_pdfs` the PDFs that came, by name as in `PurchasedLabel`,
     `reservation_number` fetches their labels (alpha).
     `is_carrier_failing` is true if the failure counts towards the circuit breaker; a failure that a single request
     may have caused does not.
@@ -48,7 +51,7 @@ class CarrierError(Exception):
         self.carrier_code = carrier_code
         self.carrier_text = carrier_text
         self.made_numbers = made_numbers
-        self.made_pdfs: tuple[bytes, ...] = ()
+        self.made_pdfs: Mapping[str, bytes] = {}
         self.reservation_number = ""
         self.is_carrier_failing = is_carrier_failing
         super().__init__(self._message())

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 
 from carriers import pdf_merger
-from carriers.http.connections import Deadline
 from carriers.http.messages import UnreadableError
 
 
@@ -20,18 +19,6 @@ def checked(pdf: bytes) -> bytes:
     if not bare.startswith(b"%PDF-"):
         raise UnreadableError("the label is not a PDF")
     return bare
-
-
-def merged(pdfs: Sequence[bytes], deadline: Deadline) -> bytes:
-    """Return all pages of all PDFs in order, a single PDF unchanged; raises UnreadableError."""
-    if not pdfs:
-        raise UnreadableError("there is no label")
-    if len(pdfs) == 1:
-        return pdfs[0]
-    try:
-        return rewritten(pdfs, deadline.remaining_s())
-    except TimeoutError:
-        raise UnreadableError("the labels cannot be merged") from None
 
 
 def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:

@@ -4,6 +4,7 @@ No `repr` here shows a name, an address or a secret: these objects appear in tra
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -201,14 +202,15 @@ class Shipment:
 
 @dataclass(frozen=True)
 class PurchasedLabel:
-    """A label that exists at the carrier: a tracking number for each package and one PDF, in the packages' order.
+    """A label that exists at the carrier: a tracking number for each package, in their order, and the PDFs.
 
-    The pages of the customs forms follow the labels'. `reservation_number` fetches the PDF again (alpha). `warnings`
-    are the carrier's texts, redacted. `pickup_point` is where the parcels go, for a pickup product.
+    `pdfs` are in the order of their pages, by name: a parcel's number or, after all labels, its customs form's name.
+    `reservation_number` fetches the PDF again (alpha). `warnings` are the carrier's texts, redacted. `pickup_point` is
+    where the parcels go, for a pickup product.
     """
 
     tracking_numbers: tuple[str, ...]
-    pdf: bytes = field(repr=False)
+    pdfs: Mapping[str, bytes] = field(repr=False)
     warnings: tuple[str, ...] = ()
     reservation_number: str = ""
     is_customs_form_missing: bool = False

@@ -275,6 +275,8 @@ TRACKING_PACE = env.float("TRACKING_PACE", 1.0, validate=validators.above_zero)
 LEASE_MARGIN_S = env.float("LEASE_MARGIN", 60.0, validate=validators.above_zero)
 # A parcel that alpha's search, which may need an hour, does not know this long after the order was not made.
 RECONCILE_WAIT_S = env.float("RECONCILE_WAIT", 3600.0, validate=validators.above_zero)
+# An order without a PDF settles itself after this time, if its carrier bills no label that is not used.
+SETTLE_WAIT_S = env.float("SETTLE_WAIT", 1800.0, validate=validators.above_zero)
 
 # --- Webhooks ---
 

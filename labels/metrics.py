@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 PURCHASES = Counter(
     "label_purchases_total", "Purchases of labels, by the state that their request left them in.", ["carrier", "state"]
 )
+TRANSITIONS = Counter(
+    "label_transitions_total",
+    "Transitions of labels' states, by the event of the runbook's table.",
+    ["carrier", "event"],
+)
 UNRECORDED = Counter("labels_unrecorded_total", "Labels that were bought and could not be recorded.", ["carrier"])
 VANISHED_ROWS = Counter(
     "label_rows_vanished_total", "Rows that the database had lost, written again by their purchase.", ["carrier"]

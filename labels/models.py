@@ -13,6 +13,7 @@ from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Cast
 
+from carriers import CARRIERS
 from labels import ids
 from labels.figures.models import LabelFigure
 from labels.slips.models import DepositSlip
@@ -37,17 +38,23 @@ class LabelState(models.TextChoices):
     INCOMPLETE = "incomplete", "some parcels were bought before the carrier refused another"
     UNKNOWN = "unknown", "may have been bought: to be found out or decided"
     CANCELLING = "cancelling", "bought, to be cancelled: the carrier could not yet"
+    CANCEL_UNKNOWN = "cancel_unknown", "bought, to be cancelled: the carrier may have done so without an answer"
     CANCELLED = "cancelled", "bought, then cancelled"
 
 
 OVER = (LabelState.GENERATED, LabelState.FAILED, LabelState.CANCELLED)
-UNFINISHED = (LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN, LabelState.CANCELLING)
-# A cancellation waits for a person only after CANCEL_TIMEOUT.
-UNDECIDED = (LabelState.INCOMPLETE, LabelState.UNKNOWN, LabelState.CANCELLING)
+IN_CANCELLATION = (LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN)
+# It is not known, or not decided, what was made.
+OPEN = (LabelState.PURCHASING, LabelState.UNKNOWN, LabelState.INCOMPLETE)
+UNFINISHED = (LabelState.RECEIVED, *OPEN, *IN_CANCELLATION)
 # The PDF is in the storage, until it is removed by its age or on request.
-STORED = (LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
+STORED = (LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)
+# What was made and is not used costs nothing: such an order settles itself.
+UNBILLED = [code for code, carrier in CARRIERS.items() if not carrier.bills_unused_labels]
 # A carrier may know a new parcel only after an hour: until then a cancellation that failed is tried again.
 CANCEL_TIMEOUT = timedelta(hours=1)
+# What is stored, merged or settled without anybody has that much time after its wait, before it is a person's.
+PERSONS_AFTER = timedelta(minutes=15)
 
 
 class ShippingLabelQuerySet(ForShop):
@@ -60,18 +67,25 @@ class ShippingLabelQuerySet(ForShop):
     def generated(self) -> Self:
         return self.filter(state=LabelState.GENERATED)
 
+    def free(self) -> Self:
+        """Labels that no process works on."""
+        return self.filter(leased_until__lt=clock.Now())
+
     def interrupted(self) -> Self:
-        """Purchases and cancellations that are not over and that no process works on any more."""
-        return self.filter(state__in=UNFINISHED, leased_until__lt=clock.Now())
+        """Purchases and cancellations that are not over and were never looked at, or are to be looked at at once."""
+        return self.free().filter(state__in=UNFINISHED, ask_again_at=None)
 
     def to_ask_again(self) -> Self:
-        """Failed purchases that their carrier is to be asked about once more, and that no process asks about now."""
-        return self.filter(state=LabelState.FAILED, ask_again_at__lt=clock.Now(), leased_until__lt=clock.Now())
+        """Labels of any state that are to be looked at again by now."""
+        return self.free().filter(ask_again_at__lt=clock.Now())
 
     def needing_decision(self) -> Self:
-        is_overdue = Q(cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
-        is_undecided = Q(state__in=[LabelState.INCOMPLETE, LabelState.UNKNOWN])
-        return self.filter(is_undecided | Q(state=LabelState.CANCELLING) & is_overdue)
+        """Labels that wait for a person; what costs nothing, or is only late, does so when nothing else came of it."""
+        is_late = Q(created_at__lt=clock.Now() - settle_wait() - PERSONS_AFTER)
+        is_open = Q(state__in=OPEN) & ~Q(state=LabelState.PURCHASING, leased_until__gte=clock.Now())
+        is_persons = is_open & ~Q(carrier_code__in=UNBILLED)
+        is_overdue = Q(state__in=IN_CANCELLATION, cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
+        return self.filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
 
     def with_notice(self) -> Self:
         return self.exclude(staff_notice="")
@@ -153,7 +167,7 @@ class ShippingLabel(models.Model):
     error_message = models.TextField(blank=True, help_text="The carrier's answer, redacted.")
     error_status = models.PositiveSmallIntegerField(null=True, blank=True)
 
-    # A failed purchase is looked for once more: a carrier may report a failure of what it made, or find it late.
+    # When the reconciliation takes the label up, whatever its state; null: at once if it is not over, else never.
     ask_again_at = models.DateTimeField(null=True, blank=True)
 
     # Removed by its age or on request. The row itself stays: it was paid for.
@@ -163,6 +177,9 @@ class ShippingLabel(models.Model):
     # Its cancellation, or that of parcels which were found without their PDF.
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     cancelled_numbers = models.JSONField(default=list, blank=True, help_text="The parcels cancelled at the carrier.")
+    surplus_numbers = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Made too, and not the label's: they are cancelled."
+    )
 
     # A person's decision.
     decided_by = models.CharField(max_length=150, blank=True)
@@ -176,8 +193,11 @@ class ShippingLabel(models.Model):
             models.Index(fields=["shop", "-id"], name="label_shop_newest"),
             models.Index(
                 fields=["leased_until"],
-                name="label_open",
-                condition=Q(state__in=["purchasing", "received", "unknown", "cancelling"]),
+                name="label_interrupted",
+                condition=Q(
+                    state__in=["received", "purchasing", "unknown", "incomplete", "cancelling", "cancel_unknown"],
+                    ask_again_at=None,
+                ),
             ),
             models.Index(fields=["ask_again_at"], name="label_ask_again", condition=Q(ask_again_at__isnull=False)),
             models.Index(fields=["order_id", "shop"], name="label_order"),
@@ -268,6 +288,11 @@ class ShippingLabel(models.Model):
         return asked_at is not None and asked_at < clock.now() - CANCEL_TIMEOUT
 
 
-def lease(begins_at: datetime | None = None) -> datetime:
-    """Return the end of a lease, taken now by default: later than any call to a carrier can end."""
-    return (begins_at or clock.now()) + timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S)
+def lease(begins_at: datetime | None = None, *, calls: int = 1) -> datetime:
+    """Return the end of a lease, taken now by default: later than so many calls to a carrier can end."""
+    return (begins_at or clock.now()) + timedelta(seconds=settings.CARRIER_TIMEOUT * calls + settings.LEASE_MARGIN_S)
+
+
+def settle_wait() -> timedelta:
+    """Return the time after which an order without a PDF settles itself, if what was made of it costs nothing."""
+    return timedelta(seconds=settings.SETTLE_WAIT_S)

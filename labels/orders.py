@@ -20,6 +20,7 @@ from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
 from shops.addresses import party
 from shops.contracts.accounts import number_for
+from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.errors.coded import product_not_activated
@@ -62,7 +63,7 @@ def new_label(
     return ShippingLabel(
         account_number=number_for(contract, order["product_code"]),
         created_at=ordered_at,
-        leased_until=lease(ordered_at),
+        leased_until=lease(ordered_at, calls=client(contract.carrier_code).call_count(len(order["weights_kg"]))),
         shop_id=contract.shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,

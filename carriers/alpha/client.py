@@ -1,11 +1,12 @@
 """The client of alpha, the express carrier: SOAP, one call for each label, and parcels can be found again."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
+from xml.etree.ElementTree import Element
 
 from carriers.alpha import contract_checks, points
 from carriers.alpha import messages as alpha_message
@@ -42,13 +43,6 @@ HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "S
 
 _ACCOUNT_NUMBER: Final = re.compile(r"[0-9]{8}")
 _PASSWORD: Final = re.compile(r"[0-9]{6}")
-
-
-@dataclass(frozen=True)
-class _Purchased:
-    numbers: tuple[str, ...]
-    pdfs: list[bytes]
-    reservation_number: str
 
 
 class Alpha(Carrier):
@@ -101,8 +95,7 @@ class Alpha(Carrier):
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
         with self._call(request.operation, credentials, deadline):
             made = self._exchange(request, deadline, read)
-            pdf = self._merge(made.pdfs, made.numbers, deadline, made.reservation_number)
-            return PurchasedLabel(made.numbers, pdf, reservation_number=made.reservation_number, pickup_point=point)
+            return replace(made, pickup_point=point)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
@@ -193,19 +186,32 @@ def _request(
     return Request(operation, url, body, HEADERS, unanswered_error)
 
 
-def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> _Purchased:
+def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:
     result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
     parcels = list(soap.children(result, "resultMultiParcelValue"))
     numbers = tuple(filter(None, map(number_of, parcels)))
     check_code(result, redactor, numbers=numbers, unknown=OutcomeUnknown)
     reservation_number = reservation_of(result)
+    pdfs, problem = _pdfs(parcels)
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
-        raise UnreadableError(problem, numbers, reservation_number)
-    try:
-        return _Purchased(numbers, [pdf_of(parcel, "pdfEtiquette") for parcel in parcels], reservation_number)
-    except UnreadableError as error:
-        raise UnreadableError(str(error), numbers, reservation_number) from None
+    if problem:
+        raise UnreadableError(problem, numbers, reservation_number, pdfs)
+    return PurchasedLabel(numbers, pdfs, reservation_number=reservation_number)
+
+
+def _pdfs(parcels: Sequence[Element]) -> tuple[dict[str, bytes], str]:
+    """Return the PDFs that can be read, by name, and what is wrong with another."""
+    pdfs: dict[str, bytes] = {}
+    problem = ""
+    for rank, parcel in enumerate(parcels, 1):
+        number = number_of(parcel)
+        name = number if number and number not in pdfs else f"parcel-{rank}"
+        try:
+            pdfs[name] = pdf_of(parcel, "pdfEtiquette")
+        except UnreadableError as error:
+            problem = str(error)
+    return pdfs, problem
 
 
 def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:

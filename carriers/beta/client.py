@@ -37,7 +37,7 @@ class Beta(Carrier):
     services = (*Carrier.services, Service.DEPOSIT_SLIPS)
     purchase_operation = PURCHASE
     points_operations = (points.LOOK_UP, points.SEARCH)
-    is_cancelled_locally = True
+    bills_unused_labels = False
     max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
@@ -63,27 +63,29 @@ class Beta(Carrier):
     def create_label(
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
     ) -> PurchasedLabel:
-        """Buy a label, parcel by parcel within one deadline, after looking up the point; raises CarrierError only.
+        """Buy a label, parcel by parcel, after looking up the point; raises CarrierError only.
 
-        If a parcel fails, the error's `made_numbers` are those bought before it.
+        If a parcel fails, the error's `made_numbers` are those bought before it, `made_pdfs` all that came for them.
         """
         beta_credentials.check(credentials)
         bodies = beta_message.bodies(shipment)
-        deadline = deadline or Deadline(self._timeout_s)
-        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
+        deadline = deadline or Deadline(self._timeout_s * self.call_count(len(bodies)))
+        first = deadline.at_most(self._timeout_s)
+        point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
         if point:
             bodies = beta_message.bodies(shipment, point)
         with self._call(PURCHASE, credentials, deadline):
-            made = self._bought(shipment, bodies, credentials, deadline)
-            forms = [parcel.customs_form for parcel in made]
-            pdfs = [*(parcel.label for parcel in made), *filter(None, forms)]
-            merged = self._merge(pdfs, _numbers(made), deadline)
+            made = self._bought(shipment, bodies, credentials, first, deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
         is_declared = any("customsDeclarations" in body["letter"] for body in bodies)
-        is_form_missing = is_declared and not all(forms)
+        is_form_missing = is_declared and not all(parcel.customs_form for parcel in made)
         return PurchasedLabel(
-            _numbers(made), merged, tuple(warnings), is_customs_form_missing=is_form_missing, pickup_point=point
+            _numbers(made), _pdfs(made), tuple(warnings), is_customs_form_missing=is_form_missing, pickup_point=point
         )
+
+    def call_count(self, parcel_count: int) -> int:
+        """Return one for each parcel."""
+        return parcel_count
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
         """Make a deposit slip; its PDF can't be fetched again."""
@@ -133,20 +135,24 @@ class Beta(Carrier):
         shipment: Shipment,
         bodies: Sequence[beta_message.Json],
         credentials: Credentials,
+        first: Deadline,
         deadline: Deadline,
     ) -> list[Parcel]:
+        """Buy the parcels, the first within what the point has left of its deadline."""
         redactor = Redactor(credentials, shipment)
         made: list[Parcel] = []
         for index, body in enumerate(bodies):
+            own = deadline.at_most(self._timeout_s) if made else first
             numbers = _numbers(made)
             links = beta_message.links(shipment, index + 1, numbers)
             message = beta_message.message(body, credentials, links, shipping_day(shipment))
             request = self._request(PURCHASE, message, credentials)
             read = partial(read_parcel, redactor=redactor, index=index, others=numbers)
             try:
-                made.append(self._exchange(request, deadline, read))
+                made.append(self._exchange(request, own, read))
             except CarrierError as error:
                 error.made_numbers = (*numbers, *error.made_numbers)
+                error.made_pdfs = {**_pdfs(made), **error.made_pdfs}
                 raise
         return made
 
@@ -195,3 +201,9 @@ def _encoded(body: beta_message.Json) -> bytes:
 
 def _numbers(parcels: Sequence[Parcel]) -> tuple[str, ...]:
     return tuple(parcel.number for parcel in parcels)
+
+
+def _pdfs(parcels: Sequence[Parcel]) -> dict[str, bytes]:
+    """Return the labels by their numbers, then the customs forms."""
+    labels = {parcel.number: parcel.label for parcel in parcels}
+    return labels | {f"{each.number}-customs-form": each.customs_form for each in parcels if each.customs_form}

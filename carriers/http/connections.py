@@ -50,6 +50,12 @@ class Deadline:
             raise TimeoutError("the deadline has passed")
         return remaining_s
 
+    def at_most(self, timeout_s: float) -> "Deadline":
+        """Return a deadline of so many seconds from now, or this one if it is earlier."""
+        earlier = Deadline(timeout_s)
+        earlier._ends_at = min(earlier._ends_at, self._ends_at)
+        return earlier
+
 
 class AddressRefusedError(OSError):
     """The exchange may not connect to the address that the name led to."""

@@ -32,10 +32,18 @@ class Answer:
 class UnreadableError(ValueError):
     """An answer that breaks the protocol; the text may be shown to a shop.
 
-    `made_numbers` are the parcels that the answer names all the same, `reservation_number` fetches their labels.
+    `made_numbers` are the parcels that the answer names all the same, `made_pdfs` their PDFs that can be read, by
+    name, and `reservation_number` fetches them.
     """
 
-    def __init__(self, problem: str, made_numbers: tuple[str, ...] = (), reservation_number: str = "") -> None:
+    def __init__(
+        self,
+        problem: str,
+        made_numbers: tuple[str, ...] = (),
+        reservation_number: str = "",
+        made_pdfs: Mapping[str, bytes] | None = None,
+    ) -> None:
         super().__init__(problem)
         self.made_numbers = made_numbers
         self.reservation_number = reservation_number
+        self.made_pdfs = made_pdfs or {}

@@ -26,7 +26,7 @@ from carriers.errors import CredentialsRejected
 from config.ops.background_check import Check
 from config.ops.log_writer import DROPPED, NO_ROOM, NOT_WRITTEN
 from labels.metrics import PURCHASES, UNRECORDED, VANISHED_ROWS
-from labels.models import UNDECIDED, UNFINISHED, LabelState, ShippingLabel
+from labels.models import UNFINISHED, LabelState, ShippingLabel
 from parcels.tracking import metrics as tracking_metrics
 from parcels.tracking.due import Outcome, oldest_due_s
 from shops.contracts.metrics import CALLS, show_circuit_state
@@ -115,7 +115,7 @@ def open_labels() -> list[Metric]:
     finally:
         connection.close()
     return [
-        by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNDECIDED, undecided),
+        by_state("labels_to_decide", "Labels that staff have to decide, by state.", UNFINISHED, undecided),
         by_state(
             "labels_interrupted",
             "Interrupted purchases that reconcile_labels will take up, by state.",

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 
 from labels.admin.selected import SelectedLabels, by_reason, is_confirmed, named
 from labels.lifecycle import decisions
-from labels.models import LabelState, ShippingLabel
+from labels.models import OPEN, LabelState, ShippingLabel
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -52,8 +52,7 @@ class DecideSelected(SelectedLabels):
             "shops can order again: if there is a parcel after all, it is bought twice.",
             "button": "Mark as not made",
         }
-        is_open = {LabelState.UNKNOWN, LabelState.INCOMPLETE, LabelState.PURCHASING}
-        return self.decide(request, queryset, lambda label: label.state in is_open, mark_as_not_made, context)
+        return self.decide(request, queryset, lambda label: label.state in OPEN, mark_as_not_made, context)
 
     def decide(
         self,

@@ -11,6 +11,7 @@ from django.core.validators import RegexValidator
 from carriers import pdf
 from carriers.http.messages import UnreadableError
 from labels.models import ShippingLabel
+from labels.pdfs import unmerged
 
 if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
     from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
@@ -54,7 +55,7 @@ class PdfField(forms.FileField):
 
 
 class AdoptForm(forms.Form):
-    """The parcels of a label, one number each, in their order."""
+    """The parcels of a label, one number each, in their order; those without one are left out."""
 
     def __init__(self, *args: Any, label: ShippingLabel, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -65,13 +66,16 @@ class AdoptForm(forms.Form):
             self.fields[name] = TrackingNumberField(
                 label=f"Tracking number of parcel {rank} ({weight} kg)",
                 initial=known[0] if known else "",
+                required=len(label.weights_kg) == 1,
+                help_text="" if len(label.weights_kg) == 1 else "Empty: this parcel was not made, or is left out.",
                 widget=TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
+        may_be_left_out = bool(label.reservation_number) or unmerged.are_kept(label)
         self.fields["pdf"] = PdfField(
-            required=not label.reservation_number,
+            required=not may_be_left_out,
             label="PDF of the label",
-            help_text=f"Leave it out, and {label.carrier_code} is asked for it, by the reservation's number."
-            if label.reservation_number
+            help_text=f"Leave it out: those that came are taken, or {label.carrier_code} is asked by the reservation."
+            if may_be_left_out
             else f"From {label.carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.",
         )
 
@@ -80,7 +84,9 @@ class AdoptForm(forms.Form):
         return [self.cleaned_data[name] for name in self.number_names]
 
     def clean(self) -> None:
-        numbers = [self.cleaned_data[name] for name in self.number_names if name in self.cleaned_data]
+        numbers = list(filter(None, (self.cleaned_data.get(name) for name in self.number_names)))
+        if not numbers and not self.errors:
+            raise ValidationError("Give the number of one parcel at least.")
         if len(set(numbers)) < len(numbers):
             raise ValidationError("Each parcel has a tracking number of its own.")
         for number in set(numbers).intersection(self.label.cancelled_numbers):

@@ -29,7 +29,7 @@ from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin
 from labels.lifecycle import decisions
-from labels.models import OVER, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, UNFINISHED, LabelState, ShippingLabel
 from labels.pdfs import storage, unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
 from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
@@ -97,6 +97,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
         parcels = zip_longest(label.weights_kg, label.tracking_numbers, label.parcel_references, fillvalue="")
         product = PRODUCTS.get(label.product_code)
+        is_open = label.state in OPEN or unmerged.waits_for_merge(label)
         return {
             "label": label,
             "parcels": list(parcels),
@@ -107,9 +108,9 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
             "contract": contracts.defer("encrypted_credentials").first(),
             "has_pdf": label.has_pdf and may_see(request),
             "has_unmerged_pdfs": unmerged.are_kept(label) and may_see(request),
-            "is_open": decisions.open_rows(label).exists(),
-            "is_over": label.state in {*OVER, LabelState.RECEIVED, LabelState.CANCELLING},
-            "is_cancellation_open": label.state == LabelState.CANCELLING and decisions.cancellations(label).exists(),
+            "is_open": is_open and not label.is_leased,
+            "is_over": not is_open,
+            "is_cancellation_open": label.state in IN_CANCELLATION and not label.is_leased,
             "may_decide": self.may_decide(request),
             "can_be_asked": client(label.carrier_code).can_be_asked,
         }
@@ -134,12 +135,8 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         label = self.label_or_404(request, object_id)
         # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
-        if label.state == LabelState.RECEIVED and label.pdf is not None:
-            response = HttpResponse(bytes(label.pdf), content_type="application/pdf")
-            response["Content-Disposition"] = storage.disposition(label.pdf_key)
-        elif label.state == LabelState.UNKNOWN and label.pdf is not None:
-            response = HttpResponse(bytes(label.pdf), content_type="application/zip")
-            response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
+        if label.state in UNFINISHED and label.pdf is not None:
+            response = self.kept_file(label, bytes(label.pdf))
         elif label.has_pdf:
             response = self.signed_redirect(request, label)
         else:
@@ -148,6 +145,16 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         response["Cache-Control"] = storage.CACHE_CONTROL
         response["X-Content-Type-Options"] = "nosniff"
         response["Content-Security-Policy"] = storage.FILE_POLICY
+        return response
+
+    def kept_file(self, label: ShippingLabel, content: bytes) -> HttpResponse:
+        """Send a PDF, or the ZIP file of those that are not merged."""
+        if not unmerged.is_zipped(content):
+            response = HttpResponse(content, content_type="application/pdf")
+            response["Content-Disposition"] = storage.disposition(label.pdf_key)
+            return response
+        response = HttpResponse(content, content_type="application/zip")
+        response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
         return response
 
     def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
@@ -203,8 +210,8 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         """Ask for confirmation first: the shop can't retrieve the label afterwards."""
         label = self.label_to_decide(request, object_id)
         if request.method != "POST":
-            is_local = client(label.carrier_code).is_cancelled_locally
-            context = {"title": "Cancel the label", "is_cancelled_locally": is_local}
+            is_billed = client(label.carrier_code).bills_unused_labels
+            context = {"title": "Cancel the label", "is_billed": is_billed}
             return self.page(request, "labels/cancel.html", label, context)
         try:
             cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))

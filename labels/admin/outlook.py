@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from labels.lifecycle import asking
-from labels.models import CANCEL_TIMEOUT, LabelState, ShippingLabel, lease
+from labels.lifecycle import decisions
+from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, UNBILLED, LabelState, ShippingLabel, settle_wait
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
@@ -33,24 +33,34 @@ def outlooks(labels: Iterable[ShippingLabel]) -> list[Outlook]:
 def outlook(label: ShippingLabel, *, has_contract: bool) -> Outlook:
     """Look at one label."""
     carrier, now = label.carrier_code, clock.now()
-    if label.state == LabelState.INCOMPLETE:
-        return Outlook(label, f"Nothing: {carrier} made some of its parcels and refused another.")
-    if label.state == LabelState.CANCELLING and label.is_cancellation_overdue:
+    if label.state in IN_CANCELLATION and label.is_cancellation_overdue:
         return Outlook(label, f"Nothing more: {carrier} could not cancel it within an hour.")
-    if now < label.leased_until <= lease(now):
+    if now < label.leased_until:
         return Outlook(label, "A process works on it, until", label.leased_until, "at the latest.", is_open=False)
-    if asking.can_be_asked(label) and not has_contract:
+    if carrier in UNBILLED and label.state not in IN_CANCELLATION:
+        return unbilled(label, now)
+    if decisions.can_be_asked(label) and not has_contract:
         return Outlook(label, f"Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
-    due = label.leased_until if label.leased_until > now else None
+    due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
     return question(label, due, "at" if due else "with the next run of the reconciliation")
+
+
+def unbilled(label: ShippingLabel, now: datetime) -> Outlook:
+    """Tell when a label settles itself, as its carrier bills none that is not used."""
+    settles_at = label.created_at + settle_wait()
+    if now < settles_at:
+        return Outlook(label, "It fails, with its key free, as it costs nothing. That is at", settles_at)
+    return Outlook(label, "Nothing: its PDF is in the storage, so its shop may have it.")
 
 
 def question(label: ShippingLabel, due: datetime | None, when: str) -> Outlook:
     """Tell what the reconciliation asks about a label when it is due."""
     carrier = label.carrier_code
-    if not asking.can_be_asked(label):
+    if label.state == LabelState.RECEIVED:
+        return Outlook(label, f"Its PDF is merged and stored {when}", due)
+    if not decisions.can_be_asked(label):
         return Outlook(label, f"{carrier} can't be asked. Its PDF is looked for in the storage {when}", due)
-    if label.state == LabelState.CANCELLING:
+    if label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
         return Outlook(label, f"{carrier} is asked to cancel it {when}", due, f"until {ends_at:%H:%M} UTC", True)
     return Outlook(label, f"{carrier} is asked {when}", due, can_be_asked=True)

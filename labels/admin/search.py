@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
-from labels.models import UNDECIDED, ShippingLabel, any_of
+from labels.models import UNFINISHED, ShippingLabel, any_of
 from shops.admin.search import LISTED, MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
@@ -37,7 +37,7 @@ def beginning(text: str) -> set[str]:
     Numbers are those of labels to decide, which are few: any other label with a number is a parcel, and found so.
     """
     labels = ShippingLabel.objects.all()
-    written = labels.filter(state__in=UNDECIDED).alias(written=Cast("tracking_numbers", models.TextField()))
+    written = labels.filter(state__in=UNFINISHED).alias(written=Cast("tracking_numbers", models.TextField()))
     with_number = written.filter(any_of(Q(written__contains=f'"{number}') for number in numbers(text)))
     return (
         begin_with(labels, "id", spellings(text))

@@ -11,8 +11,8 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from labels.admin.outlook import outlooks
-from labels.lifecycle import asking, decisions
-from labels.models import LabelState, ShippingLabel
+from labels.lifecycle import decisions
+from labels.models import IN_CANCELLATION, OPEN, ShippingLabel
 from labels.templatetags.label_page import state_name
 from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
 from shops.admin.panels import may_view
@@ -52,24 +52,23 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         return own + super().get_urls()
 
     def to_decide_view(self, request: HttpRequest) -> HttpResponse:
-        """List the labels to decide, the oldest first; those with a notice; those that are being cancelled."""
+        """List the labels to decide, the oldest first; those with a notice; those that need nobody yet."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         waiting = Paginator(listed(ShippingLabel.objects.needing_decision()), LISTED).get_page(request.GET.get("p"))
-        cancelling = ShippingLabel.objects.filter(state=LabelState.CANCELLING).exclude(
-            pk__in=ShippingLabel.objects.needing_decision().order_by().values("pk")
-        )
+        needing = ShippingLabel.objects.needing_decision().order_by().values("pk")
+        others = ShippingLabel.objects.filter(state__in=[*OPEN, *IN_CANCELLATION]).exclude(pk__in=needing)
         noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
-        being_cancelled = listed(cancelling)[:LISTED]
+        needing_nobody = listed(others.free())[:LISTED]
         if may_see(request):
-            shown = self.shown_rows({label.pk: label for label in (*waiting, *noticed, *being_cancelled)}.values())
+            shown = self.shown_rows({label.pk: label for label in (*waiting, *noticed, *needing_nobody)}.values())
             record(Action.LISTED, shown=shown, of=self.opts.label_lower)
         context = {
             "title": "Labels to decide",
             "page": waiting,
             "waiting": outlooks(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
-            "cancelling": outlooks(self.shown(request, label) for label in being_cancelled),
+            "others": outlooks(self.shown(request, label) for label in needing_nobody),
             "may_decide": self.may_decide(request),
             "is_personal": may_see(request),
             "media": self.media,
@@ -85,7 +84,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         if label is None or request.method != "POST":
             return back
         try:
-            asked = asking.ask_now(label=label, asked_by=cast("User", request.user))
+            asked = decisions.reconcile_now(label=label, asked_by=cast("User", request.user))
         except decisions.DecisionError as error:
             messages.error(request, str(error))
             return back

@@ -11,12 +11,12 @@ from django.db.models import Count, Max, QuerySet
 
 from labels import ids
 from labels.figures.models import LabelFigure
-from labels.models import OVER, LabelState, ShippingLabel, total_kg
+from labels.models import IN_CANCELLATION, OVER, LabelState, ShippingLabel, total_kg
 from shops import figures
 from shops.db import clock
 
 # Labels that were paid for, cancelled ones among them.
-BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, LabelState.CANCELLING, LabelState.CANCELLED)
+BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)
 OPEN: Final = tuple(state for state in LabelState if state not in OVER)
 # A transaction that had begun when the last count was made may have been committed after it.
 COMMIT_MARGIN: Final = timedelta(minutes=10)

@@ -1,69 +1,152 @@
-"""Asks a carrier about one label at a person's request, as the reconciliation does when the label is due."""
+"""Asks a carrier about a purchase whose end is not known, and settles it by the answer; nothing is bought again."""
 
 import logging
+from datetime import timedelta
+from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Q, QuerySet
+from django.conf import settings
+from django.db import connection
 
-from carriers.observer import calls_for
-from labels.lifecycle import reconciling
-from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
-from labels.lifecycle.decisions import DecisionError, NotOpenError
-from labels.models import LabelState, ShippingLabel, lease
-from labels.pdfs.storage import StorageError
-from shops.audit.models import Action
-from shops.audit.recording import record
+from carriers.base import Carrier
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.shipment import DEFAULT_FORMAT, Credentials, PurchasedLabel
+from labels.lifecycle import cancelling, outcomes
+from labels.lifecycle.leases import ASK_AGAIN_AFTER, fail_own, hold, schedule
+from labels.lifecycle.states import Event
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import recovery, unmerged
+from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
-logger = logging.getLogger("labels.asking")
+# A purchase that failed is looked for once more after this time.
+LAST_QUESTION_AFTER = timedelta(days=1)
+NOT_MADE = "the purchase was interrupted, and nothing was made"
+CANCELLED = "the purchase was interrupted, and its parcels, found without their PDF, were cancelled"
+NOT_CANCELLED = "its parcels were found without their PDF, and could not be cancelled"
+logger = logging.getLogger("labels.reconciling")
 
 
-def can_be_asked(label: ShippingLabel) -> bool:
-    """Tell if its carrier can say what became of the label, and is still to be asked."""
-    if label.state == LabelState.CANCELLING:
-        return not label.is_cancellation_overdue
-    is_open = label.state in {LabelState.PURCHASING, LabelState.UNKNOWN}
-    return is_open and bool(label.reservation_number or client(label.carrier_code).can_be_asked)
+def ask(label: ShippingLabel) -> None:
+    """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
+    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+    if contract is None:
+        hold(label)
+        return
+    carrier, control_id = client(label.carrier_code), control_for(label, contract)
+    try:
+        credentials = credentials_for(contract, label.account_number)
+        connection.close()
+        is_over = label.state == LabelState.FAILED
+        if not is_over and label.reservation_number and outcomes.are_as_ordered(label, label.tracking_numbers):
+            fetch(label, carrier, credentials, tuple(label.tracking_numbers))
+            return
+        # First, as the search may catch up between the two questions.
+        is_caught_up = bool(control_id and carrier.find_by_reference(control_id, credentials))
+        found = carrier.find_by_reference(label.id, credentials)
+        settle_found(label, carrier, credentials, found, is_believed=is_caught_up)
+    except (CarrierError, UnreadableSecretError) as error:
+        logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
+        hold(label)
 
 
-def free_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
-    """Return a query for the label's row if it is still in its state, and no process works on it.
+def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
+    """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
-    A process at work holds a lease that ends at `lease()` at the latest; a later end is when the reconciliation is due.
+    That is one bought since on the same account, after the wait in which a search may be late. There is none where a
+    number is known, or for a purchase that has failed already. Nor is there one where the label does not tell its
+    account and the contract has changed: the parcels may have been made on the old one.
     """
-    now = clock.now()
-    is_free = Q(leased_until__lt=now) | Q(leased_until__gt=lease(now))
-    rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_free, id=label.id, state=label.state)
-    return rows
+    wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
+    is_early = clock.now() < label.created_at + wait
+    is_over = label.state == LabelState.FAILED
+    is_account_open = not label.account_number and contract.updated_at > label.created_at
+    if is_early or is_over or label.tracking_numbers or is_account_open:
+        return ""
+    accounts = {label.account_number, label.account_number or contract.account_number}
+    of_shop = ShippingLabel.objects.for_shop(label.shop_id)
+    bought = of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts).generated()
+    purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
+    since = bought.filter(id__gt=label.id, created_at__gt=purchase_ended_at).order_by("id")
+    return since.values_list("id", flat=True).first() or ""
 
 
-def ask_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:
-    """Take the label up as the reconciliation does; return it as it is then. Raise DecisionError."""
-    if not can_be_asked(label):
-        raise NotOpenError
-    if not CarrierContract.objects.filter(shop=label.shop_id, carrier_code=label.carrier_code).exists():
-        raise DecisionError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
-    if clock.is_host_off():
-        raise DecisionError("This host's clock is off, so it settles no label. See the runbook.")
-    try:
-        with bulkhead.enter(label.carrier_code), calls_for(label.id):
-            settle(label)
-    except BulkheadFullError as error:
-        raise DecisionError(f"Too many requests wait for {label.carrier_code} now.") from error
-    asked = ShippingLabel.objects.get(id=label.id)
-    record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
-    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
-    return asked
+def settle_found(
+    label: ShippingLabel, carrier: Carrier, credentials: Credentials, found: tuple[str, ...], *, is_believed: bool
+) -> None:
+    """Settle a purchase by what the carrier finds of it."""
+    numbers = all_numbers(label, found)
+    if label.state == LabelState.FAILED:
+        cancel_late(label, carrier, credentials, found)
+    elif numbers and label.reservation_number:
+        fetch(label, carrier, credentials, numbers)
+    elif numbers and (content := recovery.pdf(label)):  # the shop may have it
+        outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(content)))
+        outcomes.publish(label)
+    elif numbers:
+        cancel_found(label, carrier, credentials, numbers)
+    elif found:
+        leave(label, outcomes.NOT_AS_ORDERED, found)
+    elif is_believed:
+        error = CarrierUnavailable(label.carrier_code, NOT_MADE)
+        fail_own(label, Event.NOT_FOUND, error, ask_again_at=clock.now() + LAST_QUESTION_AFTER)
+    else:
+        hold(label)
 
 
-def settle(label: ShippingLabel) -> None:
-    if not free_rows(label).update(leased_until=lease()):
-        raise NotOpenError
-    taken = ShippingLabel.objects.get(id=label.id)
-    try:
-        reconciling.settle(taken)
-    except StorageError as error:  # it may hold what was bought: nothing is known without it
-        reconciling.hold(taken)
-        raise DecisionError("The storage can't be reached, and may hold the label. Try again later.") from error
+def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a number for each parcel, in their order; none at all if there are more or fewer than were ordered.
+
+    They are those found or, where a search does not show as many, those known before.
+    """
+    count, known = len(label.weights_kg), dict.fromkeys(label.tracking_numbers)
+    if len(found) == count:
+        return found
+    return tuple(known) if len(known) == count and known.keys() >= set(found) else ()
+
+
+def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
+    """Finish a label whose numbers and reservation came without its PDF."""
+    pdf = carrier.fetch_label(label.reservation_number, credentials, label.label_format or DEFAULT_FORMAT)
+    outcomes.save_received(label, PurchasedLabel(numbers, {"label": pdf}, reservation_number=label.reservation_number))
+    outcomes.publish(label)
+
+
+def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
+    """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
+
+    What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
+    parcel by its reference before it can cancel it.
+    """
+    if not cancelling.begin_for_found(label):
+        return
+    if not label.is_cancellation_overdue and not cancelling.cancel_parcels(label, carrier, credentials, numbers):
+        facts: dict[str, Any] = {"tracking_numbers": [], "pdf": None, "ask_again_at": clock.now() + LAST_QUESTION_AFTER}
+        fail_own(label, Event.VOIDED, CarrierUnavailable(label.carrier_code, CANCELLED), **facts)
+    else:
+        leave(label, NOT_CANCELLED, numbers)
+
+
+def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
+    """Leave a purchase to a person, with all its numbers."""
+    numbers = outcomes.unique(label.tracking_numbers, found)
+    error = OutcomeUnknown(label.carrier_code, problem, made_numbers=tuple(numbers))
+    again_at = clock.now() + ASK_AGAIN_AFTER
+    fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
+
+
+def cancel_late(label: ShippingLabel, carrier: Carrier, credentials: Credentials, found: tuple[str, ...]) -> None:
+    """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done."""
+    numbers = outcomes.unique(label.tracking_numbers, found)
+    left = [number for number in numbers if number not in label.cancelled_numbers]
+    if left:
+        logger.error("parcels found of a failed purchase", extra={"label": label.id, "numbers": ",".join(left)})
+        if not cancelling.begin_for_found(label):
+            return
+        if label.is_cancellation_overdue or cancelling.cancel_parcels(label, carrier, credentials, left):
+            leave(label, NOT_CANCELLED, tuple(numbers))
+            return
+    asks_last_at = label.created_at + LAST_QUESTION_AFTER
+    schedule(label, asks_last_at if clock.now() < asks_last_at else None)

@@ -1,4 +1,4 @@
-"""Cancels bought labels, and parcels that were found without their PDF.
+"""Cancels bought labels, and parcels that were found without their PDF or beyond those ordered.
 
 The request is committed before the carrier is asked, and each parcel that it cancelled before the next: whatever is
 interrupted is repeated, for an hour from the request, and then it is a person's.
@@ -6,45 +6,54 @@ interrupted is repeated, for an hour from the request, and then it is a person's
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
 
 from django.db import connection, transaction
 
 from carriers.base import Carrier
-from carriers.errors import CancellationRefused, CarrierError
+from carriers.errors import CancellationRefused, CarrierError, OutcomeUnknown
 from carriers.observer import calls_for
 from carriers.shipment import Credentials
 from labels.lifecycle import parcels
 from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.lifecycle.db_retry import with_db_retry
-from labels.models import LabelState, ShippingLabel, lease
+from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
+from labels.lifecycle.states import Event, move
+from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.contracts.accounts import UnknownAccountError, credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
+HANDED_IN = "the carrier has taken it in charge"
 WHY_NOT = {
     LabelState.CANCELLED: "was cancelled before",
     LabelState.CANCELLING: "is being cancelled",
+    LabelState.CANCEL_UNKNOWN: "is being cancelled",
     LabelState.RECEIVED: "is bought, and its PDF waits for the storage: cancel it when it is stored",
 }
 logger = logging.getLogger("labels.cancelling")
 
 
 class CancelError(Exception):
-    """The label was not cancelled; `str()` says why, for staff."""
+    """The label was not cancelled; `str()` says why, for staff; `failure` is the carrier's error, if it gave one."""
+
+    def __init__(self, problem: str, failure: CarrierError | None = None) -> None:
+        super().__init__(problem)
+        self.failure = failure
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
-    """Cancel a bought label; the one that is returned is `cancelled`, or `cancelling` until the carrier can.
+    """Cancel a bought label; the one that is returned is `cancelled`, or in cancellation until the carrier can.
 
-    Raise CancelError for a label that is not bought, or that can't be cancelled: it stays as it was.
+    Raise CancelError for a label that is not bought, or that is not cancelled: it stays as it was.
     """
     try:
         with bulkhead.enter(label.carrier_code), calls_for(label.id):
             begun = begin(label)
-            perform(begun)
+            perform(begun, is_first=True)
+            defer(begun)
     except BulkheadFullError as error:
         raise CancelError(f"too many requests wait for {label.carrier_code} now") from error
     return begun
@@ -52,59 +61,92 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
 
 def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
-    requested = {"state": LabelState.CANCELLING, "cancel_requested_at": clock.now(), "leased_until": lease()}
-    with transaction.atomic():
-        is_begun = ShippingLabel.objects.row_of(label).generated().update(**requested)
-        if is_begun:
-            parcels.withdraw(label)
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
-    if not is_begun:
-        raise CancelError(f"{label.id} {WHY_NOT.get(LabelState(latest.state), 'is not bought')}")
+    if latest.state == LabelState.GENERATED and parcels.is_handed_in(latest):
+        raise CancelError(f"{label.id} is not cancelled: {HANDED_IN}")
+    if not move(latest, Event.CANCEL_ASKED, cancel_requested_at=clock.now(), leased_until=lease(), ask_again_at=None):
+        state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
+        raise CancelError(f"{label.id} {WHY_NOT.get(LabelState(state), 'is not bought')}")
     return latest
 
 
-def perform(label: ShippingLabel) -> None:
-    """Cancel the parcels that are left of a label that is being cancelled; raise CancelError as `cancel` does."""
+def defer(label: ShippingLabel) -> None:
+    """End the lease of a cancellation that the carrier has answered, and let it be tried again in some minutes."""
+    if label.state in IN_CANCELLATION:
+        schedule(label, clock.now() + ASK_AGAIN_AFTER)
+
+
+def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
+    """Repeat a cancellation, for an hour from its request; after that it waits for a person.
+
+    One that was interrupted may have been carried out: no refusal says any more that the label stays bought.
+    """
+    if was_interrupted and client(label.carrier_code).bills_unused_labels:
+        end(label, Event.CANCEL_UNANSWERED)
+    if parcels.is_handed_in(label) or not label.is_cancellation_overdue:
+        with suppress(CancelError):
+            perform(label)
+    defer(label)
+
+
+def perform(label: ShippingLabel, *, is_first: bool = False) -> None:
+    """Cancel the parcels that are left; raise CancelError where the label stays bought.
+
+    It does so where a parcel is handed in, or where the carrier refuses and none may be cancelled by now: a first
+    request is given up for any failure that is certain, a later one for a refusal that is final.
+    """
     carrier = client(label.carrier_code)
-    if not carrier.is_cancelled_locally:
+    if parcels.is_handed_in(label):
+        raise kept(label, Event.HANDED_IN, HANDED_IN)
+    failures: list[CarrierError] = []
+    if carrier.bills_unused_labels:
         failures = cancel_parcels(label, carrier, credentials_of(label), label.tracking_numbers)
-        if failures and not label.cancelled_numbers and all(map(is_final, failures)):
-            raise restored(label, str(failures[0]))
-        if failures:
-            return
-    change_state(label, LabelState.CANCELLED)
+    if not failures:
+        end(label, Event.CANCELLED)
+    elif any(isinstance(failure, OutcomeUnknown) for failure in failures):
+        end(label, Event.CANCEL_UNANSWERED)
+    elif not label.cancelled_numbers and all(is_certain(each) if is_first else is_final(each) for each in failures):
+        raise kept(label, Event.CANCEL_REFUSED, str(failures[0]), failures[0])
 
 
 def credentials_of(label: ShippingLabel) -> Credentials:
     """Return the credentials of the account that the label was bought on; raise CancelError."""
     contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
-        raise restored(label, f"the shop has no {label.carrier_code} contract any more")
+        raise kept(label, Event.CANCEL_REFUSED, f"the shop has no {label.carrier_code} contract any more")
     try:
         return credentials_for(contract, label.account_number)
     except UnknownAccountError:
-        raise restored(label, f"account {label.account_number}, which it was bought on, is not kept any more") from None
+        problem = f"account {label.account_number}, which it was bought on, is not kept any more"
+        raise kept(label, Event.CANCEL_REFUSED, problem) from None
     except UnreadableSecretError:
-        raise restored(label, "the contract's credentials can't be read: see CREDENTIALS_KEYS") from None
+        problem = "the contract's credentials can't be read: see CREDENTIALS_KEYS"
+        raise kept(label, Event.CANCEL_REFUSED, problem) from None
 
 
-def restored(label: ShippingLabel, problem: str) -> CancelError:
-    """Return the error, after the label is `label_generated` again, unless some of its parcels are cancelled."""
+def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
+    """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be."""
     if not label.cancelled_numbers:
-        change_state(label, LabelState.GENERATED, cancel_requested_at=None)
-    return CancelError(f"{label.id} is not cancelled: {problem}")
+        end(label, event, cancel_requested_at=None, ask_again_at=None)
+    return CancelError(f"{label.id} is not cancelled: {problem}", failure)
 
 
-def change_state(label: ShippingLabel, state: LabelState, **fields: Any) -> None:
-    """Write how a cancellation ended, unless a person has decided it meanwhile."""
-    own = ShippingLabel.objects.row_of(label).filter(state=LabelState.CANCELLING)
-    if with_db_retry(lambda: parcels.save_end(own, label, state=state, **fields)):
-        label.state = state
-        logger.info("label cancellation ended", extra={"label": label.id, "state": state})
+def end(label: ShippingLabel, event: Event, **facts: None) -> None:
+    """Write how a cancellation went on, unless a person has decided it meanwhile."""
+    before = label.state
+    if with_db_retry(lambda: move(label, event, **facts)):
+        logger.info("label cancellation went on", extra={"label": label.id, "state": label.state})
+    else:
+        label.state = before
 
 
-def is_final(error: CarrierError) -> bool:
-    return isinstance(error, CancellationRefused) and not error.may_be_too_early
+def is_final(failure: CarrierError) -> bool:
+    return isinstance(failure, CancellationRefused) and not failure.may_be_too_early
+
+
+def is_certain(failure: CarrierError) -> bool:
+    """Tell if the parcel is not cancelled, and asking again in some minutes is not known to help."""
+    return not isinstance(failure, CancellationRefused) or is_final(failure)
 
 
 def begin_for_found(label: ShippingLabel) -> bool:
@@ -115,7 +157,7 @@ def begin_for_found(label: ShippingLabel) -> bool:
     requested_at = label.cancel_requested_at or clock.now()
     own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
     label.cancel_requested_at = requested_at
-    return bool(own.filter(decided_at=None).update(cancel_requested_at=requested_at))
+    return bool(own.update(cancel_requested_at=requested_at))
 
 
 def cancel_parcels(
@@ -135,13 +177,19 @@ def cancel_parcels(
             if not isinstance(error, CancellationRefused):
                 break
         else:
-            record(label, number)
+            record_cancelled(label, number)
     return failures
 
 
-def record(label: ShippingLabel, number: str) -> None:
+def record_cancelled(label: ShippingLabel, number: str) -> None:
     """Record that a parcel is cancelled, and renew the lease: a hundred parcels take a while."""
     label.cancelled_numbers = [*label.cancelled_numbers, number]
     label.leased_until = lease()
     facts = {"cancelled_numbers": label.cancelled_numbers, "leased_until": label.leased_until}
-    with_db_retry(lambda: ShippingLabel.objects.row_of(label).update(**facts))
+
+    @transaction.atomic
+    def write() -> None:
+        ShippingLabel.objects.row_of(label).update(**facts)
+        parcels.release_numbers(label, {number})
+
+    with_db_retry(write)

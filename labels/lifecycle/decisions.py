@@ -1,4 +1,4 @@
-"""A person's decisions about purchases whose end no process can find out.
+"""A person's decisions about purchases whose end no process can find out, and questions at a person's request.
 
 Nobody decides while a process works on the same purchase, and of two people one is first: a decision is an update of
 a row that is still open to it, and an adoption takes the purchase's lease for the time that the carrier needs.
@@ -11,16 +11,19 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 
-from carriers.errors import CarrierError
+from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.observer import calls_for
 from carriers.shipment import DEFAULT_FORMAT
 from labels.errors import StorageUnavailableError
-from labels.lifecycle import cancelling, events, outcomes, parcels
+from labels.lifecycle import cancelling, outcomes, reconciling
 from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
-from labels.models import LabelState, ShippingLabel, lease
+from labels.lifecycle.leases import hold, take
+from labels.lifecycle.states import TRANSITIONS, Event, move
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from labels.pdfs import unmerged
+from labels.pdfs.storage import StorageError
 from shops.audit import recording
 from shops.audit.models import Action
 from shops.contracts.accounts import credentials_for
@@ -29,6 +32,8 @@ from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
+NOTHING_LEFT = "it was looked into, and no parcel is left of it"
+LEFT_OUT = "Not made: %s. The label is for the other parcels."
 logger = logging.getLogger("labels.decisions")
 
 
@@ -47,50 +52,55 @@ class NoPdfError(DecisionError):
     """The carrier gave no PDF for the numbers."""
 
 
-def open_rows(label: ShippingLabel) -> QuerySet[ShippingLabel]:
-    """Return a query for the label's row if it is open to a decision, so that an update checks it again.
+def is_free() -> Q:
+    """Return the condition that no process works on a label."""
+    return Q(leased_until__lt=clock.Now())
 
-    A process that works on a purchase holds a lease that ends at `lease()` at the latest. A later end is the time at
-    which the reconciliation asks again; it asks about unknown purchases, and only carriers that can be asked.
-    """
-    now = clock.now()
-    is_unknown = Q(state=LabelState.UNKNOWN)
-    if client(label.carrier_code).can_be_asked:
-        is_unknown &= Q(leased_until__lt=now) | Q(leased_until__gt=lease(now))
-    is_open = is_unknown | Q(state=LabelState.INCOMPLETE) | Q(state=LabelState.PURCHASING, leased_until__lt=now)
-    rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_open, id=label.id)
-    return rows
+
+def decided(by: AbstractBaseUser) -> dict[str, Any]:
+    return {"decided_by": by.get_username(), "decided_at": clock.now(), "ask_again_at": None}
 
 
 def adopt(
     *, label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes | None, decided_by: AbstractBaseUser
 ) -> ShippingLabel:
-    """Keep the numbers and the PDF of parcels that were made; without a PDF, ask the carrier by the reservation.
+    """Keep parcels that were made: a number for each parcel of the order, empty for one that is left out.
 
-    Raise DecisionError. While the storage is down, the label that is returned is `received`, not generated.
+    Without a PDF it is the one that the row has of these parcels, or the carrier is asked by the reservation. Other
+    numbers that are known stay on the row, and are cancelled. Raise DecisionError. While the storage is down, the
+    label that is returned is `received`, not generated.
     """
-    until = lease()
-    if not open_rows(label).update(leased_until=until):
+    open_states = TRANSITIONS[Event.ADOPTED].sources
+    taken = take(label.id, ShippingLabel.objects.free().filter(state__in=open_states))
+    if taken is None:
         raise NotOpenError
-    taken = ShippingLabel.objects.filter(id=label.id, leased_until=until)
     try:
-        content = pdf or fetched(label)
-        keep(taken, tracking_numbers, content, decided_by)
+        if taken.state == LabelState.RECEIVED and not unmerged.waits_for_merge(taken):
+            raise NotOpenError
+        content = pdf or kept_pdf(taken, tracking_numbers) or fetched(taken, tracking_numbers)
+        save_adoption(taken, tracking_numbers, content, decided_by)
     except DecisionError:
-        taken.update(leased_until=clock.now())
+        outcomes.end_lease(taken)
         raise
-    adopted = ShippingLabel.objects.get(id=label.id)
-    if adopted.state == LabelState.RECEIVED:  # not finished meanwhile by a request with its key
-        with suppress(StorageUnavailableError):  # the reconciliation stores it later
-            outcomes.finish(adopted)
-    return adopted
+    with suppress(StorageUnavailableError):  # the reconciliation stores it later
+        outcomes.publish(taken)
+    return taken
 
 
-def fetched(label: ShippingLabel) -> bytes:
+def kept_pdf(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes | None:
+    """Return the PDFs that the row has of these parcels, if it has them all."""
+    numbers = list(filter(None, tracking_numbers))
+    pdfs = unmerged.of_parcels(bytes(label.pdf), numbers) if label.pdf is not None else {}
+    return unmerged.packed(pdfs) if pdfs else None
+
+
+def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     """Ask the carrier for the PDF, within the bulkhead and with no database connection held; raise NoPdfError."""
     contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
     if contract is None:
         raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
+    if not all(tracking_numbers):
+        raise NoPdfError(f"{label.carrier_code} has one PDF, of all parcels.")
     try:
         credentials = credentials_for(contract, label.account_number)
         connection.close()
@@ -105,46 +115,52 @@ def fetched(label: ShippingLabel) -> bytes:
         raise NoPdfError("The contract's credentials can't be read: see CREDENTIALS_KEYS.") from error
 
 
-def keep(
-    taken: QuerySet[ShippingLabel], tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser
+def save_adoption(
+    label: ShippingLabel, tracking_numbers: Sequence[str], pdf: bytes, decided_by: AbstractBaseUser
 ) -> None:
     """Write the decision and the PDF to the row, before the storage can fail; raise NotOpenError."""
-    is_undecided = Q(state__in=[LabelState.PURCHASING, LabelState.UNKNOWN, LabelState.INCOMPLETE])
+    before, held = label.state, label.leased_until
+    adopted = list(filter(None, tracking_numbers))
+    facts: dict[str, Any] = {
+        "tracking_numbers": adopted,
+        "surplus_numbers": outcomes.unique(label.surplus_numbers, others(label, adopted)),
+        "pdf": pdf,
+        "cancel_requested_at": None,
+        **outcomes.NO_ERROR,
+        **decided(decided_by),
+    }
+    if len(adopted) < len(label.weights_kg):
+        facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
+    if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
+        raise DecisionError("Nothing was changed: each parcel has a tracking number of its own.")
     with transaction.atomic():
-        before = taken.filter(is_undecided).only("id", "state").select_for_update().first()
-        if before is None:
+        if not move(label, Event.ADOPTED, Q(leased_until=held), **facts):
             raise NotOpenError
-        taken.update(
-            state=LabelState.RECEIVED,
-            tracking_numbers=list(tracking_numbers),
-            pdf=pdf,
-            error_code="",
-            error_message="",
-            error_status=None,
-            cancel_requested_at=None,
-            decided_by=decided_by.get_username(),
-            decided_at=clock.now(),
-        )
-        record(before, decided_by, f"Adopted {', '.join(tracking_numbers)}; it was {before.state}.")
+        record(label, decided_by, f"Adopted {', '.join(adopted)}; it was {before}.")
+
+
+def others(label: ShippingLabel, adopted: Sequence[str]) -> list[str]:
+    """Return the known numbers that are not the label's, and that are not cancelled."""
+    return [each for each in label.tracking_numbers if each not in {*adopted, *label.cancelled_numbers}]
+
+
+def only_parcels(label: ShippingLabel, ranks: Sequence[int]) -> dict[str, Any]:
+    """Return what the row says of some of its parcels, with a warning about the others."""
+    per_parcel = {name: getattr(label, name) for name in ("weights_kg", "sides_cm", "parcel_references")}
+    missing = [f"parcel {rank + 1} ({weight} kg)" for rank, weight in enumerate(label.weights_kg) if rank not in ranks]
+    chosen = {name: [each[rank] for rank in ranks] for name, each in per_parcel.items() if each}
+    return chosen | {"warnings": [*label.warnings, LEFT_OUT % ", ".join(missing)]}
 
 
 def mark_as_not_made(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
     """Record that no parcel was made, or that none is left, and release the purchase's key. Raise DecisionError."""
-    now = clock.now()
+    before = label.state
+    outcomes.set_error(label, CarrierUnavailable(label.carrier_code, NOTHING_LEFT))
+    facts = {name: getattr(label, name) for name in outcomes.NO_ERROR} | decided(decided_by)
     with transaction.atomic():
-        before = open_rows(label).only("id", "state").select_for_update().first()
-        if before is None:
+        if not move(label, Event.MARKED_NOT_MADE, is_free(), pdf=None, **facts):
             raise NotOpenError
-        ShippingLabel.objects.filter(id=label.id).update(
-            state=LabelState.FAILED,
-            idempotency_key=None,
-            pdf=None,
-            finished_at=Coalesce("finished_at", now),
-            decided_by=decided_by.get_username(),
-            decided_at=now,
-        )
-        events.tell_failed(label)
-        record(before, decided_by, f"Marked as not made; it was {before.state}.")
+        record(label, decided_by, f"Marked as not made; it was {before}.")
 
 
 def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLabel:
@@ -160,25 +176,13 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
 
 def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser) -> None:
     """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError."""
-    decided: dict[str, Any] = {"decided_by": decided_by.get_username(), "decided_at": clock.now()}
-    rows = cancellations(label)
-    if is_cancelled:
-        decided["state"] = LabelState.CANCELLED
-    else:
-        rows = rows.filter(cancelled_numbers=[])
-        decided |= {"state": LabelState.GENERATED, "cancel_requested_at": None}
+    event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
+    guards = [is_free()] if is_cancelled else [is_free(), Q(cancelled_numbers=[])]
+    facts = decided(decided_by) | ({} if is_cancelled else {"cancel_requested_at": None})
     with transaction.atomic():
-        if not parcels.save_end(rows, label, **decided):
+        if not move(label, event, *guards, **facts):
             raise NotOpenError
         record(label, decided_by, "Marked as cancelled." if is_cancelled else "Kept: it is not cancelled.")
-
-
-def cancellations(label: ShippingLabel) -> QuerySet[ShippingLabel]:
-    """Return a query for the label's row if it waits for its cancellation, and no process works on it."""
-    now = clock.now()
-    is_free = Q(leased_until__lt=now) | Q(leased_until__gt=lease(now))
-    rows: QuerySet[ShippingLabel] = ShippingLabel.objects.filter(is_free, id=label.id, state=LabelState.CANCELLING)
-    return rows
 
 
 def dismiss_notice(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> None:
@@ -193,4 +197,45 @@ def record(label: ShippingLabel, decided_by: AbstractBaseUser, message: str) -> 
     """Record the decision in the audit log, in its own transaction, and in the log."""
     with recording.acting(recording.current_actor.get()._replace(name=decided_by.get_username())):
         recording.record(Action.CHANGED, label, note=message)
-    logger.info("label decided", extra={"label": label.id, "was": label.state, "user": decided_by.pk})
+    logger.info("label decided", extra={"label": label.id, "state": label.state, "user": decided_by.pk})
+
+
+# --- Questions at a person's request ---
+
+
+def can_be_asked(label: ShippingLabel) -> bool:
+    """Tell if its carrier can say what became of the label, and is still to be asked."""
+    if label.state in IN_CANCELLATION:
+        return not label.is_cancellation_overdue
+    is_open = label.state in OPEN and label.state != LabelState.INCOMPLETE
+    return is_open and bool(label.reservation_number or client(label.carrier_code).can_be_asked)
+
+
+def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:
+    """Take the label up as the reconciliation does; return it as it is then. Raise DecisionError."""
+    if not can_be_asked(label):
+        raise NotOpenError
+    if not CarrierContract.objects.filter(shop=label.shop_id, carrier_code=label.carrier_code).exists():
+        raise DecisionError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
+    if clock.is_host_off():
+        raise DecisionError("This host's clock is off, so it settles no label. See the runbook.")
+    try:
+        with bulkhead.enter(label.carrier_code), calls_for(label.id):
+            settle(label)
+    except BulkheadFullError as error:
+        raise DecisionError(f"Too many requests wait for {label.carrier_code} now.") from error
+    asked = ShippingLabel.objects.get(id=label.id)
+    recording.record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
+    logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
+    return asked
+
+
+def settle(label: ShippingLabel) -> None:
+    taken = take(label.id, ShippingLabel.objects.free().filter(state=label.state))
+    if taken is None:
+        raise NotOpenError
+    try:
+        reconciling.settle(taken)
+    except StorageError as error:  # it may hold what was bought: nothing is known without it
+        hold(taken)
+        raise DecisionError("The storage can't be reached, and may hold the label. Try again later.") from error

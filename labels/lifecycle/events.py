@@ -1,4 +1,4 @@
-"""Tells the shops' webhooks of labels, in the transaction of the change."""
+"""The webhooks' events of labels, written in the transaction of the change."""
 
 from typing import Any
 
@@ -6,16 +6,11 @@ from labels.models import ShippingLabel
 from shops.webhooks.outbox import tell
 
 
-def tell_generated(label: ShippingLabel) -> None:
-    tell(label.shop_id, "label.generated", label.id, facts(label) | {"trackingNumbers": label.tracking_numbers})
-
-
-def tell_cancelled(label: ShippingLabel) -> None:
-    tell(label.shop_id, "label.cancelled", label.id, facts(label) | {"trackingNumbers": label.tracking_numbers})
-
-
-def tell_failed(label: ShippingLabel) -> None:
-    tell(label.shop_id, "label.failed", label.id, facts(label) | {"code": label.error_code})
+def emit(label: ShippingLabel, event_type: str) -> None:
+    """Write an event of a label: with its numbers or, if it failed, with the code of its error."""
+    failed = event_type == "label.failed"
+    of_type = {"code": label.error_code} if failed else {"trackingNumbers": label.tracking_numbers}
+    tell(label.shop_id, event_type, label.id, facts(label) | of_type)
 
 
 def facts(label: ShippingLabel) -> dict[str, Any]:

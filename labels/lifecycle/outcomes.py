@@ -1,26 +1,25 @@
-"""Writes down how a purchase ended: kept, finished or failed, whichever process finds out."""
+"""Writes down how a purchase ended: what was received, that it is published, or why there is no label."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime, timedelta
-from functools import cache
+from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
+from carriers.http.messages import UnreadableError
 from carriers.shipment import PickupPoint, PurchasedLabel
 from labels import metrics
 from labels.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle import events, parcels
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
-from labels.models import STORED, LabelState, ShippingLabel
+from labels.lifecycle.states import Event, move
+from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
 from shops.contracts.clients import client
 from shops.db import clock
-from shops.db.prepared import PreparedUpdate, argument, pipelined
 from shops.errors.exceptions import CarrierFailedError
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
@@ -28,50 +27,106 @@ CUSTOMS_FORM_MISSING = (
     "The customs form did not come with the label, and can't be fetched again. Get it from the carrier or fill it in"
     " by hand: without it the parcel is stopped at customs."
 )
+NOT_AS_ORDERED = "its parcels are not those ordered"
+CAME_LATE = "its label came after the order had been settled, and is cancelled"
 # Only then does alpha's search find each parcel that was made.
 SEARCH_DELAY = timedelta(hours=1)
-# The columns of a row that its purchase, or its reconciliation, finds out.
-FINDINGS = (
-    *("state", "tracking_numbers", "reservation_number", "staff_notice", "pdf"),
-    *("error_code", "error_message", "error_status", "ask_again_at", "finished_at", "warnings", "pickup_point"),
-)
+MERGE_AGAIN_AFTER = timedelta(minutes=1)
+RESERVATION_LENGTH = ShippingLabel._meta.get_field("reservation_number").max_length
 logger = logging.getLogger("labels.purchase")
 
 
-def keep(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | None = None) -> None:
-    """Put what the carrier gave into the database, before anything else can fail.
+def save_received(label: ShippingLabel, purchased: PurchasedLabel, *, deadline: float | None = None) -> None:
+    """Put what the carrier gave into the database, before anything else can fail; raise PurchaseFailedError.
 
-    Raise PurchaseFailedError where the parcels were found and are being cancelled, as after a process was suspended.
+    That is raised too where the numbers are not one for each parcel, and where the order was settled meanwhile.
     """
-    label.state = LabelState.RECEIVED
-    label.tracking_numbers = list(purchased.tracking_numbers)
-    label.reservation_number = purchased.reservation_number
-    label.pdf = purchased.pdf
-    label.error_code = label.error_message = ""
-    label.error_status = None
-    label.warnings = list(purchased.warnings)
-    label.pickup_point = address_of(purchased.pickup_point) if purchased.pickup_point else None
+    numbers = list(purchased.tracking_numbers)
+    if not are_as_ordered(label, numbers):
+        raise fail_during_request(label, not_as_ordered(label, purchased))
+    facts: dict[str, Any] = {
+        "tracking_numbers": numbers,
+        "reservation_number": fitting(purchased.reservation_number),
+        "pdf": unmerged.packed(purchased.pdfs),
+        "staff_notice": CUSTOMS_FORM_MISSING if purchased.is_customs_form_missing else label.staff_notice,
+        "warnings": unique(label.warnings, purchased.warnings),
+        "ask_again_at": None,
+        **NO_ERROR,
+    }
+    if purchased.pickup_point:
+        facts["pickup_point"] = address_of(purchased.pickup_point)
     if purchased.is_customs_form_missing:
-        label.staff_notice = CUSTOMS_FORM_MISSING
-        label.warnings.append(CUSTOMS_FORM_MISSING)
+        facts["warnings"].append(CUSTOMS_FORM_MISSING)
         logger.warning("customs form missing", extra={"label": label.id, "carrier": label.carrier_code})
     try:
-        is_kept = with_db_retry(lambda: save_state(label), deadline=deadline)
+        is_saved = with_db_retry(lambda: move(label, Event.BOUGHT, **facts), deadline=deadline)
     except DATABASE_ERRORS as error:
-        # The last resort: the numbers by which a person finds the parcels again, and the PDF in the storage.
-        facts = {"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)}
-        logger.critical("label bought and not recorded", extra=facts, exc_info=True)
-        metrics.UNRECORDED.labels(label.carrier_code).inc()
-        with suppress(storage.StorageError):
-            recovery.keep(label, purchased)
-        label.state = LabelState.UNKNOWN
-        describe_failure(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
-        raise PurchaseFailedError(label) from error
-    if not is_kept and ShippingLabel.objects.row_of(label).exclude(cancel_requested_at=None).exists():
-        logger.warning("label came while it was cancelled", extra={"label": label.id})
-        label.state = LabelState.UNKNOWN
-        describe_failure(label, OutcomeUnknown(label.carrier_code, "it came while its parcels were cancelled"))
-        raise PurchaseFailedError(label)
+        logger.critical("label bought and not recorded", extra=bought(label, purchased), exc_info=True)
+        raise not_recorded(label, purchased) from error
+    if not is_saved and not ShippingLabel.objects.row_of(label).generated().exists():
+        raise came_late(label, purchased)
+
+
+NO_ERROR = {"error_code": "", "error_message": "", "error_status": None}
+
+
+def are_as_ordered(label: ShippingLabel, numbers: Iterable[str]) -> bool:
+    """Tell if there is a number for each parcel, and each is another."""
+    numbers = list(numbers)
+    return all(numbers) and len(numbers) == len(set(numbers)) == len(label.weights_kg)
+
+
+def fitting(reservation_number: str) -> str:
+    """Return the number if the column can hold it: a label does not fail for what only fetches its PDF again."""
+    return reservation_number if len(reservation_number) <= (RESERVATION_LENGTH or 0) else ""
+
+
+def not_as_ordered(label: ShippingLabel, purchased: PurchasedLabel) -> OutcomeUnknown:
+    error = OutcomeUnknown(label.carrier_code, NOT_AS_ORDERED, made_numbers=purchased.tracking_numbers)
+    error.made_pdfs, error.reservation_number = purchased.pdfs, purchased.reservation_number
+    return error
+
+
+def bought(label: ShippingLabel, purchased: PurchasedLabel) -> dict[str, str]:
+    return {"label": label.id, "tracking_numbers": ",".join(purchased.tracking_numbers)}
+
+
+def not_recorded(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
+    """Take the last resort: the numbers by which a person finds the parcels again, and the PDF in the storage."""
+    metrics.UNRECORDED.labels(label.carrier_code).inc()
+    with suppress(storage.StorageError):
+        recovery.save(label, purchased)
+    label.state = LabelState.UNKNOWN
+    set_error(label, OutcomeUnknown(label.carrier_code, "it could not be recorded"))
+    return PurchaseFailedError(label)
+
+
+def came_late(label: ShippingLabel, purchased: PurchasedLabel) -> PurchaseFailedError:
+    """Record the parcels of an order that was settled meanwhile: its key may have bought others, so they go."""
+    logger.warning("label came too late", extra={"label": label.id})
+    label.state = with_db_retry(lambda: save_late(label, purchased.tracking_numbers))
+    is_settled = label.state == LabelState.FAILED
+    set_error(label, (CarrierUnavailable if is_settled else OutcomeUnknown)(label.carrier_code, CAME_LATE))
+    return PurchaseFailedError(label)
+
+
+@transaction.atomic
+def save_late(label: ShippingLabel, numbers: Iterable[str]) -> str:
+    """Add numbers to the row of a settled order, and let the reconciliation cancel them at once; return its state."""
+    row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).get()
+    state: str = row.state
+    known = unique(row.tracking_numbers, numbers)
+    if known != row.tracking_numbers:
+        now = clock.now()
+        facts = {"cancel_requested_at": row.cancel_requested_at or now, "ask_again_at": now}
+        if not move(row, Event.ANSWERED_LATE, tracking_numbers=known, **facts):
+            ShippingLabel.objects.row_of(label).update(tracking_numbers=known, **facts)
+    return state
+
+
+def unique(*numbers: Iterable[str]) -> list[str]:
+    """Return all numbers, each once, in their order."""
+    return list(dict.fromkeys(number for some in numbers for number in some if number))
 
 
 def address_of(point: PickupPoint) -> dict[str, str]:
@@ -87,12 +142,22 @@ def address_of(point: PickupPoint) -> dict[str, str]:
 
 
 @spans.step("finish")
-def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
-    """Store the PDF and make the label visible; two processes may do it at once. Raise StorageUnavailableError."""
+def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLabel:
+    """Merge and store the PDF, and make the label visible; two processes may do it at once.
+
+    Raise StorageUnavailableError: the reconciliation does what could not be done.
+    """
     assert label.pdf is not None
     try:
-        storage.store(label, bytes(label.pdf))
-        with_db_retry(lambda: make_visible(label), deadline=deadline)
+        storage.store(label, unmerged.merged(bytes(label.pdf)))
+        facts: dict[str, Any] = {"pdf": None}
+        if label.surplus_numbers:  # to be cancelled
+            facts["ask_again_at"] = facts["leased_until"] = clock.now()
+        with_db_retry(lambda: move(label, Event.STORED, **facts), deadline=deadline)
+    except UnreadableError as error:
+        logger.warning("PDFs not merged", extra={"label": label.id})
+        end_lease(label, ask_again_at=clock.now() + MERGE_AGAIN_AFTER)
+        raise StorageUnavailableError(label) from error
     except storage.StorageError as error:
         end_lease(label)
         raise StorageUnavailableError(label) from error
@@ -103,124 +168,66 @@ def finish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingLa
     return label
 
 
-@transaction.atomic
-def make_visible(label: ShippingLabel) -> None:
-    """Let the shop see a stored label, make it a parcel, and tell its webhooks, in one transaction."""
-    label.state = LabelState.GENERATED
-    label.pdf = None
-    publication = parcels.Publication(label)
-    if save_state(label, meanwhile=publication.begin):
-        publication.finish()
-
-
-def failed(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
-    """Write a failure down and return the client's error, without a database too."""
+def fail_during_request(label: ShippingLabel, error: CarrierError) -> PurchaseFailedError:
+    """Write down what the client is answered with, and return it; the reconciliation may go on at once."""
     try:
-        describe_end(label, error)
-        with_db_retry(lambda: save_state(label))
+        with_db_retry(lambda: save_failure(label, error))
     except DATABASE_ERRORS:
         logger.exception("failure not recorded", extra={"label": label.id, "reason": error.code})
-    if label.state == LabelState.UNKNOWN:
+    if label.state != LabelState.FAILED:
         end_lease(label)
     return PurchaseFailedError(label)
 
 
-def fail(label: ShippingLabel, error: CarrierError, *, ask_again_at: datetime | None = None) -> None:
-    """Write down that there is no label, after the client's request is over: its shop is told if nothing was made."""
-    describe_end(label, error, ask_again_at)
-    with_db_retry(lambda: save_settled(label))
-
-
 @transaction.atomic
-def save_settled(label: ShippingLabel) -> None:
-    row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",))
-    was_failed = row.values_list("state", flat=True).first() == LabelState.FAILED
-    if save_state(label) and label.state == LabelState.FAILED and not was_failed:
-        events.tell_failed(label)
-
-
-def describe_end(label: ShippingLabel, error: CarrierError, ask_again_at: datetime | None = None) -> None:
-    """Describe a purchase that gave no label. The key is released if, and only if, nothing was made.
-
-    A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
-    """
-    is_carriers_failure = isinstance(error, CarrierUnavailable) and error.carrier_code
-    if is_carriers_failure and client(label.carrier_code).can_be_asked:
-        ask_again_at = label.leased_until + SEARCH_DELAY
-    label.ask_again_at = ask_again_at
-    describe_failure(label, error)
-    label.tracking_numbers = list(error.made_numbers)
-    label.reservation_number = error.reservation_number or label.reservation_number
+def save_failure(label: ShippingLabel, error: CarrierError) -> None:
+    """Write a failure to the row, beside what others have found out of it meanwhile."""
+    row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only(*FOUND_OUT).first() or label
+    numbers = unique(row.tracking_numbers, error.made_numbers)
+    set_error(label, error)
+    facts: dict[str, Any] = {name: getattr(label, name) for name in NO_ERROR}
+    facts |= {"tracking_numbers": numbers, "ask_again_at": None}
+    if error.reservation_number:
+        facts["reservation_number"] = fitting(error.reservation_number)
     if error.made_pdfs:
-        label.pdf = unmerged.zipped(error.made_numbers, error.made_pdfs)
-    if error.is_nothing_made:
-        label.state = LabelState.FAILED
-        label.idempotency_key = None
+        facts["pdf"] = unmerged.zipped(error.made_pdfs)
+    if isinstance(error, OutcomeUnknown):
+        event = Event.UNANSWERED
+    elif numbers:
+        event = Event.MADE_IN_PART
+        facts["ask_again_at"] = label.created_at + settle_wait()
     else:
-        label.state = LabelState.UNKNOWN if isinstance(error, OutcomeUnknown) else LabelState.INCOMPLETE
+        event = Event.REFUSED
+        # A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
+        if isinstance(error, CarrierUnavailable) and error.carrier_code and client(label.carrier_code).can_be_asked:
+            facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
+    if not move(label, event, **facts) and row.state == LabelState.FAILED:
+        save_late(label, error.made_numbers)
 
 
-def describe_failure(label: ShippingLabel, error: CarrierError) -> None:
+FOUND_OUT = ("id", "shop", "state", "tracking_numbers")
+
+
+def fail_afterwards(label: ShippingLabel, event: Event, error: CarrierError, *guards: Any, **facts: Any) -> bool:
+    """Write down that there is no label, after the client's request is over; tell if it was written."""
+    set_error(label, error)
+    facts |= {name: getattr(label, name) for name in NO_ERROR}
+    return with_db_retry(lambda: move(label, event, *guards, **facts))
+
+
+def set_error(label: ShippingLabel, error: CarrierError) -> None:
+    """Describe the purchase's end by an error, as the client reads it."""
     failure = CarrierFailedError(error, has_key=label.idempotency_key is not None)
     label.error_code = error.code
     label.error_message = str(failure.detail)
     label.error_status = failure.status_code
 
 
-def save_state(label: ShippingLabel, *, meanwhile: Callable[[], None] | None = None) -> bool:
-    """Write the state of a purchase, unless another process has found out more; tell if it was written.
-
-    `meanwhile` may send further statements, before the answer to this one is there.
-
-    A label that is generated is never changed, and a PDF that was received or a decision outweighs every failure. A
-    key that was released may belong to another purchase by now, so it is never taken back. Nor is a PDF kept whose
-    parcels are being cancelled. A row that the database has lost, in a failover to a standby without it, is written
-    again.
-    """
-    if label.state != LabelState.RECEIVED:
-        label.finished_at = clock.now_or_later()
-    update = update_to(LabelState(label.state), is_released=label.idempotency_key is None)
-    with pipelined():
-        updated = update.start(label, own_id=label.id, own_shop=label.shop_id)
-        if meanwhile:
-            meanwhile()
-    written = bool(updated())
-    if not written and not ShippingLabel.objects.row_of(label).exists():
-        write_again(label)
-        return True
-    return written
-
-
-@cache
-def update_to(state: LabelState, *, is_released: bool) -> PreparedUpdate:
-    """Return the update of a row to a state, which spares rows whose own state outweighs it."""
-
-    def rows() -> QuerySet[ShippingLabel]:
-        rows = ShippingLabel.objects.for_shop(argument("own_shop")).filter(id=argument("own_id"))
-        rows = rows.exclude(state__in=STORED)
-        if state == LabelState.RECEIVED:
-            return rows.filter(cancel_requested_at=None)
-        return rows if state == LabelState.GENERATED else rows.exclude(state="received").filter(decided_at=None)
-
-    return PreparedUpdate(rows, *FINDINGS, *(["idempotency_key"] if is_released else []))
-
-
-def write_again(label: ShippingLabel) -> None:
-    """Write a row that vanished, with all that this process knows of it; its key only if no other purchase has it."""
-    same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
-    if label.idempotency_key is not None and same_key.exists():
-        label.idempotency_key = None
-    label.save(force_insert=True)
-    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
-    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
-    logger.critical("label's row vanished and was written again", extra=facts)
-
-
-def end_lease(label: ShippingLabel) -> None:
-    """Let the next run of the reconciliation take it up at once, unless another process has taken it meanwhile.
+def end_lease(label: ShippingLabel, **facts: Any) -> None:
+    """Let others work on it at once, unless another process has taken it meanwhile.
 
     Without a database the lease runs out by itself.
     """
     own = ShippingLabel.objects.row_of(label).filter(leased_until=label.leased_until)
     with suppress(*DATABASE_ERRORS):
-        own.update(leased_until=clock.now())
+        own.update(leased_until=clock.now(), **facts)

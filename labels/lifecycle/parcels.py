@@ -1,26 +1,25 @@
 """A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
 from babel import Locale
-from django.db import transaction
 from django.db.models import QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
-from labels.lifecycle import events
-from labels.models import LabelState, ShippingLabel
+from labels.models import ShippingLabel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.numbers import GIVEN_OUT_AGAIN_MS, lock_numbers, numbers_of, own_numbers
 from parcels.tracking.events import milliseconds
 from parcels.tracking.following import events_of, new_tracking, plan
+from parcels.tracking.recording import write_story
 from parcels.tracking.reporting import take_numbers
 from parcels.tracking.story import has_moved
+from shops.db import clock
 from shops.db.batches import batches
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
-from shops.webhooks.outbox import ENDPOINT
 
 # What a label's parcel takes from another parcel of the same order.
 OF_THE_ORDER: Final = (
@@ -46,20 +45,6 @@ def with_numbers(count: int) -> PreparedQuery:
     return PreparedQuery(lambda: found.order_by().values_list("parcel")[:1])
 
 
-def save_end(rows: QuerySet[ShippingLabel], label: ShippingLabel, *, state: LabelState, **fields: Any) -> bool:
-    """Save the end of a cancellation: the shop is told, or the label that stays bought is a parcel again.
-
-    Tell if it was written.
-    """
-    with transaction.atomic():
-        is_written = bool(rows.update(state=state, **fields))
-        if is_written and state == LabelState.GENERATED:
-            own_parcel(label).update(is_withdrawn=False)
-        elif is_written:
-            events.tell_cancelled(label)
-    return is_written
-
-
 def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
     """Return a query for the label's parcel if the shop has not reported it itself."""
     rows: QuerySet[Parcel] = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
@@ -74,8 +59,43 @@ def withdraw(label: ShippingLabel) -> None:
         own_parcel(label).update(is_withdrawn=True)
 
 
+def bring_back(label: ShippingLabel) -> None:
+    """Show the parcel of a label again that stays bought."""
+    own_parcel(label).update(is_withdrawn=False)
+
+
+def trackings(label: ShippingLabel) -> QuerySet[ParcelTracking]:
+    """Return a query for what follows the parcels that have the label's numbers."""
+    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
+    parcels = numbers.filter(created_at__gt=since(label)).order_by().values("parcel")
+    rows: QuerySet[ParcelTracking] = ParcelTracking.objects.filter(pk__in=parcels, shop=label.shop_id)
+    return rows.select_related("parcel").order_by("pk")
+
+
+def is_handed_in(label: ShippingLabel) -> bool:
+    """Tell if the carrier has reported that it has one of the label's parcels."""
+    reported = [event for tracking in trackings(label) for event in events_of(tracking)]
+    return has_moved(event for event in reported if event.number in label.tracking_numbers)
+
+
+def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:
+    """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them."""
+    if not cancelled:
+        return
+    for tracking in trackings(label).select_for_update(of=("self", "parcel")):
+        parcel, added = tracking.parcel, set(tracking.added_numbers).intersection(cancelled)
+        tracking.label_numbers = [number for number in tracking.label_numbers if number not in cancelled]
+        tracking.added_numbers = [number for number in tracking.added_numbers if number not in added]
+        tracking.save(update_fields=["label_numbers", "added_numbers"])
+        if added:
+            parcel.tracking_numbers = [number for number in parcel.tracking_numbers if number not in added]
+            parcel.save(update_fields=["tracking_numbers"])
+            ParcelNumber.objects.filter(shop=label.shop_id, parcel=parcel.id, number__in=added).delete()
+        write_story(tracking, clock.now())
+
+
 class Publication:
-    """A generated label becomes a parcel, or the shop's parcel with one of its numbers is followed; webhooks are told.
+    """A generated label becomes a parcel, or the shop's parcel with one of its numbers is followed.
 
     In the transaction that makes it visible.
     """
@@ -83,23 +103,20 @@ class Publication:
     def __init__(self, label: ShippingLabel) -> None:
         self.label = label
 
-    def begin(self) -> None:
+    def prefetch(self) -> None:
         """Hold the shop's numbers, and ask for all that a usual label's parcel depends on."""
         shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
         lock_numbers(shop_id)
         arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
         self.taken = with_numbers(len(numbers)).start(shop=shop_id, since=since(self.label), **arguments)
         self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
-        self.endpoints = ENDPOINT.start(shop=shop_id)
 
-    def finish(self) -> None:
+    def publish(self) -> None:
         known = parcels_with_numbers(self.label) if self.taken() else []
         for parcel, numbers in known:
             follow_known(parcel, self.label, numbers)
         if not known:
             self.insert()
-        if self.endpoints():
-            events.tell_generated(self.label)
 
     def insert(self) -> None:
         label = self.label

@@ -36,7 +36,12 @@ from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.db.idle import released_if_long
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
-from shops.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS, IDEMPOTENCY_KEY_REUSED, LABEL_CANCELLED
+from shops.errors.coded import (
+    IDEMPOTENCY_KEY_IN_PROGRESS,
+    IDEMPOTENCY_KEY_REUSED,
+    LABEL_BEING_CANCELLED,
+    LABEL_CANCELLED,
+)
 from shops.errors.exceptions import ApiError, CarrierFailedError
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
@@ -130,14 +135,16 @@ def replay(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     match label.state:
         case LabelState.GENERATED:
             return label
-        case LabelState.CANCELLING | LabelState.CANCELLED:
+        case LabelState.CANCELLING | LabelState.CANCEL_UNKNOWN:
+            raise ApiError(LABEL_BEING_CANCELLED, id=label.id)
+        case LabelState.CANCELLED:
             raise ApiError(LABEL_CANCELLED, id=label.id)
         case LabelState.RECEIVED:
             return finish_again(label, key)
         case LabelState.PURCHASING if label.is_leased:
             raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)
         case LabelState.PURCHASING:
-            outcomes.describe_failure(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
+            outcomes.set_error(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))
     raise PurchaseFailedError(label)
 
 
@@ -146,7 +153,7 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
     try:
         with bulkhead.enter(label.carrier_code):
             latest = ShippingLabel.objects.row_of(label).get()  # stored by another meanwhile, or cancelled since
-            return outcomes.finish(latest) if latest.state == LabelState.RECEIVED else replay(latest, key)
+            return outcomes.publish(latest) if latest.state == LabelState.RECEIVED else replay(latest, key)
     except BulkheadFullError:
         raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
 
@@ -194,8 +201,8 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
     try:
         purchased = call(label, ordered, credentials)
         deadline = retry_deadline()
-        outcomes.keep(label, purchased, deadline=deadline)
-        return outcomes.finish(label, deadline=deadline)
+        outcomes.save_received(label, purchased, deadline=deadline)
+        return outcomes.publish(label, deadline=deadline)
     finally:
         metrics.count_purchase(label)
 
@@ -208,10 +215,11 @@ def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> P
         with released_if_long(), calls_for(label.id):
             return client(label.carrier_code).create_label(ordered, credentials, deadline)
     except CarrierError as error:
-        raise outcomes.failed(label, error) from error
+        raise outcomes.fail_during_request(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
         logger.exception("purchase broken off", extra={"label": label.id})
-        raise outcomes.failed(label, OutcomeUnknown(label.carrier_code, "the purchase was broken off")) from error
+        failure = OutcomeUnknown(label.carrier_code, "the purchase was broken off")
+        raise outcomes.fail_during_request(label, failure) from error
 
 
 def deadline_within_lease(label: ShippingLabel) -> Deadline:
@@ -221,8 +229,9 @@ def deadline_within_lease(label: ShippingLabel) -> Deadline:
     begins before the check: a process that is suspended after it finds its time over, and sends nothing. The database
     was last asked for the time when it had the row.
     """
-    deadline = Deadline(settings.CARRIER_TIMEOUT)
-    time_needed = timedelta(seconds=settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S / 2)
+    seconds = settings.CARRIER_TIMEOUT * client(label.carrier_code).call_count(len(label.weights_kg))
+    deadline = Deadline(seconds)
+    time_needed = timedelta(seconds=seconds + settings.LEASE_MARGIN_S / 2)
     try:
         is_late = clock.now_or_later() + time_needed > label.leased_until
     except DATABASE_ERRORS as error:

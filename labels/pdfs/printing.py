@@ -8,7 +8,7 @@ from carriers import pdf
 from carriers.http.messages import UnreadableError
 from carriers.pdf_merger import MAX_OUTPUT_BYTES
 from labels.models import ShippingLabel
-from labels.pdfs import storage
+from labels.pdfs import storage, unmerged
 
 MAX_LABELS = 500
 READERS = 8  # an object store answers within some milliseconds, of which nearly all are waiting
@@ -47,7 +47,8 @@ def printed(labels: Sequence[ShippingLabel]) -> bytes:
     if not is_printing.acquire(blocking=False):
         raise PrintingError("Another print is being made. Try again in some seconds.")
     try:
-        return pdf.rewritten(contents(labels), MERGING_TIMEOUT_S)
+        pdfs = [part for content in contents(labels) for part in unmerged.parts(content).values()]
+        return pdf.rewritten(pdfs, MERGING_TIMEOUT_S)
     except storage.StorageError:
         raise PrintingError("The storage can't be reached now. The PDFs are safe there; try again later.") from None
     except UnreadableError:

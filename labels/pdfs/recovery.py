@@ -1,15 +1,16 @@
 """Labels that were bought and are not recorded: the storage keeps them until the reconciliation records them.
 
-Where the database was away, the PDF is where the label's belongs, and a file beside it holds what else the carrier
-gave. That file is written last and removed when the row has everything. Where the database lost the purchase's end, by
-a restore to a moment or a failover, there is the PDF alone, and the carrier is asked for the numbers.
+Where the database was away, the PDF (several as a ZIP file) is where the label's belongs, and a file beside it holds
+what else the carrier gave. That file is written last and removed when the row has everything. Where the database lost
+the purchase's end, by a restore to a moment or a failover, there is the PDF alone, and the carrier is asked for the
+numbers.
 """
 
 import json
 
 from carriers.shipment import PurchasedLabel
 from labels.models import ShippingLabel
-from labels.pdfs import storage
+from labels.pdfs import storage, unmerged
 
 
 def facts_key(label: ShippingLabel) -> str:
@@ -17,14 +18,14 @@ def facts_key(label: ShippingLabel) -> str:
     return label.pdf_key.removesuffix(".pdf") + ".json"
 
 
-def keep(label: ShippingLabel, purchased: PurchasedLabel) -> None:
+def save(label: ShippingLabel, purchased: PurchasedLabel) -> None:
     """Keep a purchased label in the storage. Raise StorageError."""
     facts = {
         "tracking_numbers": purchased.tracking_numbers,
         "reservation_number": purchased.reservation_number,
         "is_customs_form_missing": purchased.is_customs_form_missing,
     }
-    storage.store(label, purchased.pdf)
+    storage.store(label, unmerged.packed(purchased.pdfs))
     storage.write(facts_key(label), json.dumps(facts).encode())
 
 
@@ -37,14 +38,14 @@ def find(label: ShippingLabel) -> PurchasedLabel | None:
     facts = json.loads(content)
     return PurchasedLabel(
         tuple(facts["tracking_numbers"]),
-        kept,
+        unmerged.parts(kept),
         reservation_number=facts["reservation_number"],
         is_customs_form_missing=facts["is_customs_form_missing"],
     )
 
 
 def pdf(label: ShippingLabel) -> bytes | None:
-    """Return the PDF that the storage has of a purchase, if any. Raise StorageError."""
+    """Return what the storage has where the label's PDF belongs, if anything. Raise StorageError."""
     return storage.read(label.pdf_key)
 
 

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
-from labels.models import LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.admin.wording import badge, short_name
 from shops.errors.coded import CODES
 
@@ -20,6 +20,7 @@ COLOURS = {
     LabelState.INCOMPLETE: "warning",
     LabelState.UNKNOWN: "warning",
     LabelState.CANCELLING: "warning",
+    LabelState.CANCEL_UNKNOWN: "warning",
     LabelState.CANCELLED: "danger",
 }
 MEANINGS = {
@@ -32,6 +33,8 @@ MEANINGS = {
     "and its key buys nothing until this is decided.",
     LabelState.CANCELLING: "To be cancelled: the carrier could not yet. reconcile_labels tries again for an hour. The "
     "shop cannot retrieve it.",
+    LabelState.CANCEL_UNKNOWN: "To be cancelled: the carrier may have done so, and did not answer. No refusal says any "
+    "more that it stays bought. The shop cannot retrieve it.",
     LabelState.CANCELLED: "Bought, then cancelled. The shop cannot retrieve it, and its key buys nothing.",
 }
 INTERRUPTED = "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
@@ -72,7 +75,7 @@ def timestamp(at: datetime) -> str:
 def reason(label: ShippingLabel) -> str:
     """Say why a label is not what the shop ordered: the error in words, with the carrier's, or the notice for staff."""
     said = label.error_message or error_meaning(label.error_code)
-    name = "To be cancelled" if label.state == LabelState.CANCELLING else error_name(label.error_code)
+    name = "To be cancelled" if label.state in IN_CANCELLATION else error_name(label.error_code)
     context = {"name": name, "said": label.staff_notice or said}
     return render_to_string("labels/reason.html", context) if any(context.values()) else ""
 

@@ -1,8 +1,8 @@
-"""Indexes that are added while the service runs."""
+"""Indexes that are added and removed while the service runs."""
 
 from django.contrib.postgres import operations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations import AddIndex
+from django.db.migrations import AddIndex, RemoveIndex
 from django.db.migrations.state import ProjectState
 
 
@@ -22,6 +22,20 @@ class AddIndexConcurrently(operations.AddIndexConcurrently):
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
         implementation(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+
+class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
+    """Removes an index without blocking writes on PostgreSQL; elsewhere it is Django's RemoveIndex.
+
+    Its migration needs ``atomic = False``.
+    """
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        is_postgresql = schema_editor.connection.vendor == "postgresql"
+        usual = operations.RemoveIndexConcurrently if is_postgresql else RemoveIndex
+        usual.database_forwards(self, app_label, schema_editor, from_state, to_state)
 
 
 def implementation(schema_editor: BaseDatabaseSchemaEditor) -> type[AddIndex]:

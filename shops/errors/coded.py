@@ -143,6 +143,17 @@ LABEL_CANCELLED: Final = CODES.declare(
     remedy="Use a new key to order another label.",
     id="0RCRUGWGBZDJINQ",
 )
+LABEL_BEING_CANCELLED: Final = CODES.declare(
+    "LABEL_BEING_CANCELLED",
+    HTTPStatus.CONFLICT,
+    message="The label {id} of this Idempotency-Key is being cancelled, and may stay bought. Retry with the same key.",
+    cause="The label that was bought with this Idempotency-Key is being cancelled, and the carrier has not done it yet:"
+    " it may stay bought.",
+    remedy="Wait the seconds in Retry-After, then retry with the same key: only `LABEL_CANCELLED` says that another may"
+    " be ordered.",
+    retry_after_s=60,
+    id="0RCRUGWGBZDJINQ",
+)
 LABEL_STORAGE_UNAVAILABLE: Final = CODES.declare(
     "LABEL_STORAGE_UNAVAILABLE",
     HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -12,6 +12,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PickupPoint, Shipment
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS, CUSTOMS, shipment
 from tests.carriers.test_purchases import Clients, text_of
@@ -142,7 +143,7 @@ def test_a_parcels_sides_are_sent_where_they_are_known() -> None:
 
 def test_declared_goods_are_printed(sandbox: SandboxServer, clients: Clients) -> None:
     label = clients["alpha"].create_label(order("alpha_express_world", customs=CUSTOMS), ALPHA)
-    (page,) = text_of(label.pdf)
+    (page,) = text_of(merged(label))
     assert "12.50 EUR Bougies" in page
 
 

@@ -18,6 +18,7 @@ from carriers.products import PARIS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, PurchasedLabel, Shipment
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order
 from tests.carriers.support.shipments import CREDENTIALS
 
@@ -152,7 +153,7 @@ def test_an_insured_value_is_each_parcels_in_cents(alpha: Alpha, value: str | No
 def test_a_label_has_the_paper_that_was_ordered_on_each_page(alpha: Alpha, label_format: str, count: int) -> None:
     label = alpha.buy(count=count, label_format=label_format)
     fetched = alpha.client.fetch_label(label.reservation_number, ALPHA, label_format)
-    for pdf in (label.pdf, fetched):
+    for pdf in (merged(label), fetched):
         pages = PdfReader(BytesIO(pdf)).pages
         assert len(pages) == count
         for page in pages:

@@ -10,12 +10,13 @@ import pytest
 
 from carriers.base import Carrier
 from carriers.beta import messages as beta_message
-from carriers.errors import OutcomeUnknown, RequestRejected
+from carriers.errors import AddressRejected, RequestRejected
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem, Package, Shipment
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import arm, ledger
 from tests.carriers.support.beta import bodies, fields_of, labels
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order, received
 from tests.carriers.support.servers import MULTIPART, always, answer_file, http
 from tests.carriers.support.shipments import CREDENTIALS, MONDAY, client, shipment
@@ -59,7 +60,7 @@ def sizes(pdf: bytes) -> list[tuple[int, int]]:
 def test_the_customs_forms_follow_the_labels_in_pages_of_their_own_size(serve: Serve, count: int) -> None:
     server = serve(always(*labels(count, "customs")))
     label = client("beta", server.url).create_label(swiss(count), CREDENTIALS["beta"])
-    found = sizes(label.pdf)
+    found = sizes(merged(label))
     assert [width for width, _ in found[:count]] == [281, 282][:count]
     assert found[count:] == [(595, 841)] * FORM_PAGES + [(595, 842)] * FORM_PAGES * (count - 1)
     assert not label.is_customs_form_missing
@@ -76,20 +77,20 @@ def test_a_label_without_its_customs_form_is_bought_and_says_so(serve: Serve, is
     label = client("beta", server.url).create_label(swiss(), CREDENTIALS["beta"])
     assert label.is_customs_form_missing
     assert label.tracking_numbers == ("6A12345678901",)
-    assert len(sizes(label.pdf)) == 1
+    assert len(sizes(merged(label))) == 1
 
 
 def test_one_missing_form_of_several_is_noticed(serve: Serve) -> None:
     server = serve(always(labels(1, "customs")[0], labels(2)[1]))
     label = client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
     assert label.is_customs_form_missing
-    assert len(sizes(label.pdf)) == 2 + FORM_PAGES
+    assert len(sizes(merged(label))) == 2 + FORM_PAGES
 
 
 def test_a_form_that_was_not_asked_for_is_kept_too(serve: Serve) -> None:
     server = serve(always(*labels(1, "customs")))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert len(sizes(label.pdf)) == 1 + FORM_PAGES
+    assert len(sizes(merged(label))) == 1 + FORM_PAGES
     assert not label.is_customs_form_missing
 
 
@@ -99,17 +100,15 @@ def test_no_form_is_missed_where_none_is_needed(serve: Serve) -> None:
     assert not label.is_customs_form_missing
 
 
-def test_labels_and_forms_that_cannot_be_merged_are_all_kept(serve: Serve) -> None:
-    broken = (
-        answer_file("beta_customs_1.multipart").partition(b"<cn23>")[0] + b"<cn23>\r\n\r\n%PDF-broken\r\n--uuid:0f4a--"
-    )
-    server = serve(always(http(broken, content_type=MULTIPART), labels(2, "customs")[1]))
-    with pytest.raises(OutcomeUnknown) as caught:
+def test_all_labels_and_forms_come_by_name_whatever_comes_after_them(serve: Serve) -> None:
+    refused = http(b'{"messages": [{"id": "30204", "type": "ERROR", "messageContent": "street"}]}', 400)
+    server = serve(always(labels(2, "customs")[0], refused))
+    with pytest.raises(AddressRejected) as caught:
         client("beta", server.url).create_label(swiss(2), CREDENTIALS["beta"])
-    assert caught.value.made_numbers == ("6A12345678901", "6A12345678902")
-    assert len(caught.value.made_pdfs) == 4
-    assert caught.value.made_pdfs[2] == b"%PDF-broken"
-    assert [sizes(pdf)[0][0] for pdf in caught.value.made_pdfs if pdf != b"%PDF-broken"] == [281, 282, 595]
+    number = "6A12345678901"
+    assert caught.value.made_numbers == (number,)
+    assert list(caught.value.made_pdfs) == [number, f"{number}-customs-form"]
+    assert [sizes(pdf)[0][0] for pdf in caught.value.made_pdfs.values()] == [281, 595]
 
 
 # The declaration
@@ -428,13 +427,13 @@ def test_the_sandbox_prints_what_was_declared(
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
     assert not label.is_customs_form_missing
     assert {row["product_code"] for row in ledger(sandbox)} == {carrier_code}
-    pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(label.pdf)).pages]
+    pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(merged(label))).pages]
     assert len(pages) == count * (1 + FORM_PAGES)
     forms = pages[count:]
     postage = {1: "9.00", 3: "3.00"}[count]
     assert all(f"Postage: {postage} EUR" in page and EORI in page for page in forms)
     assert sum("Bougies parfumees" in page for page in forms) == count * FORM_PAGES
-    assert set(sizes(label.pdf)[count:]) == {(595, 842)}
+    assert set(sizes(merged(label))[count:]) == {(595, 842)}
 
 
 @pytest.mark.parametrize("fault", ["nocn23", "badcn23"])
@@ -445,7 +444,7 @@ def test_a_form_that_the_sandbox_withholds_is_missing(
     ordered = order("beta", recipient={"country_code": "CH"})
     label = clients["beta"].create_label(ordered, CREDENTIALS["beta"])
     assert label.is_customs_form_missing
-    assert len(sizes(label.pdf)) == 1
+    assert len(sizes(merged(label))) == 1
 
 
 def test_an_incomplete_declaration_reaches_no_carrier(sandbox: SandboxServer, clients: dict[str, Carrier]) -> None:

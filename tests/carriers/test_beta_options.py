@@ -17,6 +17,7 @@ from carriers.shipment import Package, ProductOverride, PurchasedLabel, Shipment
 from tests.carriers.conftest import Serve, SetTime
 from tests.carriers.sandbox.control import get, ledger
 from tests.carriers.support.beta import bodies, labels
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import POSTAL_CODES, creates, order
 from tests.carriers.support.servers import always
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
@@ -219,7 +220,7 @@ def test_a_value_is_not_insured_by_default(desk: Desk) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_labels_are_drawn_on_the_paper_that_the_order_names(desk: Desk, paper: str) -> None:
-    pages = pypdf.PdfReader(io.BytesIO(desk.buy(count=2, label_format=paper).pdf)).pages
+    pages = pypdf.PdfReader(io.BytesIO(merged(desk.buy(count=2, label_format=paper)))).pages
     assert [(round(page.mediabox.width), round(page.mediabox.height)) for page in pages] == [PAPERS[paper]] * 2
 
 

@@ -19,6 +19,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Customs, CustomsItem
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.sandbox import order, reset, sandbox_clients
 from tests.carriers.support.shipments import CREDENTIALS
 
@@ -87,7 +88,7 @@ def outcome(sandbox: SandboxServer, clients: Mapping[str, Carrier], code: str, c
     forms = count * FORM_PAGES[carrier] if country in NEEDING_CUSTOMS else 0
     assert [row["tracking_number"] for row in ledger(sandbox)] == list(label.tracking_numbers)
     assert len(label.tracking_numbers) == count
-    assert len(pypdf.PdfReader(io.BytesIO(label.pdf)).pages) == count + forms
+    assert len(pypdf.PdfReader(io.BytesIO(merged(label))).pages) == count + forms
     return BOUGHT
 
 

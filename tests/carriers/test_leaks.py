@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from carriers.client import Limits
 from carriers.errors import CarrierError, OutcomeUnknown
 from carriers.http.messages import UnreadableError
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.servers import MULTIPART, XML, LoopbackServer, answer_file, http
 from tests.carriers.support.shipments import BOTH, CREDENTIALS, PRODUCT, client, shipment
 
@@ -57,7 +58,7 @@ class World:
             if is_reading and not isinstance(error.__cause__, UnreadableError | None):
                 pytest.fail(f"{error.__cause__!r} while reading {answer!r}")
         else:
-            assert label.pdf.startswith(b"%PDF-")
+            assert merged(label).startswith(b"%PDF-")
         assert len(self.server.requests) == sent + 1
 
 

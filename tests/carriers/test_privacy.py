@@ -168,7 +168,7 @@ def test_no_query_shows_a_secret(
         PARTY,
         *CREDENTIALS.values(),
         Credentials(password="828282"),
-        PurchasedLabel(("XS1",), b"%PDF-1.4 Plumeau"),
+        PurchasedLabel(("XS1",), {"XS1": b"%PDF-1.4 Plumeau"}),
         canary("alpha"),
         canary("beta", 3),
         PickupPoint("1234A", "Tabac Plumeau", "77 allée Perchoir", zip_code="75011", city="Plumeville"),

@@ -22,6 +22,7 @@ from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
 from tests.carriers.sandbox.control import ledger
+from tests.carriers.support.pdfs import merged
 from tests.carriers.support.points import alpha_point
 from tests.carriers.support.sandbox import POINT_CODES, bought, creates, order, received
 from tests.carriers.support.servers import MULTIPART, XML, always, answer_file, body_of, http
@@ -124,7 +125,7 @@ def test_a_label_is_bought_with_the_products_codes_and_is_one_pdf_in_parcel_orde
     assert len(set(label.tracking_numbers)) == count
     assert label.tracking_numbers[0] == first_number
     assert sorted(label.tracking_numbers) == list(label.tracking_numbers)
-    assert page_widths(label.pdf) == [281, 282, 283][:count]
+    assert page_widths(merged(label)) == [281, 282, 283][:count]
     assert label.warnings == ()
     assert len(server.requests) == (1 if carrier == "alpha" else count)
     assert sent_codes(carrier, server.requests[0]) == WIRE_CODES[code]
@@ -174,8 +175,8 @@ def test_a_pdf_after_empty_lines_is_kept(serve: Serve) -> None:
     body = answer_file("beta_parcel_1.multipart").replace(b"%PDF-", b"\r\n \n%PDF-")
     server = serve(always(http(body, content_type=MULTIPART)))
     label = client("beta", server.url).create_label(shipment("beta"), CREDENTIALS["beta"])
-    assert label.pdf.startswith(b"%PDF-")
-    assert page_widths(label.pdf) == [281]
+    assert merged(label).startswith(b"%PDF-")
+    assert page_widths(merged(label)) == [281]
 
 
 def test_older_answers_of_beta_are_mixed_and_start_with_the_boundary(serve: Serve) -> None:
@@ -238,8 +239,8 @@ def test_every_product_is_bought_and_stands_in_the_ledger(
     services = {service, *OTHER_SERVICES.get(code, ())}
     assert {row["product_code"] for row in rows} <= {f"{wire_code} {each}" if each else wire_code for each in services}
     assert label.warnings == ()
-    assert barcodes_of(label.pdf) == label.tracking_numbers
-    pages = text_of(label.pdf)
+    assert barcodes_of(merged(label)) == label.tracking_numbers
+    pages = text_of(merged(label))
     is_declared = carrier == "beta" and DESTINATIONS.get(code) in ("RE", "GP", "US")
     assert len(pages) == count * (1 + CUSTOMS_PAGES * is_declared)
     for page, number in zip(pages[:count], label.tracking_numbers, strict=True):
@@ -352,7 +353,7 @@ def test_the_maximum_of_parcels_is_one_label(sandbox: SandboxServer, clients: Cl
     )
     assert len(set(label.tracking_numbers)) == count
     assert bought(sandbox, carrier) == label.tracking_numbers
-    assert len(text_of(label.pdf)) == count
+    assert len(text_of(merged(label))) == count
 
 
 @pytest.mark.parametrize("code", [code for code, product in PRODUCTS.items() if product.needs_pickup_point])
@@ -360,7 +361,7 @@ def test_the_pickup_points_name_and_code_are_printed(sandbox: SandboxServer, cli
     carrier = PRODUCTS[code].carrier
     ordered = order(code)
     label = clients[carrier].create_label(ordered, CREDENTIALS[carrier])
-    (page,) = text_of(label.pdf)
+    (page,) = text_of(merged(label))
     point = point_of(carrier, ordered.pickup_point_code)
     assert point is not None
     assert folded(point.name) in folded(page)

@@ -150,17 +150,16 @@ class Environment:
         self.buy(port, key, order(key, carrier))
 
     @staticmethod
-    def end_pauses(lease_s: float) -> None:
+    def end_pauses() -> None:
         """Let the minutes pass that the reconciliation waits before it takes up the same purchase again."""
         from django.db import connection
         from django.utils import timezone
 
-        from labels.models import ShippingLabel
+        from labels.models import UNFINISHED, ShippingLabel
 
         now = timezone.now()
-        held = ShippingLabel.objects.filter(state__in=["unknown", "cancelling"])
-        paused = held.filter(leased_until__gt=now + timedelta(seconds=lease_s))
-        paused.update(leased_until=now - timedelta(seconds=1))
+        paused = ShippingLabel.objects.filter(state__in=UNFINISHED, ask_again_at__gt=now)
+        paused.update(ask_again_at=now - timedelta(seconds=1))
         connection.close()
 
 

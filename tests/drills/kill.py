@@ -31,6 +31,7 @@ SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": LEASE_S - TIMEOUT_S,
     "RECONCILE_WAIT": WAIT_S,
+    "SETTLE_WAIT": WAIT_S,
     "CARRIER_CONCURRENCY": 16,
 }
 GRANIAN_BATCH = 8  # purchases that one kill of granian interrupts
@@ -96,7 +97,7 @@ class Run:
             self.ask_meanwhile(server, cases)
             time.sleep(max(LEASE_S, interrupted_at + WAIT_S - time.monotonic()))
             self.env.buy_control(server.port)
-            self.env.end_pauses(LEASE_S)
+            self.env.end_pauses()
             self.env.reconcile()
             for case in cases:
                 case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)

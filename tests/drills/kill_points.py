@@ -22,8 +22,9 @@ from carriers.http.messages import Answer, Request
 from carriers.http.transport import Transport
 from carriers.pickup_points import PickupPointCache
 from config.wsgi import application as service
-from labels.lifecycle import cancelling, outcomes, purchase, reconciling
-from labels.models import LabelState, ShippingLabel
+from labels.lifecycle import cancelling, leases, outcomes, purchase, reconciling
+from labels.lifecycle.states import Event
+from labels.models import ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.clients import client
 from tests.drills.interruptions import current, interruption, reach, read
@@ -95,18 +96,17 @@ def hook_calls() -> None:
     BoundedConnection.send = sending  # type: ignore[method-assign]  # as above
 
 
-def hook_finish() -> None:
-    """Tell the finishing save from every other save of a state."""
-    save_state = outcomes.save_state
+def hook_transition(module: Any, event: Event, point: str) -> None:
+    """Tell one transition from every other that a module makes."""
+    move = module.move
 
-    def saving(label: Any, *args: Any, **kwargs: Any) -> Any:
-        is_last = label.state == LabelState.GENERATED
-        reach("finish-before" if is_last else "")
-        result = save_state(label, *args, **kwargs)
-        reach("finish-after" if is_last else "")
+    def moving(label: Any, what: Event, *args: Any, **facts: Any) -> Any:
+        reach(f"{point}-before" if what == event else "")
+        result = move(label, what, *args, **facts)
+        reach(f"{point}-after" if what == event else "")
         return result
 
-    outcomes.save_state = saving
+    module.move = moving
 
 
 class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
@@ -121,16 +121,16 @@ class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in t
 
 hook_reserve()
 hook_calls()
-hook_finish()
-wrap(outcomes, "keep", before="keep-before", after="keep-after")
+hook_transition(outcomes, Event.STORED, "finish")
+hook_transition(cancelling, Event.CANCELLED, "over")
+wrap(outcomes, "save_received", before="keep-before", after="keep-after")
 wrap(storage, "store", before="store-before", after="store-after")
 wrap(reconciling, "take", after="take-after")
 for each in CARRIERS:
     wrap(type(each), "create_label", before="call-allowed")  # the lease was checked
 wrap(cancelling, "begin", before="request-before", after="request-after")
 wrap(cancelling, "begin_for_found", after="begin-after")
-wrap(cancelling, "record", after="record-after")
-wrap(cancelling, "change_state", before="over-before", after="over-after")
+wrap(cancelling, "record_cancelled", after="record-after")
 storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
 
 
@@ -146,7 +146,7 @@ def reconcile_all(_: str) -> str:
 
 def reconcile(order_id: str) -> str:
     label = label_of(order_id)
-    taken = reconciling.take(label.id)
+    taken = reconciling.take(label.id, leases.due())
     if taken is None:
         return "409 Not taken"
     reconciling.settle(taken)

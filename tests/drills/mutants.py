@@ -47,9 +47,9 @@ class Mutant:
 MUTANTS = [
     Mutant(
         "a vanished row is not noticed",
-        "labels/lifecycle/outcomes.py",
-        "if not written and not ShippingLabel.objects.row_of(label).exists():",
-        "if False:",
+        "labels/lifecycle/states.py",
+        "if ShippingLabel.objects.row_of(label).exists():",
+        "if True:",
         "row-lost-before-keeping",
     ),
     Mutant(
@@ -92,7 +92,7 @@ MUTANTS = [
     Mutant(
         "what can't be recorded is dropped",
         "labels/lifecycle/outcomes.py",
-        "recovery.keep(label, purchased)",
+        "recovery.save(label, purchased)",
         "pass",
         "database-away",
         "postgresql",
@@ -100,20 +100,20 @@ MUTANTS = [
     Mutant(
         "an interrupted purchase frees its key",
         "labels/lifecycle/purchase.py",
-        "outcomes.describe_failure(label, OutcomeUnknown(",
-        "outcomes.fail(label, CarrierUnavailable(",
+        'outcomes.set_error(label, OutcomeUnknown(label.carrier_code, "the purchase was interrupted"))',
+        'outcomes.fail_during_request(label, CarrierUnavailable(label.carrier_code, "it was interrupted"))',
         "writer-late",
     ),
     Mutant(
         "not found is believed at once",
-        "labels/lifecycle/reconciling.py",
+        "labels/lifecycle/asking.py",
         "is_early = clock.now() < label.created_at + wait",
         "is_early = False",
         "writer-late",
     ),
     Mutant(
         "not found is believed without a control",
-        "labels/lifecycle/reconciling.py",
+        "labels/lifecycle/asking.py",
         "is_believed=is_caught_up",
         "is_believed=bool(control_id)",
         "search-late",
@@ -127,8 +127,8 @@ MUTANTS = [
     ),
     Mutant(
         "a failure outranks a label",
-        "labels/lifecycle/outcomes.py",
-        "rows = rows.exclude(state__in=STORED)",
+        "labels/lifecycle/states.py",
+        "own = own.filter(state__in=step.sources)",
         "pass",
         "reconciler-frozen",
     ),

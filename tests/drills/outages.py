@@ -32,6 +32,7 @@ SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": MARGIN_S,
     "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
+    "SETTLE_WAIT": TIMEOUT_S + MARGIN_S,
     "CARRIER_CONCURRENCY": 16,
 }
 SLOW_S = 1.5  # the carriers' response time during an outage

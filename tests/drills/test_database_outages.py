@@ -9,6 +9,7 @@ from django.db import OperationalError
 from carriers.sandbox.server import SandboxServer
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import db_retry, outcomes
+from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
 from shops.db.prepared import PreparedInsert
@@ -29,14 +30,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
     contract: CarrierContract, monkeypatch: pytest.MonkeyPatch, step: LabelState, code: str, status: int
 ) -> None:
-    save_state = outcomes.save_state
+    move = outcomes.move
 
-    def saving(label: ShippingLabel, **meanwhile: Any) -> bool:
-        if label.state == step:
+    def moving(label: ShippingLabel, event: Event, **facts: Any) -> bool:
+        if TRANSITIONS[event].target == step:
             raise OperationalError("gone")
-        return save_state(label, **meanwhile)
+        return move(label, event, **facts)
 
-    monkeypatch.setattr(outcomes, "save_state", saving)
+    monkeypatch.setattr(outcomes, "move", moving)
     monkeypatch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", 0)
     with pytest.raises(ApiError) as caught:
         buy(reference="FAULT 38" if step == LabelState.FAILED else "")
@@ -67,16 +68,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Seconds that the database is down for the first write of each state."""
-    save_state = outcomes.save_state
+    move = outcomes.move
     away_s: dict[str, float] = {}
     back_at_s: dict[str, float] = {}
 
-    def saving(label: ShippingLabel, **meanwhile: Any) -> bool:
-        if label.state in away_s and clock.now_s < back_at_s.setdefault(label.state, clock.now_s + away_s[label.state]):
+    def moving(label: ShippingLabel, event: Event, **facts: Any) -> bool:
+        state = TRANSITIONS[event].target
+        if state in away_s and clock.now_s < back_at_s.setdefault(state, clock.now_s + away_s[state]):
             raise OperationalError("gone")
-        return save_state(label, **meanwhile)
+        return move(label, event, **facts)
 
-    monkeypatch.setattr(outcomes, "save_state", saving)
+    monkeypatch.setattr(outcomes, "move", moving)
     return away_s
 
 

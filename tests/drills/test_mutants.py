@@ -31,5 +31,5 @@ def test_a_mutant_whose_text_is_gone_says_so(tmp_path: Path) -> None:
     mutant = MUTANTS[0]
     copy_of_its_file(mutant, tmp_path)
     mutant.apply(tmp_path)
-    with pytest.raises(ValueError, match=r"labels/lifecycle/outcomes\.py has its text 0 times: bring it up to date"):
+    with pytest.raises(ValueError, match=r"labels/lifecycle/states\.py has its text 0 times: bring it up to date"):
         mutant.apply(tmp_path)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from carriers.errors import CarrierUnavailable, OutcomeUnknown
+from carriers.errors import OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
 from labels.errors import PurchaseFailedError
-from labels.lifecycle import outcomes, purchase, reconciling
+from labels.lifecycle import leases, outcomes, purchase, reconciling
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts.clients import client
@@ -54,11 +54,11 @@ def test_a_contract_changed_since_cannot_prove_that_nothing_was_made(contract: C
 def test_a_suspended_reconciler_does_not_hold_a_label_changed_meanwhile(
     contract: CarrierContract, meanwhile: dict[str, Any]
 ) -> None:
-    label = reconciling.take(interrupted().id)
+    label = leases.take(interrupted().id, leases.due())
     assert label
     ShippingLabel.objects.filter(id=label.id).update(**meanwhile)
     before = ShippingLabel.objects.filter(id=label.id).values().get()
-    reconciling.hold(label)
+    leases.hold(label)
     assert ShippingLabel.objects.filter(id=label.id).values().get() == before
 
 
@@ -103,38 +103,17 @@ def test_a_process_that_was_suspended_too_long_does_not_call_the_carrier(
 def test_a_failure_written_late_does_not_undo_what_the_reconciliation_found(contract: CarrierContract) -> None:
     label = interrupted()
     slow = ShippingLabel.objects.get(id=label.id)
-    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    outcomes.fail(slow, OutcomeUnknown("alpha", "no whole answer in time"))
+    outcomes.save_received(label, PurchasedLabel(("XY000000001FR",), {"XY000000001FR": b"%PDF-1.7"}))
+    outcomes.fail_during_request(slow, OutcomeUnknown("alpha", "no whole answer in time"))
     row = ShippingLabel.objects.get(id=label.id)
     assert (row.state, bytes(row.pdf or b"")) == (LabelState.RECEIVED, b"%PDF-1.7")
 
 
-def test_nothing_written_late_undoes_a_label_that_is_generated(contract: CarrierContract) -> None:
-    label = interrupted()
-    slow, slower = (ShippingLabel.objects.get(id=label.id) for _ in range(2))
-    outcomes.keep(label, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    outcomes.finish(label)
-    before = ShippingLabel.objects.filter(id=label.id).values().get()
-    outcomes.fail(slow, CarrierUnavailable("alpha", "nothing was made"))
-    outcomes.keep(slower, PurchasedLabel(("XY000000002FR",), b"%PDF-1.4"))
-    assert ShippingLabel.objects.filter(id=label.id).values().get() == before
-
-
 def test_a_failure_written_late_does_not_undo_a_decision(contract: CarrierContract) -> None:
     label = interrupted(state=LabelState.FAILED, idempotency_key=None, decided_by="anne", decided_at=timezone.now())
-    outcomes.fail(ShippingLabel.objects.get(id=label.id), OutcomeUnknown("alpha", "no whole answer in time"))
+    late = ShippingLabel.objects.get(id=label.id)
+    outcomes.fail_during_request(late, OutcomeUnknown("alpha", "no whole answer in time"))
     assert state(label) == LabelState.FAILED
-
-
-def test_a_label_bought_by_a_slow_call_is_kept_though_its_key_has_bought_another(contract: CarrierContract) -> None:
-    slow = interrupted()
-    other = ShippingLabel.objects.get(id=slow.id)
-    outcomes.fail(other, CarrierUnavailable("alpha", "nothing was made"))
-    second = buy()
-    outcomes.keep(slow, PurchasedLabel(("XY000000001FR",), b"%PDF-1.7"))
-    outcomes.finish(slow)
-    assert {state(slow), state(second)} == {LabelState.GENERATED}
-    assert ShippingLabel.objects.get(id=slow.id).idempotency_key is None
 
 
 def test_an_error_with_one_label_does_not_block_the_others(

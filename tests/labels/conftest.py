@@ -155,7 +155,9 @@ def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipmen
 
     def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
         asked.append(shipment)
-        return PurchasedLabel(tuple(f"N{rank}" for rank, _ in enumerate(shipment.packages)), b"%PDF-1.4 %%EOF")
+        return PurchasedLabel(
+            tuple(f"N{rank}" for rank, _ in enumerate(shipment.packages)), {"label": b"%PDF-1.4 %%EOF"}
+        )
 
     for carrier in ("alpha", "beta"):
         monkeypatch.setattr(type(clients.client(carrier)), "create_label", create_label)
@@ -180,7 +182,7 @@ def nothing_finished() -> Iterator[None]:
     """Let the database fail from the moment at which a label would become visible."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("UPDATE") and params[0] == LabelState.GENERATED:
+        if sql.startswith("UPDATE") and LabelState.GENERATED in params:
             raise OperationalError
         return execute(sql, params, many, context)
 

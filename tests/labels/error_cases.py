@@ -12,6 +12,7 @@ from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox
+from tests.labels.interruptions import CANCEL
 from tests.labels.orders import LINKED, PRODUCT, Json, order, post, weighing
 from tests.support.api import Caller
 
@@ -94,6 +95,13 @@ def first_still_running(world: World) -> None:
 
 def first_cancelled(world: World) -> None:
     first_with_the_key(world)
+    cancelling.cancel(ShippingLabel.objects.get())
+
+
+def first_asked_to_cancel(world: World) -> None:
+    """Order and cancel a label that alpha does not know yet."""
+    first_with_the_key(world)
+    world.sandbox.arm("2", operation=CANCEL)
     cancelling.cancel(ShippingLabel.objects.get())
 
 
@@ -214,6 +222,9 @@ CASES: dict[str, Case] = {
     },
     # Cancelled.
     "cancelled": Case(order(A), first_cancelled, 409, "LABEL_CANCELLED", LabelState.CANCELLED, 1, keeps_key=True),
+    "being cancelled": Case(
+        order(A), first_asked_to_cancel, 409, "LABEL_BEING_CANCELLED", LabelState.CANCELLING, 1, keeps_key=True
+    ),
     # Several parcels.
     "beta, the second of three is refused": Case(
         magic(LINKED, "2 30204", parcels=weighing(1, 1, 1)),

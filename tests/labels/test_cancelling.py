@@ -76,7 +76,9 @@ def test_a_parcel_that_alpha_does_not_know_yet_is_tried_again_for_an_hour(buyer:
     assert cancel(label.id) == f"Label {label.id}: alpha could not cancel it yet; it is tried again.\n"
     assert row().state == LabelState.CANCELLING
     assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
-    assert_coded(post(buyer, order(parcels=weighing(1)), key=KEY), 409, "LABEL_CANCELLED")
+    answer = post(buyer, order(parcels=weighing(1)), key=KEY)
+    assert "may stay bought" in assert_coded(answer, 409, "LABEL_BEING_CANCELLED")
+    assert answer["Retry-After"] == "60"
     pass_time(600)
     assert reconcile() == {LabelState.CANCELLING: 1}
     assert (reconcile(), list(ShippingLabel.objects.needing_decision())) == ({}, [])
@@ -98,15 +100,58 @@ def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandb
     assert list(ShippingLabel.objects.needing_decision()) == [row()]
 
 
-@pytest.mark.parametrize("fault", ["close", "1", "html502", "soapfault", "30"])
-def test_a_carrier_that_fails_is_asked_again(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("fault", ["close", "html502", "soapfault"])
+def test_a_carrier_that_does_not_answer_is_asked_again(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, parcels=2)
     sandbox.arm(fault, operation=CANCEL, count=1)
     cancel(label.id)
-    assert row().state == LabelState.CANCELLING
+    assert row().state == LabelState.CANCEL_UNKNOWN
+    assert_coded(post(buyer, order(parcels=weighing(1, 1)), key=KEY), 409, "LABEL_BEING_CANCELLED")
     pass_time(600)
     assert reconcile() == {LabelState.CANCELLED: 1}
     assert all(map(sandbox.is_cancelled, sandbox.made()))
+
+
+@pytest.mark.parametrize("fault", ["1", "30"])
+def test_a_carrier_that_certainly_did_not_cancel_changes_nothing(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    sandbox.arm(fault, operation=CANCEL, count=1)
+    with pytest.raises(CommandError, match="is not cancelled"):
+        cancel(label.id)
+    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
+    assert buyer.look_up(label.tracking_number).status_code == 200
+
+
+def test_a_refusal_after_a_try_without_an_answer_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer)
+    sandbox.arm("closemade", operation=CANCEL, count=1)
+    cancel(label.id)
+    assert sandbox.is_cancelled(*sandbox.made())
+    sandbox.arm("3", operation=CANCEL)
+    for _ in range(2):
+        pass_time(600)
+        assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
+        assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
+    pass_time(3600)
+    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
+    assert list(ShippingLabel.objects.needing_decision()) == [row()]
+
+
+def test_a_cancellation_that_was_broken_off_may_have_been_carried_out(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = bought(buyer)
+    with monkeypatch.context() as patched:
+        patched.setattr(cancelling, "record_cancelled", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            cancelling.cancel(label)
+    sandbox.arm("3", operation=CANCEL)
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
+
+
+def raise_interrupt(*args: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_parcel_that_is_taken_in_charge_stays_bought(buyer: Caller, sandbox: Sandbox) -> None:
@@ -150,6 +195,7 @@ def test_a_label_that_is_not_bought_is_not_cancelled(state: LabelState, own: Cal
     [
         ("cancelled", "was cancelled before"),
         ("cancelling", "is being cancelled"),
+        ("cancel_unknown", "is being cancelled"),
         ("received", "is bought, and its PDF waits for the storage: cancel it when it is stored"),
     ],
 )

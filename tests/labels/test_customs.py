@@ -262,7 +262,7 @@ def test_a_missing_customs_form_is_a_notice_for_staff(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
-        return PurchasedLabel(("N1",), b"%PDF-1.4 %%EOF", is_customs_form_missing=True)
+        return PurchasedLabel(("N1",), {"N1": b"%PDF-1.4 %%EOF"}, is_customs_form_missing=True)
 
     monkeypatch.setattr(type(clients.client("beta")), "create_label", create_label)
     answer = post(buyer, abroad())

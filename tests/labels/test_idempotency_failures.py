@@ -79,14 +79,6 @@ def test_when_a_later_parcel_of_beta_fails_what_was_made_is_kept_and_nothing_is_
     assert (sandbox.calls(), len(sandbox.made())) == (2, 1)
 
 
-def test_when_a_later_parcel_of_beta_is_unknown_so_is_the_label(buyer: Caller, sandbox: Sandbox) -> None:
-    body = order(LINKED, parcels=weighing(1, 2))
-    sandbox.arm("closemade", rank=2)
-    for _ in range(2):
-        assert_coded(post(buyer, body, key="k"), 502, "BETA_OUTCOME_UNKNOWN")
-    assert (row().state, len(row().tracking_numbers), len(sandbox.made())) == (LabelState.UNKNOWN, 1, 2)
-
-
 # --- When the storage is down ---
 
 

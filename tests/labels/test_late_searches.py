@@ -95,19 +95,7 @@ def test_what_is_found_of_a_failure_is_cancelled_and_told(
     (told,) = [record for record in caplog.records if record.message == "parcels found of a failed purchase"]
     assert (told.levelname, vars(told)["numbers"]) == ("ERROR", parcel.tracking_number)
     pass_time(2 * DAY_S)
-    assert reconcile() == {}
-
-
-def test_what_is_found_and_cannot_be_cancelled_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
-    sandbox.arm("1", count=1)
-    post(buyer, order(), key=KEY)
-    make_late(row(), sandbox)
-    (parcel,) = sandbox.made()
-    sandbox.server.state.ledger.collect("alpha", parcel.tracking_number)
-    pass_time(WAIT_S + 200)
-    assert reconcile() == {LabelState.UNKNOWN: 1}
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-    assert (row().tracking_numbers, row().idempotency_key) == ([parcel.tracking_number], None)
+    assert (reconcile(), reconcile()) == ({LabelState.FAILED: 1}, {})
 
 
 def test_what_was_believed_not_made_is_looked_up_after_a_day(buyer: Caller, sandbox: Sandbox) -> None:

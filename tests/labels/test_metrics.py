@@ -4,6 +4,7 @@ import json
 import logging
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
@@ -15,7 +16,7 @@ from pytest_django.fixtures import Settings
 from carriers.circuit_breaker import CircuitState
 from config.ops.logs import JsonFormatter, RequestIdFilter
 from config.ops.metrics import FromDatabase, open_labels
-from labels.models import LabelState, ShippingLabel
+from labels.models import LabelState
 from shops.models import Shop
 from tests.labels.conftest import Sandbox, assert_coded, nothing_finished, row
 from tests.labels.factories import LabelFactory
@@ -85,10 +86,10 @@ def test_a_label_that_is_stored_and_not_recorded_so_is_counted_as_its_row_says(b
 def test_a_purchase_that_could_not_be_recorded_is_counted_as_unknown(
     buyer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def saving(label: ShippingLabel) -> None:
+    def moving(*args: Any, **facts: Any) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("labels.lifecycle.outcomes.save_state", saving)
+    monkeypatch.setattr("labels.lifecycle.outcomes.move", moving)
     monkeypatch.setattr("labels.lifecycle.db_retry.DB_RETRY_TIMEOUT_S", 0)
     before, unrecorded = purchases(), value("labels_unrecorded_total", carrier="alpha")
     assert post(buyer, order(), key="k").json()["code"] == "ALPHA_OUTCOME_UNKNOWN"
@@ -136,7 +137,8 @@ def test_refusals_of_the_limit_are_counted(own: Caller, nobody: Nobody, settings
 def labels(shop: Shop, *states: tuple[str, float]) -> None:
     """Labels in a state, whose leases ended the given seconds ago."""
     for state, ago_s in states:
-        LabelFactory(shop=shop, state=state, leased_until=timezone.now() - timedelta(seconds=ago_s))
+        leased_until = timezone.now() - timedelta(seconds=ago_s)
+        LabelFactory(shop=shop, carrier_code="alpha", state=state, leased_until=leased_until)
 
 
 def samples() -> dict[str, float]:
@@ -157,13 +159,18 @@ def test_what_waits_is_counted_in_the_database(own: Caller, monkeypatch: pytest.
     assert 2000 <= found.pop("labels_interrupted_oldest_seconds") < 2060
     assert abs(found.pop("host_clock_offset_seconds")) < 5
     assert found == {
-        "labels_to_decide incomplete": 1,
+        "labels_to_decide received": 0,
+        "labels_to_decide purchasing": 1,
         "labels_to_decide unknown": 2,
+        "labels_to_decide incomplete": 1,
         "labels_to_decide cancelling": 0,
-        "labels_interrupted purchasing": 1,
+        "labels_to_decide cancel_unknown": 0,
         "labels_interrupted received": 1,
+        "labels_interrupted purchasing": 1,
         "labels_interrupted unknown": 1,
+        "labels_interrupted incomplete": 1,
         "labels_interrupted cancelling": 0,
+        "labels_interrupted cancel_unknown": 0,
     }
 
 

@@ -15,14 +15,16 @@ from django.utils import timezone
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import cancelling
 from labels.lifecycle.parcels import Publication
-from labels.models import ShippingLabel
+from labels.lifecycle.reconciling import reconcile
+from labels.lifecycle.states import Event, move
+from labels.models import LabelState, ShippingLabel
 from labels.personal_data.retention import remove_addresses
 from parcels.importing import BATCH_SIZE
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.tracking.recording import record
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
-from tests.labels.orders import RECIPIENT, order, post, weighing
+from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
@@ -58,8 +60,8 @@ def found(caller: Caller, label: ShippingLabel) -> list[Response]:
 def publish(label: ShippingLabel) -> None:
     with transaction.atomic():
         publication = Publication(label)
-        publication.begin()
-        publication.finish()
+        publication.prefetch()
+        publication.publish()
 
 
 def ids(response: Response) -> list[str]:
@@ -282,18 +284,42 @@ def test_a_cancelled_labels_parcel_is_withdrawn(buyer: Caller) -> None:
     assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
 
 
-def test_a_cancelled_parcel_that_has_moved_stays(buyer: Caller) -> None:
-    label = bought(buyer, "beta")
-    hear(label, reported(label, S.IN_TRANSIT))
-    cancelling.cancel(label)
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+@pytest.mark.parametrize("status", [S.IN_TRANSIT, S.DELIVERED])
+def test_a_parcel_that_was_handed_in_is_not_cancelled(status: Status, product_code: str, buyer: Caller) -> None:
+    label = bought(buyer, product_code)
+    hear(label, reported(label, status))
+    with pytest.raises(cancelling.CancelError, match="taken it in charge"):
+        cancelling.cancel(label)
+    assert ShippingLabel.objects.get().state == LabelState.GENERATED
     assert buyer.look_up(label.tracking_number).status_code == 200
+
+
+def test_a_report_ends_a_cancellation_that_the_carrier_could_not_carry_out_yet(buyer: Caller) -> None:
+    label = bought(buyer)
+    cancelling.begin(label)
+    hear(label, reported(label, S.IN_TRANSIT))
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    assert reconcile() == {LabelState.GENERATED: 1}
+    assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
+
+
+def test_a_cancelled_number_holds_back_no_parcel_that_the_shop_has_made_of_it(buyer: Caller) -> None:
+    """The address was wrong: the label was cancelled, and the order is sent with another."""
+    label = bought(buyer, "beta")
+    import_parcel(buyer.shop, id="P1", trackingId=label.tracking_number, trackingNumbers=[label.tracking_number])
+    cancelling.cancel(label)
+    import_parcel(buyer.shop, id="P1", trackingId="N2", trackingNumbers=["N2"], lastStatus="DELIVERED")
+    parcel = buyer.look_up("N2").json()
+    assert (parcel["trackingNumbers"], parcel["lastStatus"]) == (["N2"], "DELIVERED")
+    assert buyer.look_up(label.tracking_number).status_code == 404
 
 
 def test_a_label_that_could_not_be_cancelled_is_a_parcel_again(buyer: Caller) -> None:
     label = bought(buyer)
     begun = cancelling.begin(label)
     assert buyer.look_up(label.tracking_number).status_code == 404
-    cancelling.restored(begun, "the carrier refuses")
+    assert move(begun, Event.CANCEL_REFUSED)
     assert buyer.look_up(label.tracking_number).status_code == 200
 
 

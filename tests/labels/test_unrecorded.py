@@ -25,7 +25,7 @@ def nothing_recorded() -> Iterator[None]:
     """Let the database fail when the carrier has answered."""
 
     def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith("UPDATE") and params[0] in (LabelState.RECEIVED, LabelState.UNKNOWN):
+        if sql.startswith("UPDATE") and {LabelState.RECEIVED, LabelState.UNKNOWN} & set(map(str, params)):
             raise OperationalError
         return execute(sql, params, many, context)
 

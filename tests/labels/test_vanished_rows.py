@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from carriers.products import PRODUCTS
-from labels.lifecycle import outcomes
+from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
 from shops.contracts import clients
-from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import assert_bought
 from tests.labels.orders import PRODUCT, order, post
@@ -47,19 +47,11 @@ def test_a_bought_label_is_written_again_with_an_alarm(
     assert vars(alarm)["tracking_numbers"] == row().tracking_number
 
 
-def test_an_unknown_outcome_is_written_again_and_keeps_its_key(failover: None, buyer: Caller, sandbox: Sandbox) -> None:
-    sandbox.arm("closemade", count=1)
-    for _ in range(2):
-        assert_coded(post(buyer, order(), key="k"), 502, "ALPHA_OUTCOME_UNKNOWN")
-    assert (row().state, sandbox.calls()) == (LabelState.UNKNOWN, 1)
-
-
 def test_a_key_that_another_purchase_has_by_now_stays_there(own: Caller) -> None:
     lost = LabelFactory(shop=own.shop, state="received", idempotency_key="k")
     ShippingLabel.objects.filter(id=lost.id).delete()
     later = LabelFactory(shop=own.shop, idempotency_key="k")
-    lost.tracking_numbers = ["XS1"]
-    assert outcomes.save_state(lost)
+    assert move(lost, Event.BOUGHT, tracking_numbers=["XS1"])
     kept = ShippingLabel.objects.get(id=lost.id)
     assert (kept.state, kept.tracking_numbers, kept.idempotency_key) == (LabelState.RECEIVED, ["XS1"], None)
     later.refresh_from_db()
@@ -68,6 +60,5 @@ def test_a_key_that_another_purchase_has_by_now_stays_there(own: Caller) -> None
 
 def test_what_another_process_decided_meanwhile_is_no_vanished_row(own: Caller) -> None:
     label, before = LabelFactory(shop=own.shop), value(VANISHED, carrier="beta")
-    label.state = LabelState.UNKNOWN
-    assert not outcomes.save_state(label)
+    assert not move(label, Event.UNANSWERED)
     assert (row().state, value(VANISHED, carrier="beta")) == (LabelState.GENERATED, before)

@@ -29,8 +29,8 @@ def kept(buyer: Caller, **purchased: Any) -> ShippingLabel:
     """Keep and finish what a carrier gave for a pickup order, as a purchase does."""
     product_code = "beta_point_retrait_france"
     label = LabelFactory(shop=buyer.shop, state="purchasing", finished_at=None, product_code=product_code)
-    outcomes.keep(label, PurchasedLabel(("6A10000000012",), PDF, **purchased))
-    return outcomes.finish(label)
+    outcomes.save_received(label, PurchasedLabel(("6A10000000012",), {"6A10000000012": PDF}, **purchased))
+    return outcomes.publish(label)
 
 
 def test_a_pickup_parcel_shows_the_points_address_and_the_customers_contacts(buyer: Caller) -> None:

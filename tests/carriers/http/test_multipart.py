@@ -32,7 +32,7 @@ def bought(serve: Serve, body: bytes, content_type: str = MULTIPART) -> Purchase
     ],
 )
 def test_the_boundary_is_the_parameter_of_that_name(serve: Serve, content_type: str) -> None:
-    assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), PDF)
+    assert bought(serve, BODY, content_type) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 def plain_lines(body: bytes) -> bytes:
@@ -52,7 +52,7 @@ def plain_lines(body: bytes) -> bytes:
     ],
 )
 def test_all_line_endings_are_read(serve: Serve, body: bytes) -> None:
-    assert bought(serve, body) == PurchasedLabel((NUMBER,), PDF)
+    assert bought(serve, body) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 def in_base64(body: bytes) -> bytes:
@@ -64,16 +64,16 @@ def in_base64(body: bytes) -> bytes:
 
 def test_a_part_in_base64_is_decoded(serve: Serve) -> None:
     assert PDF not in in_base64(BODY)
-    assert bought(serve, in_base64(BODY)) == PurchasedLabel((NUMBER,), PDF)
+    assert bought(serve, in_base64(BODY)) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 def test_a_part_wrongly_declared_as_base64_is_taken_unchanged(serve: Serve) -> None:
-    assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), PDF)
+    assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
 def test_a_longer_line_is_not_the_boundary(serve: Serve) -> None:
     pdf = PDF + b"\r\n--uuid:0f4ab\r\n%%EOF\n"
-    assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
+    assert bought(serve, BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_too_long_a_header_is_refused(serve: Serve) -> None:
 
 @pytest.mark.parametrize("pdf", [b"%PDF-1.4 minimal", PDF.replace(b"%%EOF", b""), PDF + bytes(5000)])
 def test_a_label_is_taken_unchanged(serve: Serve, pdf: bytes) -> None:
-    assert bought(serve, BODY.replace(PDF, pdf)).pdf == pdf
+    assert bought(serve, BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
 
 
 def test_a_request_is_declared_as_json_only(serve: Serve) -> None:

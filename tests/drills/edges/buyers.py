@@ -19,6 +19,7 @@ RECONCILE_WAIT_S = 14.0
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": MARGIN_S,
+    "SETTLE_WAIT": RECONCILE_WAIT_S,
     "RECONCILE_WAIT": RECONCILE_WAIT_S,  # longer than the lease: in between the clients ask, too
     "CARRIER_CONCURRENCY": 32,
 }
@@ -85,7 +86,7 @@ class Buyers:
         with self.persisting(port):
             while time.monotonic() < ends_at:
                 self.env.buy_control(port)
-                self.env.end_pauses(LEASE_S)
+                self.env.end_pauses()
                 outcomes.add(call(reconciler or port, "POST", "/drill/reconcile-all").status)
                 time.sleep(1)
         assert 200 in outcomes, "no reconciliation came to its end"

@@ -3,11 +3,13 @@
 import io
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pypdf import PdfReader, PdfWriter
 
 from labels.lifecycle import decisions
@@ -28,6 +30,7 @@ from tests.labels.admin.pages import (
 )
 from tests.labels.conftest import Sandbox, nothing_finished
 from tests.labels.factories import LabelFactory
+from tests.labels.orders import LINKED, order, post, weighing
 from tests.support.api import Caller
 from tests.support.audit import changes
 from tests.support.paths import SHIPMENTS
@@ -115,7 +118,7 @@ def test_parcels_of_a_carrier_that_cannot_be_asked_are_adopted_with_an_uploaded_
     page = page_of(staff, label, "adopt")
     assert f'value="{numbers[0]}"' in page
     missing = decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1])
-    assert "This field is required." in missing.text
+    assert "Upload it instead" in missing.text
     files = [upload(pdf_file()), upload(pdf_file(2))]
     decide(staff, label, "adopt", number_1=numbers[0], number_2=numbers[1], pdf=files)
     body = buyer.get(f"{SHIPMENTS}/{label.id}").json()
@@ -139,8 +142,7 @@ def test_what_was_bought_in_part_is_adopted_when_the_rest_was_made_by_hand(
     ("data", "error"),
     [
         ({"number_1": "6A 1111", "number_2": "6a1111"}, "Each parcel has a tracking number of its own."),
-        ({"number_1": "6A1111"}, "This field is required."),
-        ({"number_1": "6A1111", "number_2": " "}, "This field is required."),
+        ({"number_1": "", "number_2": " "}, "Give the number of one parcel at least."),
         ({"number_1": "6A1111", "number_2": "6A-2222"}, "5 to 35 letters and digits"),
         ({"number_1": "6A1111", "number_2": "6A9"}, "5 to 35 letters and digits"),
         ({"number_1": "6A1111", "number_2": "6A9999"}, "6A9999 is a parcel of the label 0RCOTHERLABEL00."),
@@ -203,8 +205,8 @@ def test_an_adopted_label_may_be_finished_by_a_retry_at_once(
         keep(*args)
         assert buy(buyer, "beta", reference="FAULT RESETMADE").status_code == 201
 
-    keep = decisions.keep
-    monkeypatch.setattr(decisions, "keep", keep_and_retry)
+    keep = decisions.save_adoption
+    monkeypatch.setattr(decisions, "save_adoption", keep_and_retry)
     assert "The shop can retrieve" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text
     label.refresh_from_db()
     assert (label.state, label.tracking_numbers) == ("label_generated", ["6A1111"])
@@ -220,3 +222,49 @@ def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(
     assert "can retrieve the label now" not in said
     label.refresh_from_db()
     assert label.state == "received"
+
+
+def test_a_part_of_what_was_ordered_is_adopted_and_told(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
+    """The second of three parcels was refused; the PDF of the first came, and is on the row."""
+    body = order(LINKED, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
+    post(buyer, body, key="k")
+    label = ShippingLabel.objects.get()
+    (number,) = numbers_of(sandbox, label)
+    assert "Adopted. The shop can retrieve the label now." in decide(staff, label, "adopt", number_1=number).text
+    label.refresh_from_db()
+    assert (label.tracking_numbers, label.weights_kg) == ([number], ["1"])
+    assert label.warnings == ["Not made: parcel 2 (2 kg), parcel 3 (3 kg). The label is for the other parcels."]
+    replayed = post(buyer, body, key="k").json()
+    assert (replayed["trackingNumber"], replayed["weight"]) == (number, 1)
+    assert len(PdfReader(io.BytesIO(download(replayed["labelUrl"]))).pages) > 1  # the label and its customs form
+
+
+def test_numbers_beyond_those_adopted_stay_on_the_row_and_are_cancelled(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
+    kept, other = numbers_of(sandbox, label)
+    ShippingLabel.objects.update(weights_kg=["1"])  # as if one had been ordered
+    assert "Adopted." in decide(staff, label, "adopt", number_1=kept, pdf=upload(pdf_file())).text
+    assert reconcile() == {"label_generated": 1}
+    label.refresh_from_db()
+    assert (label.tracking_numbers, label.surplus_numbers, label.cancelled_numbers) == ([kept], [other], [other])
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [False, True]
+    assert reconcile() == {}
+
+
+def test_a_number_beyond_those_adopted_that_cant_be_cancelled_is_a_notice(
+    sandbox: Sandbox, staff: Client, buyer: Caller
+) -> None:
+    label = bought_unknown(buyer, "alpha", NO_PDF, parcels=2)
+    kept, other = numbers_of(sandbox, label)
+    sandbox.server.state.ledger.collect("alpha", other)
+    ShippingLabel.objects.update(weights_kg=["1"])
+    decide(staff, label, "adopt", number_1=kept, pdf=upload(pdf_file()))
+    reconcile()
+    hour_ago = timezone.now() - timedelta(minutes=61)
+    ShippingLabel.objects.update(decided_at=hour_ago, ask_again_at=hour_ago, leased_until=hour_ago)
+    reconcile()
+    label.refresh_from_db()
+    assert other in label.staff_notice
+    assert (label.state, label.ask_again_at) == ("label_generated", None)

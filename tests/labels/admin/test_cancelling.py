@@ -75,7 +75,7 @@ def test_a_cancellation_that_did_not_succeed_is_listed_with_its_numbers(staff: C
     waiting(shop, order_id="young", cancel_requested_at=timezone.now())
     waits = staff.get(TO_DECIDE).context
     assert [each.label.order_id for each in waits["waiting"]] == ["late"]
-    assert [each.label.order_id for each in waits["cancelling"]] == ["young"]
+    assert [each.label.order_id for each in waits["others"]] == ["young"]
     page = page_of(staff, label)
     assert "could not cancel it within an hour" in page
     assert "<code>XU1</code> (cancelled), <code>XU2</code>." in page

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from labels.lifecycle.reconciling import ASK_AGAIN_AFTER
+from labels.lifecycle.leases import ASK_AGAIN_AFTER
 from labels.models import LabelState, ShippingLabel, lease
 from shops.admin.personal import MASKED
 from shops.audit.models import Action, AuditEntry
@@ -38,7 +38,8 @@ def test_what_waits_for_a_person_is_counted_on_every_page_and_one_click_away(sta
     assert "Labels to decide" not in staff.get(CONTRACTS).text
     assert "No label waits for a decision." in staff.get(TO_DECIDE).text
     for state in ("unknown", "incomplete", "failed"):
-        LabelFactory(shop=shop, state=state)
+        LabelFactory(shop=shop, state=state, carrier_code="alpha")
+    LabelFactory(shop=shop, state="unknown", carrier_code="beta")  # settles itself
     LabelFactory(shop=shop, staff_notice="The customs form did not come.")
     for path in ("/admin/", LABELS, CONTRACTS, TO_DECIDE):
         page = staff.get(path).text
@@ -67,9 +68,9 @@ def test_the_time_at_which_the_carrier_is_asked_is_said(staff: Client, shop: Sho
     ContractFactory(shop=shop, carrier_code="alpha")
     label = unknown(shop)
     assert future(staff) == "alpha is asked with the next run of the reconciliation"
-    ShippingLabel.objects.update(leased_until=timezone.now() + timedelta(minutes=4))
+    ShippingLabel.objects.update(ask_again_at=timezone.now() + timedelta(minutes=4))
     label.refresh_from_db()
-    assert future(staff) == f"alpha is asked at {label.leased_until:%H:%M} UTC"
+    assert future(staff) == f"alpha is asked at {label.ask_again_at:%H:%M} UTC"
     assert ASK in staff.get(TO_DECIDE).text
     CarrierContract.objects.all().delete()
     assert "no alpha contract any more" in future(staff)
@@ -89,8 +90,8 @@ def test_a_label_that_a_process_works_on_offers_nothing(staff: Client, shop: Sho
 @pytest.mark.parametrize(
     ("state", "fields", "said"),
     [
-        ("incomplete", {"carrier_code": "beta"}, "Nothing: beta made some of its parcels"),
-        ("unknown", {"carrier_code": "beta"}, "beta can't be asked. Its PDF is looked for in the storage"),
+        ("incomplete", {"carrier_code": "beta"}, "It fails, with its key free, as it costs nothing. That is at"),
+        ("unknown", {"carrier_code": "beta", "days_ago": 1}, "Nothing: its PDF is in the storage"),
     ],
 )
 def test_what_only_a_person_settles_is_not_asked_about(
@@ -119,7 +120,7 @@ def test_a_cancellation_is_tried_by_itself_for_an_hour(staff: Client, shop: Shop
 
 def test_asking_now_settles_what_the_carrier_knows(sandbox: Sandbox, staff: Client, buyer: Caller) -> None:
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
-    ShippingLabel.objects.update(leased_until=timezone.now() + ASK_AGAIN_AFTER)
+    ShippingLabel.objects.update(ask_again_at=timezone.now() + ASK_AGAIN_AFTER)
     answer = decide(staff, label, "ask")
     assert answer.redirect_chain[0][0] == TO_DECIDE
     assert "It is now: Label generated." in answer.text
@@ -136,7 +137,8 @@ def test_asking_now_leaves_open_what_the_carrier_does_not_know(sandbox: Sandbox,
     assert "it is as open as before" in decide(staff, label, "ask").text
     label.refresh_from_db()
     assert label.state == LabelState.UNKNOWN
-    assert label.leased_until > timezone.now() + ASK_AGAIN_AFTER / 2
+    assert label.ask_again_at
+    assert label.ask_again_at > timezone.now() + ASK_AGAIN_AFTER / 2
     assert sandbox.made(label.id) == []
 
 

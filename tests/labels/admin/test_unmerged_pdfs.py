@@ -8,13 +8,17 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
+from labels.pdfs import storage
 from shops.contracts import clients
 from tests.carriers.support.servers import LABEL, MULTIPART, always, http, serving
-from tests.labels.admin.pages import LABELS
+from tests.labels.admin.pages import LABELS, decide, pdf_file, upload
 from tests.labels.conftest import assert_coded, row
+from tests.labels.interruptions import pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.support.api import Caller
+from tests.support.paths import SHIPMENTS
 
 NUMBERS = ["6A00000000001", "6A00000000002"]
 PDFS = [b"%PDF-1.4 one", b"%PDF-1.4 two"]
@@ -32,7 +36,7 @@ def bought_from(settings: Settings, buyer: Caller, body: dict[str, Any], *answer
         settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | {"beta": {"url": server.url}}
         clients.client.cache_clear()
         response = post(buyer, body, key="k")
-    assert "cannot be merged" in assert_coded(response, 502, "BETA_OUTCOME_UNKNOWN")
+    assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE")
     return row()
 
 
@@ -43,7 +47,7 @@ def unmerged_pdfs(buyer: Caller, settings: Settings) -> ShippingLabel:
 
 
 def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
-    assert (unmerged_pdfs.state, unmerged_pdfs.tracking_numbers) == ("unknown", NUMBERS)
+    assert (unmerged_pdfs.state, unmerged_pdfs.tracking_numbers) == ("received", NUMBERS)
     page = f"{LABELS}{unmerged_pdfs.id}"
     assert f'href="{page}/pdf/"' in staff.get(f"{page}/change/").content.decode()
     response = staff.get(f"{page}/pdf/")
@@ -59,14 +63,27 @@ def test_the_staff_download_what_the_carrier_gave(unmerged_pdfs: ShippingLabel, 
 def test_a_customs_form_is_downloaded_beside_its_label(buyer: Caller, settings: Settings, staff: Client) -> None:
     form = b"\r\n--uuid:0f4a\r\nContent-ID: <cn23>\r\n\r\n%PDF-1.4 form"
     label = bought_from(settings, buyer, order(PRODUCT["beta"]), answer(NUMBERS[0], PDFS[0] + form))
-    assert (label.state, label.tracking_numbers) == ("unknown", NUMBERS[:1])
+    assert (label.state, label.tracking_numbers) == ("received", NUMBERS[:1])
     with ZipFile(io.BytesIO(staff.get(f"{LABELS}{label.id}/pdf/").content)) as archive:
         read = {name: archive.read(name) for name in archive.namelist()}
-    assert read == {f"01-{NUMBERS[0]}.pdf": PDFS[0], "02-customs-form.pdf": b"%PDF-1.4 form"}
+    assert read == {f"01-{NUMBERS[0]}.pdf": PDFS[0], f"02-{NUMBERS[0]}-customs-form.pdf": b"%PDF-1.4 form"}
 
 
-def test_what_is_decided_keeps_them_no_longer(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
-    page = f"{LABELS}{unmerged_pdfs.id}"
-    assert staff.post(f"{page}/not-made/").status_code == 302
-    assert (row().state, row().pdf) == ("failed", None)
-    assert staff.get(f"{page}/pdf/").status_code == 404
+def test_they_are_merged_again_until_it_succeeds(
+    unmerged_pdfs: ShippingLabel, buyer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pass_time(50)
+    assert reconcile() == {}
+    pass_time(50)
+    assert reconcile() == {"received": 1}
+    monkeypatch.setattr("carriers.pdf.rewritten", lambda pdfs, _: b"".join(pdfs))
+    pass_time(100)
+    assert reconcile() == {"label_generated": 1}
+    assert buyer.get(f"{SHIPMENTS}/{unmerged_pdfs.id}").status_code == 200
+    assert storage.read(row().pdf_key) == b"".join(PDFS)
+
+
+def test_a_person_may_put_another_pdf_in_their_place(unmerged_pdfs: ShippingLabel, staff: Client) -> None:
+    numbers = {f"number_{rank}": number for rank, number in enumerate(NUMBERS, 1)}
+    assert "Adopted." in decide(staff, unmerged_pdfs, "adopt", **numbers, pdf=upload(pdf_file())).text
+    assert (row().state, row().pdf) == ("label_generated", None)

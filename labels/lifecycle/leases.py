@@ -1,0 +1,70 @@
+"""Labels that a process has taken: the lease, and what only the process that still has it may write."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from carriers.errors import CarrierError, OutcomeUnknown
+from labels.lifecycle import outcomes
+from labels.lifecycle.states import Event
+from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
+from shops.db import clock
+
+# The pause before a label that is not over is taken up again.
+ASK_AGAIN_AFTER = timedelta(minutes=5)
+
+
+def due() -> QuerySet[ShippingLabel]:
+    """Return a query for the labels that the reconciliation takes up now."""
+    return ShippingLabel.objects.interrupted() | ShippingLabel.objects.to_ask_again()
+
+
+def take(label_id: str, rows: QuerySet[ShippingLabel]) -> ShippingLabel | None:
+    """Lease a label of some; None if another process was faster or it is none of them any more.
+
+    `ask_again_at` of the one that is returned is what it was: nothing, if a process was interrupted at work on it.
+    """
+    label = rows.filter(id=label_id).first()
+    if label is None:
+        return None
+    until = lease()
+    facts: dict[str, Any] = {"leased_until": until}
+    if label.state in IN_CANCELLATION:
+        facts["ask_again_at"] = None
+    taken = rows.filter(id=label_id, state=label.state, leased_until=label.leased_until).update(**facts)
+    label.leased_until = until
+    return label if taken else None
+
+
+def hold(label: ShippingLabel, until: datetime | None = None) -> None:
+    """Take it up again later; until then it may be a person's.
+
+    Nothing is done where this process has lost the lease.
+    """
+    again_at = until or clock.now() + ASK_AGAIN_AFTER
+    if label.state == LabelState.PURCHASING:
+        fail_own(
+            label,
+            Event.INTERRUPTED,
+            OutcomeUnknown(label.carrier_code, "the purchase was interrupted"),
+            ask_again_at=again_at,
+        )
+    else:
+        schedule(label, again_at)
+
+
+def schedule(label: ShippingLabel, again_at: datetime | None, **facts: Any) -> None:
+    """End the lease, and say when the label is taken up again, if this process still has it."""
+    own = ShippingLabel.objects.row_of(label).filter(state=label.state, leased_until=label.leased_until)
+    own.update(leased_until=clock.now(), ask_again_at=again_at, **facts)
+
+
+def fail_own(label: ShippingLabel, event: Event, error: CarrierError, **facts: Any) -> bool:
+    """Fail a purchase unless this process has lost its lease; tell if it did.
+
+    While a process was suspended, the purchase may have been settled, decided or taken by another.
+    """
+    facts |= {"leased_until": clock.now()}
+    held = label.leased_until
+    return outcomes.fail_afterwards(label, event, error, Q(leased_until=held), **facts)

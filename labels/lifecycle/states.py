@@ -1,0 +1,231 @@
+"""The transitions of a label's state, as a table, and the one function that makes them."""
+
+import logging
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from functools import cache, partial
+from typing import Any, Final, assert_never
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from labels import metrics
+from labels.lifecycle import events, parcels
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from shops.db import clock
+from shops.db.prepared import PreparedUpdate, argument, pipelined
+from shops.webhooks.outbox import ENDPOINT
+
+logger = logging.getLogger("labels.purchase")
+
+
+class Event(StrEnum):
+    """What happens to a label."""
+
+    BOUGHT = auto()
+    STORED = auto()
+    REFUSED = auto()
+    UNANSWERED = auto()
+    MADE_IN_PART = auto()
+    INTERRUPTED = auto()
+    FOUND = auto()
+    NOT_FOUND = auto()
+    VOIDED = auto()
+    SETTLED = auto()
+    ANSWERED_LATE = auto()
+    ADOPTED = auto()
+    MARKED_NOT_MADE = auto()
+    CANCEL_ASKED = auto()
+    CANCEL_UNANSWERED = auto()
+    CANCELLED = auto()
+    CANCEL_REFUSED = auto()
+    HANDED_IN = auto()
+    MARKED_CANCELLED = auto()
+    MARKED_KEPT = auto()
+
+
+class Effect(StrEnum):
+    """What a transition does to the label's parcel."""
+
+    MADE = "made, or an imported one is followed"
+    WITHDRAWN = "hidden, unless the carrier has moved it"
+    BROUGHT_BACK = "shown again"
+    RELEASED = "has the numbers no longer"
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A row of the table; `says` is for the staff's page and the runbook."""
+
+    sources: tuple[LabelState, ...]
+    target: LabelState
+    says: str
+    frees_key: bool = False
+    is_for_uncancelled: bool = False  # not where parcels are being cancelled that were found without a PDF
+    effect: Effect | None = None
+    webhook: str = ""
+
+    @property
+    def ends_purchase(self) -> bool:
+        """Tell if it is an end of the purchase, the last of which counts: a label, a failure or an open question."""
+        return self.sources[0] in {*OPEN, S.RECEIVED} and self.target != S.RECEIVED
+
+
+S = LabelState
+settled: Final = partial(Transition, OPEN, S.FAILED, frees_key=True, webhook="label.failed")
+TRANSITIONS: Final = {
+    Event.BOUGHT: Transition(
+        (S.RECEIVED, *OPEN),
+        S.RECEIVED,
+        "The carrier gave a number for each parcel, and the PDFs: they are kept.",
+        is_for_uncancelled=True,
+    ),
+    Event.STORED: Transition(
+        (S.RECEIVED,),
+        S.GENERATED,
+        "The PDF is stored: the shop can retrieve the label.",
+        effect=Effect.MADE,
+        webhook="label.generated",
+    ),
+    Event.REFUSED: Transition(
+        (S.PURCHASING, S.UNKNOWN), S.FAILED, "The carrier said that nothing was made.", frees_key=True
+    ),
+    Event.UNANSWERED: Transition(OPEN, S.UNKNOWN, "No readable answer came: a parcel may have been made."),
+    Event.MADE_IN_PART: Transition(
+        (S.PURCHASING, S.UNKNOWN), S.INCOMPLETE, "Some parcels were made before the carrier refused another."
+    ),
+    Event.INTERRUPTED: Transition((S.PURCHASING,), S.UNKNOWN, "The process that bought it did not come to its end."),
+    Event.FOUND: Transition(
+        (*OPEN, S.FAILED), S.UNKNOWN, "The carrier has parcels of it that can neither be sold nor cancelled."
+    ),
+    Event.NOT_FOUND: settled("The carrier does not know it: nothing was made."),
+    Event.VOIDED: settled("Its parcels had no PDF, and were cancelled."),
+    Event.SETTLED: settled("No label came of it in time, and what was made and is not used costs nothing."),
+    Event.ANSWERED_LATE: Transition(
+        (S.FAILED,), S.FAILED, "The carrier's yes came when it was settled: its parcels are cancelled."
+    ),
+    Event.ADOPTED: Transition((S.RECEIVED, *OPEN), S.RECEIVED, "Staff adopted parcels that were made."),
+    Event.MARKED_NOT_MADE: settled("Staff found that no parcel is left of it."),
+    Event.CANCEL_ASKED: Transition(
+        (S.GENERATED,), S.CANCELLING, "It is to be cancelled: the shop can't retrieve it.", effect=Effect.WITHDRAWN
+    ),
+    Event.CANCEL_UNANSWERED: Transition(
+        (S.CANCELLING,), S.CANCEL_UNKNOWN, "The carrier may have cancelled it, and did not answer."
+    ),
+    Event.CANCELLED: Transition(
+        IN_CANCELLATION,
+        S.CANCELLED,
+        "All its parcels are cancelled.",
+        effect=Effect.RELEASED,
+        webhook="label.cancelled",
+    ),
+    Event.CANCEL_REFUSED: Transition(
+        (S.CANCELLING,), S.GENERATED, "The carrier does not cancel it: it stays bought.", effect=Effect.BROUGHT_BACK
+    ),
+    Event.HANDED_IN: Transition(
+        IN_CANCELLATION,
+        S.GENERATED,
+        "The carrier has taken it in charge: it stays bought.",
+        effect=Effect.BROUGHT_BACK,
+    ),
+    Event.MARKED_CANCELLED: Transition(
+        IN_CANCELLATION,
+        S.CANCELLED,
+        "Staff found it cancelled at the carrier.",
+        effect=Effect.RELEASED,
+        webhook="label.cancelled",
+    ),
+    Event.MARKED_KEPT: Transition(
+        IN_CANCELLATION,
+        S.GENERATED,
+        "Staff found it not cancelled: it stays bought.",
+        effect=Effect.BROUGHT_BACK,
+    ),
+}
+
+
+def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
+    """Make a transition, with its key, its parcel and its webhook, in one transaction; tell if it was made.
+
+    It is not where the row is in another state than the table says, or `guards` are not true of it. `facts` are what
+    else is known by now: they are the label's afterwards, and the row's if the transition was made. A row that the
+    database has lost, in a failover to a standby without it, is written again by the purchase that it is of.
+    """
+    step = TRANSITIONS[event]
+    changed = {"state": step.target, **facts}
+    if step.frees_key:
+        changed["idempotency_key"] = None
+    if step.ends_purchase:
+        changed["finished_at"] = clock.now_or_later()
+    for name, value in changed.items():
+        setattr(label, name, value)
+    is_one_statement = not (guards or step.effect or step.webhook)
+    with nullcontext() if is_one_statement else transaction.atomic():
+        is_made = change(label, event, guards, tuple(sorted(changed)))
+    if is_made:
+        metrics.TRANSITIONS.labels(label.carrier_code, event).inc()
+    return is_made
+
+
+def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tuple[str, ...]) -> bool:
+    """Write the columns, and do with the parcel and the webhooks what the table says; tell if it was done."""
+    step = TRANSITIONS[event]
+    if guards and not ShippingLabel.objects.row_of(label).filter(*guards).select_for_update().exists():
+        return False
+    with pipelined():
+        updated = update_for(event, names).start(label, own_id=label.id, own_shop=label.shop_id)
+        take_effect = prepare_effect(label, step.effect)
+        endpoints = ENDPOINT.start(shop=label.shop_id) if step.webhook else list
+    if not updated():
+        if ShippingLabel.objects.row_of(label).exists():
+            return False
+        write_again(label)
+    take_effect()
+    if endpoints():
+        events.emit(label, step.webhook)
+    return True
+
+
+@cache
+def update_for(event: Event, names: tuple[str, ...]) -> PreparedUpdate:
+    """Return the update of a row that is in one of the event's states."""
+
+    def rows() -> QuerySet[ShippingLabel]:
+        own = ShippingLabel.objects.for_shop(argument("own_shop")).filter(id=argument("own_id"))
+        step = TRANSITIONS[event]
+        own = own.filter(state__in=step.sources)
+        return own.filter(cancel_requested_at=None) if step.is_for_uncancelled else own
+
+    return PreparedUpdate(rows, *names)
+
+
+def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], object]:
+    """Ask for what the effect on the parcel depends on; return the function that has it."""
+    match effect:
+        case None:
+            return lambda: None
+        case Effect.MADE:
+            publication = parcels.Publication(label)
+            publication.prefetch()
+            return publication.publish
+        case Effect.WITHDRAWN:
+            return lambda: parcels.withdraw(label)
+        case Effect.BROUGHT_BACK:
+            return lambda: parcels.bring_back(label)
+        case Effect.RELEASED:
+            return lambda: parcels.release_numbers(label, label.tracking_numbers)
+        case _:
+            assert_never(effect)
+
+
+def write_again(label: ShippingLabel) -> None:
+    """Write a row that vanished, with all that this process knows of it; its key only if no other purchase has it."""
+    same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
+    if label.idempotency_key is not None and same_key.exists():
+        label.idempotency_key = None
+    label.save(force_insert=True)
+    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
+    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+    logger.critical("label's row vanished and was written again", extra=facts)

@@ -1,0 +1,27 @@
+"""Constraints that are added while the service runs."""
+
+from django.contrib.postgres import operations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import AddConstraint
+from django.db.migrations.state import ProjectState
+
+
+class AddConstraintNotValid(operations.AddConstraintNotValid):
+    """Adds a check for rows from now on, without reading the others on PostgreSQL; elsewhere it is AddConstraint."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        is_postgresql = schema_editor.connection.vendor == "postgresql"
+        usual = operations.AddConstraintNotValid if is_postgresql else AddConstraint
+        usual.database_forwards(self, app_label, schema_editor, from_state, to_state)
+
+
+class ValidateConstraint(operations.ValidateConstraint):
+    """Checks the rows that were there before, without blocking writes; it belongs into a migration of its own."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        if schema_editor.connection.vendor == "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)

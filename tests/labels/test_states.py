@@ -1,0 +1,98 @@
+"""The table of a label's transitions: each row as the runbook has it, and nothing but the table moves a label."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db.models import Q
+
+from labels.lifecycle.states import TRANSITIONS, Event, move
+from labels.models import LabelState, ShippingLabel
+from parcels.models import Parcel
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.conftest import row
+from tests.labels.factories import PDF, LabelFactory
+from tests.labels.test_metrics import value
+from tests.support.api import Caller
+
+RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook.md")
+ROW = re.compile(r"^\| `(\w+)` \| ([\w`, ]+) \| `(\w+)` \| (\w*) \| ([^|]*) \| `?([\w.]*)`? \| (.+) \|$", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def endpoint(own: Caller) -> None:
+    made = WebhookEndpoint(shop=own.shop, url="https://shop.example/")
+    made.set_secret("whsec_" + "A" * 43 + "=")
+    made.save()
+
+
+def label_in(state: LabelState, own: Caller) -> ShippingLabel:
+    label: ShippingLabel = LabelFactory(
+        shop=own.shop, state=state, idempotency_key="k", tracking_numbers=["N1"], error_code="BETA_UNAVAILABLE"
+    )
+    return label
+
+
+def cases(*, are_sources: bool) -> list[tuple[Event, LabelState]]:
+    return [
+        (event, state)
+        for event, step in TRANSITIONS.items()
+        for state in LabelState
+        if (state in step.sources) is are_sources
+    ]
+
+
+def test_the_runbook_has_the_table() -> None:
+    told = {
+        event: (tuple(re.findall(r"\w+", sources)), target, key, effect.strip(), webhook, says)
+        for event, sources, target, key, effect, webhook, says in ROW.findall(RUNBOOK.read_text())
+    }
+    assert told == {
+        str(event): (
+            tuple(map(str, step.sources)),
+            str(step.target),
+            "free" if step.frees_key else "",
+            str(step.effect or ""),
+            step.webhook,
+            step.says,
+        )
+        for event, step in TRANSITIONS.items()
+    }
+
+
+@pytest.mark.parametrize(("event", "source"), cases(are_sources=True))
+def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, own: Caller) -> None:
+    step, before = TRANSITIONS[event], value("label_transitions_total", carrier="beta", event=event)
+    label = label_in(source, own)
+    finished_at = label.finished_at
+    facts = {"pdf": PDF} if step.target == LabelState.RECEIVED else {"pdf": None}
+    assert move(label, event, **facts)
+    moved = row()
+    assert (label.state, moved.state, moved.pdf and bytes(moved.pdf)) == (step.target, step.target, facts["pdf"])
+    assert moved.idempotency_key == (None if step.frees_key else "k")
+    told = [each.type for each in WebhookDelivery.objects.filter(subject=label.id)]
+    assert told == ([step.webhook] if step.webhook else [])
+    assert Parcel.objects.exists() is (event == Event.STORED)
+    assert (moved.finished_at != finished_at) is step.ends_purchase
+    assert value("label_transitions_total", carrier="beta", event=event) == before + 1
+
+
+@pytest.mark.parametrize(("event", "source"), cases(are_sources=False))
+def test_from_any_other_state_nothing_happens(event: Event, source: LabelState, own: Caller) -> None:
+    label = label_in(source, own)
+    before = ShippingLabel.objects.values().get()
+    assert not move(label, event)
+    assert (ShippingLabel.objects.values().get(), WebhookDelivery.objects.count()) == (before, 0)
+
+
+def test_a_guard_that_is_not_true_of_the_row_keeps_it_as_it_is(own: Caller) -> None:
+    label = label_in(LabelState.UNKNOWN, own)
+    assert not move(label, Event.NOT_FOUND, Q(decided_by="ada"))
+    assert row().state == LabelState.UNKNOWN
+
+
+def test_no_other_module_updates_a_state() -> None:
+    sources = Path(settings.BASE_DIR, "labels").rglob("*.py")
+    writes = re.compile(r"\.update\([^)]*\bstate=|\bstate=[^)]*\)\.save\(")
+    assert [path.name for path in sources if writes.search(path.read_text())] == []

@@ -1,0 +1,217 @@
+"""A label's life as a state machine: orders, faults, kills, time, reconciliation, cancellations and decisions."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from labels.lifecycle import cancelling, decisions
+from labels.lifecycle.reconciling import reconcile
+from labels.models import LabelState, ShippingLabel
+from tests.labels.factories import PDF
+from tests.labels.interruptions import CANCEL, PRINT, SEARCH
+from tests.models.label_rules import CANCELLATION, OPEN, Oracle
+from tests.models.label_world import Order, World
+from tests.support.api import Response
+
+FAULTS = {
+    "alpha": [None, "closemade", "close", "nolabel", "twin", "late", "38", "1", "html503", "collected"],
+    "beta": [None, "closemade", "close", "nolabel", "html503", "30204", "30204@2", "closemade@2", "nolabel@2", "twin"],
+}
+PLACES = ["before the carrier", "after the carrier", "before the storage", "after the storage"]
+QUESTIONS = [None, (SEARCH, "close"), (PRINT, "nolabel"), *((CANCEL, fault) for fault in ("1", "2", "3", "close"))]
+ANSWERS = [None, "closemade", "close", "1", "2", "3"]
+numbers = st.integers(0, 5)
+
+
+class LabelLife(RuleBasedStateMachine):
+    """Plays with one shop's labels; a subclass gives the world."""
+
+    world: World
+
+    @initialize()
+    def begin(self) -> None:
+        self.world.restart()
+        self.oracle = Oracle(self.world)
+
+    def teardown(self) -> None:
+        """Whatever happened: in the end everything is the shop's, or free, or a person's."""
+        if not hasattr(self, "oracle"):
+            return
+        self.resume()
+        self.world.end()
+        self.oracle.check_settled()
+        self.world.restart()
+
+    @invariant()
+    def holds(self) -> None:
+        if hasattr(self, "oracle"):
+            self.oracle.check()
+
+    # --- The shop ---
+
+    @rule(
+        carrier=st.sampled_from(["alpha", "beta"]),
+        count=st.integers(1, 3),
+        fault=numbers.flatmap(lambda _: st.integers(0, 9)),
+        place=st.sampled_from([None, None, *PLACES, "row lost"]),
+    )
+    def order(self, carrier: str, count: int, fault: int, place: str | None) -> None:
+        wanted = Order(f"{len(self.world.orders)}", carrier, list(range(1, count + 1)))
+        self.world.orders.append(wanted)
+        with self.world.failing(FAULTS[carrier][fault]), self.interrupted(place):
+            self.note(wanted, self.world.ask(wanted))
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *PLACES]))
+    def repeat(self, which: int, fault: int, place: str | None) -> None:
+        wanted = self.chosen(which)
+        with self.world.failing(FAULTS[wanted.carrier][fault]), self.interrupted(place):
+            self.note(wanted, self.world.ask(wanted))
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers)
+    def order_otherwise(self, which: int) -> None:
+        """The same key with another body buys nothing while the key is held."""
+        wanted = self.chosen(which)
+        is_held = ShippingLabel.objects.filter(idempotency_key=wanted.key).exists()
+        if is_held:
+            other = Order(wanted.id, wanted.carrier, [*wanted.weights_kg, 9][1:], wanted.keys)
+            answer = self.world.ask(other)
+            assert answer is not None
+            assert answer.status_code in {409, 422}
+
+    @precondition(lambda self: self.world.suspended is None)
+    @rule(carrier=st.sampled_from(["alpha", "beta"]), count=st.integers(1, 2), place=st.sampled_from(PLACES))
+    def order_elsewhere(self, carrier: str, count: int, place: str) -> None:
+        """A process that stops for as long as it takes."""
+        wanted = Order(f"{len(self.world.orders)}", carrier, list(range(1, count + 1)))
+        self.world.orders.append(wanted)
+        self.world.suspend(wanted, place)
+
+    @precondition(lambda self: self.world.suspended is not None)
+    @rule()
+    def resume(self) -> None:
+        resumed = self.world.resume()
+        if resumed:
+            self.note(*resumed)
+
+    def note(self, wanted: Order, answer: Response | None) -> None:
+        """Do as the answer says."""
+        if answer is None:
+            return
+        body = answer.json()
+        if answer.status_code == 201:
+            wanted.given.add(body["id"])
+        if body.get("code") == "LABEL_CANCELLED":
+            states = {row.state for row in self.world.rows(wanted) if row.idempotency_key == wanted.key}
+            assert states == {LabelState.CANCELLED}, f"order another, it says, and the label is {states}"
+            wanted.keys += 1
+
+    # --- Time and machines ---
+
+    @rule(seconds=st.sampled_from([400, 2000, 4000, 90_000]))
+    def pass_time(self, seconds: int) -> None:
+        self.world.pass_time(seconds)
+
+    @rule(question=st.sampled_from(QUESTIONS), is_blind=st.booleans(), place=st.sampled_from([None, None, *PLACES]))
+    def reconcile(self, question: tuple[str, str] | None, is_blind: bool, place: str | None) -> None:
+        if is_blind:
+            self.world.sandbox.arm("unfound", operation=SEARCH, delay_s=10**6)
+        operation, fault = question or (None, None)
+        facts = {"operation": operation} if operation else {}
+        with self.world.failing(fault, **facts), self.interrupted(place):
+            reconcile()
+
+    @rule()
+    def close_storage(self) -> None:
+        self.world.close_storage()
+
+    @rule()
+    def open_storage(self) -> None:
+        self.world.open_storage()
+
+    @rule(is_merging=st.booleans())
+    def merge(self, is_merging: bool) -> None:
+        self.world.is_merging = is_merging
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers)
+    def restore(self, which: int) -> None:
+        """The database goes back to a moment at which the purchase was under way; the storage does not."""
+        row = self.world.newest(self.chosen(which))
+        is_stored = row and row.state == LabelState.GENERATED and not row.decided_at
+        if row and is_stored and row.id not in self.oracle.moved and not self.world.folder.is_file():
+            self.oracle.restored.add(row.id)
+            self.world.restore(row)
+
+    # --- The carrier and the staff ---
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers)
+    def hand_in(self, which: int) -> None:
+        row = self.world.newest(self.chosen(which))
+        if row and row.state == LabelState.GENERATED:
+            self.oracle.moved.add(row.id)
+            self.world.move(row)
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *PLACES[:2]]))
+    def cancel(self, which: int, answer: str | None, place: str | None) -> None:
+        row = self.world.newest(self.chosen(which))
+        if row is None:
+            return
+        with self.world.failing(answer, operation=CANCEL), self.interrupted(place), suppress(cancelling.CancelError):
+            cancelling.cancel(row)
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers)
+    def end_cancellation(self, which: int) -> None:
+        """A person looks at the carrier's portal and says what is true."""
+        row = self.world.newest(self.chosen(which))
+        if row and row.state in CANCELLATION:
+            live = self.world.live(row)
+            if len(live) not in {0, len(row.tracking_numbers)}:
+                return
+            self.decide(
+                lambda: decisions.end_cancellation(label=row, is_cancelled=not live, decided_by=self.world.person)
+            )
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers, left_out=st.integers(0, 2))
+    def adopt(self, which: int, left_out: int) -> None:
+        """A person adopts the parcels that were made, or some of them."""
+        row = self.world.newest(self.chosen(which))
+        if not row or row.state not in OPEN - {LabelState.RECEIVED}:
+            return
+        made, ordered = self.world.live(row), len(row.weights_kg)
+        adopted = [*made, *[""] * ordered][:ordered]
+        if left_out < ordered > 1:
+            adopted[left_out] = ""
+        if any(adopted):
+            self.decide(
+                lambda: decisions.adopt(label=row, tracking_numbers=adopted, pdf=PDF, decided_by=self.world.person)
+            )
+
+    @precondition(lambda self: self.world.orders)
+    @rule(which=numbers)
+    def mark_as_not_made(self, which: int) -> None:
+        row = self.world.newest(self.chosen(which))
+        if row and (row.carrier_code == "beta" or not self.world.live(row)) and row.id not in self.oracle.restored:
+            self.decide(lambda: decisions.mark_as_not_made(label=row, decided_by=self.world.person))
+
+    def decide(self, decision: Callable[[], Any]) -> None:
+        with suppress(decisions.DecisionError):
+            decision()
+
+    # ---
+
+    def chosen(self, which: int) -> Order:
+        return self.world.orders[which % len(self.world.orders)]
+
+    def interrupted(self, place: str | None) -> Any:
+        if place == "row lost":
+            return self.world.interrupted("before the carrier", self.world.lose_row)
+        return self.world.interrupted(place, self.world.kill)

@@ -1,0 +1,113 @@
+"""The sentences of the design that hold of labels whatever happens; the carriers' ledger is the witness."""
+
+import json
+
+from labels.models import LabelState, ShippingLabel
+from tests.models.label_world import Order, World
+from tests.support.paths import PARCELS, SHIPMENTS
+
+CANCELLATION = {LabelState.CANCELLING, "cancel_unknown"}
+OPEN = {LabelState.PURCHASING, LabelState.RECEIVED, LabelState.UNKNOWN, LabelState.INCOMPLETE}
+
+
+class Oracle:
+    """Checks a world after each step, and more once everything has settled."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.was_open: set[str] = set()  # labels whose purchase was not over when its request was
+        self.restored: set[str] = set()  # labels that the database forgot, and that their shop has
+        self.moved: set[str] = set()  # labels whose parcels were handed in while they were bought
+        self.settled_by_person: set[str] = set()
+        self.lost_key: set[str] = set()
+        self.failed: set[str] = set()
+        self.is_suspended: str = ""
+
+    def check(self) -> None:
+        for wanted in self.world.orders:
+            rows = self.world.rows(wanted)
+            self.check_order(wanted, rows)
+            for row in rows:
+                self.check_row(row)
+
+    def check_order(self, wanted: Order, rows: list[ShippingLabel]) -> None:
+        cancelled = {row.id for row in rows if row.state == LabelState.CANCELLED}
+        bought = {row.id for row in rows if row.state == LabelState.GENERATED}
+        live = (wanted.given - cancelled) | bought
+        assert len(live) <= 1, f"two live labels for one order: {sorted(live)}"
+
+    def check_row(self, row: ShippingLabel) -> None:
+        if row.state in OPEN:
+            self.was_open.add(row.id)
+        if row.state == LabelState.FAILED:
+            self.failed.add(row.id)
+            assert row.idempotency_key is None, "nothing was made, and the key is not free"
+            assert not row.error_code.endswith("OUTCOME_UNKNOWN"), "a settled order says that it is unknown"
+            assert "same Idempotency-Key" not in row.error_message, "a settled order asks for its old key"
+        elif row.id not in self.failed | self.lost_key:
+            assert row.idempotency_key is not None, f"the key is free, and the label is {row.state}"
+        if row.state == LabelState.GENERATED:
+            self.check_bought(row)
+        if row.state == LabelState.CANCELLED and row.id not in self.settled_by_person:
+            assert row.carrier_code == "beta" or not self.world.live(row), "cancelled here, and not at the carrier"
+        if row.id in self.moved:
+            assert row.state == LabelState.GENERATED, f"handed in, and {row.state}"
+        self.check_told(row)
+
+    def check_bought(self, row: ShippingLabel) -> None:
+        numbers = row.tracking_numbers
+        assert len(numbers) == len(set(numbers)) == len(row.weights_kg), f"{numbers} of {len(row.weights_kg)} parcels"
+        made = {each.tracking_number for each in self.world.made(row)}
+        assert set(numbers) <= made, "a number that was not made"
+        if row.carrier_code == "alpha":
+            assert set(numbers) <= set(self.world.live(row)), "bought, and cancelled at the carrier"
+        assert self.world.buyer.get(f"{SHIPMENTS}/{row.id}").status_code == 200
+        for number in numbers:
+            found = self.world.buyer.get(PARCELS + number)
+            assert found.status_code == 200, f"no parcel with {number}"
+            assert json.loads(found.content)["id"] == row.id
+
+    def check_told(self, row: ShippingLabel) -> None:
+        """The webhooks of a label are those of its transitions, each once, in order."""
+        deliveries = self.world.told(row)
+        told = [each.type.removeprefix("label.") for each in deliveries]
+        assert told.count("generated") <= 1 >= told.count("cancelled"), told
+        assert told.count("failed") <= 1 + (row.id in self.failed), told
+        assert "cancelled" not in told or told.index("cancelled") > told.index("generated"), told
+        last = told[-1] if told else None
+        match row.state:
+            case LabelState.GENERATED:
+                assert last == "generated", told
+            case LabelState.CANCELLED:
+                assert last == "cancelled", told
+            case LabelState.FAILED if row.id in self.was_open and row.id != self.is_suspended:
+                assert last == "failed", f"settled, and not told: {told}"
+            case LabelState.FAILED:
+                assert last in (None, "failed"), told
+        for each in deliveries:
+            assert each.type != "label.failed" or not each.data["code"].endswith("OUTCOME_UNKNOWN"), each.data
+
+    # --- At the end ---
+
+    def check_settled(self) -> None:
+        self.check()
+        for row in self.world.rows():
+            self.check_end(row)
+
+    def check_end(self, row: ShippingLabel) -> None:
+        is_persons = ShippingLabel.objects.needing_decision().filter(id=row.id).exists()
+        is_noticed = is_persons or bool(row.staff_notice)
+        assert row.state not in {LabelState.PURCHASING, LabelState.RECEIVED}, f"{row.state} for ever"
+        if row.state in OPEN | CANCELLATION:
+            assert is_persons, f"{row.state}, and nobody is told"
+        if row.carrier_code == "beta":
+            is_free = row.state not in OPEN or row.id in self.restored
+            assert is_free, f"beta bills nothing, and its order is {row.state} for ever"
+            return
+        known = {*row.tracking_numbers, *row.cancelled_numbers}
+        for number in self.world.live(row):
+            assert number in known or number in (row.staff_notice or ""), f"{number} is paid for, and nobody knows it"
+            is_sold = row.state == LabelState.GENERATED and number in row.tracking_numbers
+            assert is_sold or is_noticed or row.id in self.settled_by_person, f"{number} is paid for: {row.state}"
+        has_all = len(set(row.tracking_numbers)) == len(row.weights_kg) and row.pdf is not None
+        assert row.state not in OPEN or not has_all, "all PDFs and numbers came, and a person has to decide"

@@ -1,0 +1,261 @@
+"""The world of a label's life: a shop, both carriers over HTTP, a storage and a person, and what can go wrong."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connections
+from django.utils import timezone
+
+from carriers import pdf
+from carriers.http.messages import UnreadableError
+from carriers.http.transport import Transport
+from carriers.sandbox.ledger import Purchase
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from labels.lifecycle.reconciling import reconcile
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
+from parcels.models import Parcel, ParcelTracking
+from parcels.tracking import recording
+from shops.contracts import clients
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.conftest import CONTROL, Sandbox
+from tests.labels.interruptions import pass_time
+from tests.labels.orders import order, post
+from tests.support.api import Caller, Response
+
+JOIN_TIMEOUT_S = 60
+LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
+
+
+class Killed(BaseException):
+    """The process ends here, as by SIGKILL: nothing catches it."""
+
+
+@dataclass
+class Order:
+    """What a shop wants, and what its client knows: it repeats with its key until it is told to take a new one."""
+
+    id: str
+    carrier: str
+    weights_kg: list[int]
+    keys: int = 0
+    given: set[str] = field(default_factory=set)  # the ids of labels that were answered with 201
+
+    @property
+    def key(self) -> str:
+        return f"{self.id}-{self.keys}"
+
+    @property
+    def body(self) -> dict[str, Any]:
+        parcels = [{"weight": weight} for weight in self.weights_kg]
+        return order(LINKED[self.carrier], orderId=self.id, parcels=parcels)
+
+
+class World:
+    """One story's world."""
+
+    def __init__(self, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.buyer, self.sandbox, self.folder = buyer, sandbox, folder
+        self.person = User.objects.create_user("ada")
+        endpoint = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
+        endpoint.set_secret("whsec_" + "A" * 43 + "=")
+        endpoint.save()
+        self.own = threading.local()  # the interruption that is planned for a thread
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self.is_merging = True
+        self.patch(monkeypatch)
+        self.restart()
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        send, store, merge = Transport.post, storage.store, pdf.rewritten
+
+        def sending(*args: Any) -> Any:
+            self.reach("before the carrier")
+            answer = send(*args)
+            self.reach("after the carrier")
+            return answer
+
+        def storing(*args: Any) -> None:
+            self.reach("before the storage")
+            store(*args)
+            self.reach("after the storage")
+
+        def merging(*args: Any) -> bytes:
+            if not self.is_merging:
+                raise UnreadableError("the labels cannot be merged")
+            return merge(*args)
+
+        monkeypatch.setattr(Transport, "post", sending)
+        monkeypatch.setattr(storage, "store", storing)
+        monkeypatch.setattr(pdf, "rewritten", merging)
+
+    def restart(self) -> None:
+        """Begin a story: nothing was bought, nothing fails."""
+        self.sandbox.server.state.reset()
+        for model in (WebhookDelivery, ParcelTracking, Parcel, ShippingLabel):
+            model.objects.all().delete()
+        self.is_merging = True
+        self.open_storage()
+        clients.client.cache_clear()
+        self.orders: list[Order] = []
+        self.suspended: tuple[threading.Event, Order, Future[Response]] | None = None
+        self.pool: ThreadPoolExecutor | None = None
+
+    # --- What can go wrong ---
+
+    def reach(self, place: str) -> None:
+        planned = getattr(self.own, "plan", None)
+        if planned and planned[0] == place:
+            self.own.plan = None
+            planned[1]()
+
+    @contextmanager
+    def interrupted(self, place: str | None, act: Callable[[], object]) -> Iterator[None]:
+        """Do something when this thread comes to a place, once."""
+        self.own.plan = (place, act) if place else None
+        try:
+            with suppress(Killed):
+                yield
+        finally:
+            self.own.plan = None
+
+    def kill(self) -> None:
+        raise Killed
+
+    def lose_row(self) -> None:
+        ShippingLabel.objects.filter(state=LabelState.PURCHASING).delete()
+
+    @contextmanager
+    def failing(self, fault: str | None, **facts: Any) -> Iterator[None]:
+        """Let the carrier fail once, in a way such as `closemade` or, for beta's second parcel, `30204@2`."""
+        if fault:
+            name, _, rank = fault.partition("@")
+            self.sandbox.arm(name, count=1, **facts, **({"rank": int(rank)} if rank else {}))
+        try:
+            yield
+        finally:
+            self.sandbox.disarm()
+
+    def close_storage(self) -> None:
+        if not self.folder.is_file():
+            if self.folder.exists():
+                self.folder.rename(self.folder.with_name("away"))
+            self.folder.write_text("no folder")
+
+    def open_storage(self) -> None:
+        if self.folder.is_file():
+            self.folder.unlink()
+            if self.folder.with_name("away").exists():
+                self.folder.with_name("away").rename(self.folder)
+
+    def restore(self, label: ShippingLabel) -> None:
+        """Bring the database back to the moment at which the label's purchase was under way."""
+        WebhookDelivery.objects.filter(subject=label.id).delete()
+        Parcel.objects.filter(id=label.id).delete()
+        blank: dict[str, Any] = {"tracking_numbers": [], "reservation_number": "", "finished_at": None}
+        ShippingLabel.objects.filter(id=label.id).update(state=LabelState.PURCHASING, **blank)
+
+    def pass_time(self, seconds: float) -> None:
+        pass_time(seconds)
+        clients.client.cache_clear()  # circuit breakers have closed
+        if seconds >= 3600:
+            for parcel in self.sandbox.made():
+                object.__setattr__(parcel, "findable_at_s", 0)  # the hour is over
+
+    # --- What people and machines do ---
+
+    def ask(self, wanted: Order) -> Response | None:
+        """Order, or repeat an order; None where the process was killed."""
+        answers: list[Response] = []
+        with suppress(Killed):
+            answers.append(post(self.buyer, wanted.body, key=wanted.key))
+        return answers[0] if answers else None
+
+    def suspend(self, wanted: Order, place: str) -> None:
+        """Order in another process, which stops at a place until it is resumed."""
+        reached, resumed = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            reached.set()
+            assert resumed.wait(JOIN_TIMEOUT_S)
+
+        def run() -> Response:
+            self.own.plan = (place, wait)
+            try:
+                return post(self.buyer, wanted.body, key=wanted.key)
+            finally:
+                reached.set()
+                connections.close_all()
+
+        self.pool = ThreadPoolExecutor(1)
+        self.suspended = (resumed, wanted, self.pool.submit(run))
+        assert reached.wait(JOIN_TIMEOUT_S)
+
+    def resume(self) -> tuple[Order, Response] | None:
+        """Let the process that was stopped go on to its end."""
+        if self.suspended is None or self.pool is None:
+            return None
+        resumed, wanted, future = self.suspended
+        resumed.set()
+        answer = future.result(JOIN_TIMEOUT_S)
+        self.pool.shutdown()
+        self.suspended = self.pool = None
+        return wanted, answer
+
+    def move(self, label: ShippingLabel) -> None:
+        """Let the carrier take the parcels in charge, and report it."""
+        for number in label.tracking_numbers:
+            self.sandbox.server.state.ledger.collect(label.carrier_code, number)
+            event = TrackingEvent(
+                tracking_number=number,
+                code="SC",
+                happened_at=timezone.now(),
+                text="",
+                place="",
+                status=Status.IN_TRANSIT,
+                is_listed=True,
+                kept_until=None,
+            )
+            answer = TrackingAnswer(number, is_known=True, events=(event,))
+            recording.record(label.id, [answer], outcome="ok", now=timezone.now())
+
+    def end(self) -> None:
+        """Bring everything up again, and let two days pass."""
+        self.sandbox.disarm()
+        self.open_storage()
+        self.is_merging = True
+        self.own.plan = None
+        self.pass_time(4000)
+        assert post(self.buyer, order(orderId=CONTROL)).status_code == 201
+        for seconds in (0, 400, 4000, 90_000, 4000, 90_000):
+            self.pass_time(seconds)
+            reconcile()
+
+    # --- What there is ---
+
+    def rows(self, wanted: Order | None = None) -> list[ShippingLabel]:
+        rows = ShippingLabel.objects.exclude(order_id=CONTROL).order_by("id")
+        return list(rows.filter(order_id=wanted.id) if wanted else rows)
+
+    def newest(self, wanted: Order) -> ShippingLabel | None:
+        rows = self.rows(wanted)
+        return rows[-1] if rows else None
+
+    def made(self, label: ShippingLabel) -> list[Purchase]:
+        return self.sandbox.made(label.id)
+
+    def live(self, label: ShippingLabel) -> list[str]:
+        """The numbers that alpha made and will bill, or that beta made."""
+        return [each.tracking_number for each in self.made(label) if not self.sandbox.is_cancelled(each)]
+
+    def told(self, label: ShippingLabel) -> list[WebhookDelivery]:
+        rows = WebhookDelivery.objects.filter(subject=label.id, type__startswith="label.")
+        return list(rows.order_by("id"))
