@@ -1,11 +1,12 @@
 """What an order may say beside the specification's fields: it is kept on the row and given to the carrier's client."""
 
-from datetime import date
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from carriers import shipping_day
 from carriers.products import PRODUCTS
 from carriers.shipment import Shipment
 from tests.labels.bad_orders import BETA, NUL, assert_refused, changed
@@ -20,12 +21,13 @@ FIRM: Json = {"company": "Bougies & Cie", "address2": "Bâtiment C, 3e étage"}
 
 
 def test_all_that_an_order_says_reaches_the_client_and_the_row(buyer: Caller, shipments: list[Shipment]) -> None:
+    today = shipping_day.now().date()
     body = order(
         BETA,
         origin=FIRM,
         destination=FIRM | {"instructions": "Sonner deux fois"},
         parcels=[{"weight": 1, "reference": "CMD 1/2"}, {"weight": 2}],
-        shipDate="2026-11-23",
+        shipDate=today.isoformat(),
         insuredValue=149.9,
         labelFormat="A4",
     )
@@ -34,11 +36,11 @@ def test_all_that_an_order_says_reaches_the_client_and_the_row(buyer: Caller, sh
     for party in (shipment.sender, shipment.recipient):
         assert (party.company, party.address2) == ("Bougies & Cie", "Bâtiment C, 3e étage")
     assert [package.reference for package in shipment.packages] == ["CMD 1/2", ""]
-    assert (shipment.ship_on, shipment.insured_value_eur) == (date(2026, 11, 23), Decimal("149.9"))
+    assert (shipment.ship_on, shipment.insured_value_eur) == (today, Decimal("149.9"))
     assert (shipment.instructions, shipment.label_format) == ("Sonner deux fois", "A4")
     label = row()
     assert (label.sender, label.recipient) == (body["originAddress"], body["destinationAddress"])
-    assert (label.parcel_references, label.ship_on) == (["CMD 1/2", ""], date(2026, 11, 23))
+    assert (label.parcel_references, label.ship_on) == (["CMD 1/2", ""], today)
     assert (label.insured_value_eur, label.label_format) == (Decimal("149.90"), "A4")
 
 
@@ -120,8 +122,25 @@ def test_goods_that_fit_are_taken_in_any_order(buyer: Caller, sandbox: Sandbox) 
 
 
 def test_alpha_weighs_no_goods(buyer: Caller, sandbox: Sandbox) -> None:
-    body = order("alpha_express_world", customs={"items": [ITEM | {"weight": 1.9}]}, parcels=[{"weight": 2}] * 2)
+    body = order(
+        "alpha_express_world", customs={"items": [ITEM | {"quantity": 1, "weight": 3}]}, parcels=[{"weight": 2}] * 2
+    )
     assert post(buyer, body).status_code == 201
+
+
+def test_a_replay_is_not_refused_for_a_day_that_is_over(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    today = shipping_day.now()
+    body = order(shipDate=today.date().isoformat())
+    first = post(buyer, body, key="k")
+    assert first.status_code == 201
+    monkeypatch.setattr(shipping_day, "now", lambda: today + timedelta(days=1))
+    again = post(buyer, body, key="k")
+    assert (again.status_code, again.json()["id"]) == (201, first.json()["id"])
+    assert again["Idempotent-Replayed"] == "true"
+    assert post(buyer, body, key="other").json()["message"].startswith("shipDate: must be today's date")
+    assert len(sandbox.made()) == 1
 
 
 # --- Phone numbers ---
