@@ -20,6 +20,7 @@ from labels import serializers as labels
 from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
 from labels.ids import LABEL_ID_LENGTH
 from labels.openapi import CUSTOMS, CUSTOMS_ORDER, FURTHER, LABEL, ORDER, SENDER
+from labels.order_rules import MAX_PARCELS
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
 from parcels.openapi import PARCEL
@@ -91,11 +92,11 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Label", "orderId"): {"maxLength": 255, "minLength": 1},
     ("Label", "trackingNumber"): {"minLength": 1, "maxLength": None},
     ("Label", "labelUrl"): {"format": "uri", "maxLength": None},
-    ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_PARCELS * labels.MAX_WEIGHT_KG},
+    ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": MAX_PARCELS * labels.MAX_WEIGHT_KG},
     ("Label", "createdAt"): {"format": "date-time", "pattern": "Z$", "maxLength": None},
     ("LabelOrder", "reference"): {"maxLength": max(carrier.max_reference_length for carrier in CARRIERS.values())},
     ("LabelOrder", "pickupPointCode"): {"pattern": f"^({PICKUP_POINT_CODES})?$", "maxLength": None},
-    ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": labels.MAX_PARCELS},
+    ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": MAX_PARCELS},
     ("Customs", "items"): {"minItems": 1, "maxItems": MAX_ITEMS},
     ("RecipientAddress", "email"): {"pattern": "^$|@"},
 }
