@@ -22,6 +22,7 @@ from labels.pdfs import storage
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.failures import reason as reason_of
 
 DEADLINE_S = 1.0  # of a probe, whatever hangs
 FRESH_S = 1.0  # however many probes come, each part is checked once a second
@@ -29,6 +30,8 @@ STORAGE_FRESH_S = 15.0  # checking a bucket takes milliseconds of CPU time, and 
 CLOCK_FRESH_S = 15.0  # a clock that is off stays so, and each check of it writes a line
 CREDENTIALS_FRESH_S = 60.0
 OK, FAILING, SILENT, OFF, UNREADABLE = "ok", "failing", "no answer in time", "off", "no key opens some"
+UNKNOWN = "unknown without the database"
+ASK_DATABASE = ("clock", "credentials")
 logger = logging.getLogger("service.health")
 
 
@@ -47,7 +50,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """
     runs = {name: check.start() for name, check in checks().items()}
     wait(runs.values(), timeout=DEADLINE_S)
-    states = {name: state_of(name, run) for name, run in runs.items()}
+    states = states_of(runs)
     states |= circuit_breakers()
     is_ready = any(states[name] == OK for name in databases().values())
     if not is_ready:
@@ -66,11 +69,23 @@ def answer(status: HTTPStatus, body: dict[str, object]) -> HttpResponse:
     return response
 
 
+def states_of(runs: "dict[str, Future[str]]") -> dict[str, str]:
+    """Return the state of each part; a database that is away is one cause, so it alone fails and is logged."""
+    name = databases()[DEFAULT_DB_ALIAS]
+    states = {name: state_of(name, runs[name])}
+    is_away = states[name] in {FAILING, SILENT}
+    for name, run in runs.items():
+        is_unknown = is_away and name in ASK_DATABASE and (not run.done() or run.exception() is not None)
+        if name not in states:
+            states[name] = UNKNOWN if is_unknown else state_of(name, run)
+    return {name: states[name] for name in runs}
+
+
 def state_of(name: str, run: "Future[str]") -> str:
     if not run.done():
         state, reason = SILENT, "TimeoutError"
     elif error := run.exception():
-        state, reason = FAILING, str(error) if isinstance(error, storage.StorageError) else type(error).__name__
+        state, reason = FAILING, str(error) if isinstance(error, storage.StorageError) else reason_of(error)
     else:
         return run.result()
     logger.warning("check failed", extra={"check": name, "reason": reason})

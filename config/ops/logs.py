@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from shops.db.failures import sqlstate
+
 # Python would look up the caller, thread, process and task of each record; no line shows them.
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
@@ -42,10 +44,13 @@ class ServerFilter(logging.Filter):
 
 
 def format_exception(exc_info: ExcInfo) -> str:
-    """Show the traceback and the exception's type, not its text: PostgreSQL's DETAIL quotes a customer's data."""
-    kind, _, trace = exc_info
+    """Show the traceback, the exception's type and its SQLSTATE; not its text, which may quote a customer's data."""
+    kind, error, trace = exc_info
     frames = "".join(traceback.format_tb(trace))
-    return f"{frames}{kind.__module__}.{kind.__qualname__}" if kind else frames
+    if kind is None or error is None:
+        return frames
+    state = sqlstate(error)
+    return f"{frames}{kind.__module__}.{kind.__qualname__}" + (f" {state}" if state else "")
 
 
 def extra_of(record: logging.LogRecord) -> dict[str, Any]:

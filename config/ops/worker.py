@@ -21,6 +21,7 @@ from labels.lifecycle.reconciling import reconcile
 from parcels.figures import counting as parcel_counting
 from parcels.tracking.refreshing import refresh
 from shops import pacing
+from shops.db.failures import reason
 from shops.webhooks.delivering import POLL_S, deliver_due
 
 MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
@@ -105,7 +106,7 @@ def run_until(task: Task, stop: Event) -> None:
             back_off_s = FIRST_BACK_OFF_S
         except (OperationalError, InterfaceError) as error:
             # In one line: it fails every task, for as long as the database is away.
-            extra = {"task": task.name, "reason": type(error).__name__}
+            extra = {"task": task.name, "reason": reason(error)}
             logger.warning("task waits for the database", extra=extra)
             wait_s, back_off_s = back_off_s, min(2 * back_off_s, LAST_BACK_OFF_S)
         except Exception:

@@ -10,6 +10,8 @@ from threading import Lock
 
 import psycopg
 
+from shops.db.failures import reason
+
 Host = tuple[str, str]  # name and port, as text
 # A host that has failed is tried last for this long.
 AVOIDED_S = 30.0
@@ -70,7 +72,7 @@ class Hosts:
     def note_failure(self, started_at: float, error: Exception) -> None:
         now = time.monotonic()
         if not self.is_circuit_open:
-            logger.warning("database not reachable", extra={"database": self.alias, "reason": type(error).__name__})
+            logger.warning("database not reachable", extra={"database": self.alias, "reason": reason(error)})
         self.is_circuit_open = True
         self.next_attempt_at = now + min(MAX_BACK_OFF_S, max(MIN_BACK_OFF_S, now - started_at))
 

@@ -26,13 +26,16 @@ class LabelFolder(FileSystemStorage):
         self.safe_months: set[Path] = set()
 
     def check(self) -> None:
-        """Raise OSError unless files can be kept here; the folder itself is made with the first one."""
+        """Raise OSError unless files can be kept here: the folder is made, and a file in it, which has no name."""
         folder = Path(self.location)
         nearest = folder if folder.exists() else folder.parent
         if not nearest.exists():  # a volume that is not mounted, or a slip in the path
             raise OSError(errno.ENOENT, "no such folder")
         if not nearest.is_dir() or not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
             raise OSError(errno.EACCES, "not a folder to write to")
+        make_private_folders(folder)
+        with tempfile.TemporaryFile(dir=folder):  # root may write anywhere, except where nobody can
+            pass
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Return the name itself: a label's PDF replaces what an earlier attempt has stored."""

@@ -95,6 +95,16 @@ def test_without_a_database_it_is_not_ready_and_does_not_say_why(
     assert "hunter2" not in caplog.text + response.content.decode()
 
 
+def test_a_database_that_is_away_is_one_failure(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("has_pending_migrations", "check_clock", "check_credentials"):
+        monkeypatch.setattr(health, name, broken)
+    unknown = "unknown without the database"
+    assert ask().json()["checks"] == expected(database="failing", clock=unknown, credentials=unknown)
+    assert [vars(record)["check"] for record in caplog.records if record.name == "service.health"] == ["database"]
+
+
 def test_with_migrations_to_run_it_is_not_ready(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pending = [True, False]
     monkeypatch.setattr(health, "has_pending_migrations", lambda alias: pending.pop(0))

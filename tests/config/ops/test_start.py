@@ -48,6 +48,7 @@ FREE, ANOTHER = "a free port", "another free port"
         (["--workers", "1001"], {}, "1001 workers can't be served with: needs 1 to 1000"),
         ([], {"LABELS_DIR": "/etc/passwd"}, "LABELS_DIR needs a folder that the service may write to (EACCES)"),
         ([], {"LABELS_DIR": "/absent/labels"}, "LABELS_DIR needs a folder that the service may write to (ENOENT)"),
+        ([], {"LABELS_DIR": "/proc/labels"}, "LABELS_DIR needs a folder that the service may write to (ENOENT)"),
         (["--port", "0"], {}, "port 0 can't be used: needs 1 to 65535"),
         (["--port", FREE], {"METRICS_PORT": FREE}, f"METRICS_PORT is the public port {FREE}: it needs one of its own"),
         (

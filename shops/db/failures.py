@@ -1,0 +1,47 @@
+"""Names a database's failure by its SQLSTATE; never by its text, which may quote a customer's data."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+MEANINGS: Final = {
+    "28P01": "wrong password",
+    "28000": "role not allowed",
+    "3D000": "no such database",
+    "53300": "too many connections",
+    "57P03": "not accepting connections",
+    "57014": "statement cancelled",
+    "25006": "read-only",
+}
+# libpq gives no SQLSTATE of a connection that a server refuses, and says why in words.
+REFUSALS: Final = (
+    (re.compile("password authentication failed|no password supplied"), "28P01"),
+    (re.compile('role ".*" does not exist|no pg_hba.conf entry|is not permitted to log in'), "28000"),
+    (re.compile('database ".*" does not exist'), "3D000"),
+    (re.compile("too many clients|too many connections|connection slots are reserved"), "53300"),
+    (re.compile("the database system is"), "57P03"),
+)
+
+
+def reason(error: BaseException) -> str:
+    """Name an exception by its type and, if a database raised it, its SQLSTATE and what that means."""
+    name, state = type(error).__name__, sqlstate(error)
+    if not state:
+        return name
+    return f"{name} {state} ({MEANINGS[state]})" if state in MEANINGS else f"{name} {state}"
+
+
+def sqlstate(error: BaseException) -> str | None:
+    """Return the SQLSTATE of an exception or of what caused it."""
+    for each in chain(error):
+        if state := getattr(each, "sqlstate", None):
+            return str(state)
+        if type(each).__module__.startswith("psycopg"):
+            return next((state for text, state in REFUSALS if text.search(str(each))), None)
+    return None
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

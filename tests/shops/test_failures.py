@@ -1,0 +1,69 @@
+"""Failures of the database, by SQLSTATE and without their text."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db.utils import ConnectionHandler
+from pytest_django import DjangoDbBlocker
+
+from config import databases
+from config.ops.logs import format_exception
+from config.postgresql.hosts import hosts_of
+from shops.db.failures import reason
+from tests.support.services import data_folder, postgresql
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with data_folder() as folder, postgresql(folder / "refusing") as made:
+        yield made
+
+
+@pytest.mark.real_services
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"path": "/absent"}, "OperationalError 3D000 (no such database)"),
+        ({"netloc": "nobody@"}, "OperationalError 28000 (role not allowed)"),
+    ],
+)
+def test_a_refused_connection_is_logged_with_its_cause(
+    changes: dict[str, str],
+    expected: str,
+    url: str,
+    caplog: pytest.LogCaptureFixture,
+    django_db_blocker: DjangoDbBlocker,
+) -> None:
+    hosts_of.cache_clear()  # or the circuit of the case before is open
+    wrong = urlunsplit(urlsplit(url)._replace(**changes))
+    with django_db_blocker.unblock(), pytest.raises(OperationalError) as caught:
+        ConnectionHandler({"default": databases.primary(wrong)})["default"].ensure_connection()
+    assert reason(caught.value) == expected
+    assert [vars(each)["reason"] for each in caplog.records if each.name == "database.hosts"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('FATAL:  password authentication failed for user "parcels"', "OperationalError 28P01 (wrong password)"),
+        ("FATAL:  sorry, too many clients already", "OperationalError 53300 (too many connections)"),
+        ("FATAL:  the database system is starting up", "OperationalError 57P03 (not accepting connections)"),
+        ("Connection refused", "OperationalError"),
+    ],
+)
+def test_a_servers_words_have_their_sqlstate(text: str, expected: str) -> None:
+    assert reason(psycopg.OperationalError(text)) == expected
+    assert reason(ValueError(text)) == "ValueError"
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db
+def test_a_traceback_ends_with_the_sqlstate_and_not_with_the_text() -> None:
+    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 'Jane'::int")
+    text = format_exception((caught.type, caught.value, caught.tb))
+    assert text.endswith("django.db.utils.DataError 22P02")
+    assert "Jane'" not in text.rpartition("\n")[2]
