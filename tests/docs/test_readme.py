@@ -94,6 +94,22 @@ def test_every_example_is_answered_as_shown(demo: Demo) -> None:
             shown_label, bought_label = LABEL.findall(shown)[0], LABEL.findall(output)[0]
 
 
+def test_its_commands_run_beside_the_demonstration(demo: Demo) -> None:
+    commands = re.findall(r"^ {4}\$ (.* manage\.py .*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [command.split(" manage.py ")[1].split()[0] for command in commands] == ["create_webhook"]
+    for command in commands:
+        process = subprocess.run(
+            ["sh", "-euc", command.replace(".venv/bin/python", sys.executable)],
+            cwd=ROOT,
+            env={name: value for name, value in demo.environment.items() if name != "DEBUG"},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        demo.command("revoke_webhook", process.stdout.strip())
+
+
 def test_the_examples_are_found() -> None:
     """One of each kind: a look-up, two searches, a purchase, a retrieval, an error."""
     paths = [re.findall(r"/v1/tracking/(\w+)(\?\w+)?", command)[0] for command, _ in examples()]
