@@ -74,6 +74,9 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 		$(BIN)/python -m tests.drills.outages --database $$database || status=1; \
 		$(BIN)/python -m tests.drills.edges --database $$database || status=1; \
 	done; \
+	for database in sqlite postgresql; do \
+		$(BIN)/python -m tests.models --database $$database --minutes 30 || status=1; \
+	done; \
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
 	$(BIN)/python -m tests.drills.logins || status=1; \
 	$(BIN)/python -m tests.drills.random_orders || status=1; \
