@@ -14,6 +14,8 @@ from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.generation.meta import TestPhase
 
+from carriers.order_table import ORDER_FIELDS
+
 DATA: dict[str, Any] = json.loads(Path(os.environ["CONTRACT_DATA"]).read_text())
 TALLY = Path(os.environ["CONTRACT_TALLY"])
 ORDERS: list[dict[str, Any]] = DATA["orders"]
@@ -24,6 +26,14 @@ signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label i
 filled: set[str] = set()
 tally: Counter[str] = Counter()
 atexit.register(lambda: TALLY.write_text(json.dumps(tally)))
+# What an order's carrier has no place for, in the field table's words.
+REFUSALS = "|".join(
+    re.escape(case.refusal)
+    for each in ORDER_FIELDS
+    for cases in each.carriers.values()
+    for case in cases
+    if case.refusal
+)
 # Rules between fields and rules of meaning, which JSON Schema cannot express or generators do not read.
 RULES = re.compile(
     r"^([\w.\[\]]+: ("
@@ -34,10 +44,15 @@ RULES = re.compile(
     r"|must have at most (15|35) characters for (alpha|beta)\."
     r"|must be above 0 and at most 20 kilograms for \w+\."
     r"|must not weigh more than the parcels\."
+    r"|must be the index of a parcel, from 0 to [0-9]+\."
+    r"|is required, as other items name their parcel\."
+    r"|must be a number that exists for \w+\."
+    r"|must have at most two decimals\."  # of binary fractions, a multiple of 0.01 may look like none
     r"|must be a phone number\.( (If it is one of [^,]+, w|W)rite [\w +]+\.)?"
     r"|must be an e-mail address( of ASCII characters at a domain name)?\."
     r"|must not contain a NUL character\."
     r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer
+    rf"|{REFUSALS}"
     r"|must not be empty\."  # Python strips more kinds of spaces than a pattern knows
     r") ?)+$"
 )
