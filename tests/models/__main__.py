@@ -20,8 +20,8 @@ def main() -> int:
     os.environ |= {"MODEL_STORIES": str(options.stories), "MODEL_STEPS": str(options.steps)}
     ends_at = time.monotonic() + 60 * options.minutes
     while time.monotonic() < ends_at:
-        command = [sys.executable, "-m", "pytest", "--services", options.database, "-q", "-p", "no:logging"]
-        if status := subprocess.run([*command, "tests/models"], check=False).returncode:
+        command = [sys.executable, "-m", "pytest", "-q", "--services", options.database, "-p", "no:logging"]
+        if status := subprocess.run([*command, "--timeout=0", "tests/models"], check=False).returncode:
             return status
     return 0
 
