@@ -146,7 +146,7 @@ def reconcile_all(_: str) -> str:
 
 def reconcile(order_id: str) -> str:
     label = label_of(order_id)
-    taken = reconciling.take(label.id, leases.due())
+    taken = leases.take(label.id, leases.due())
     if taken is None:
         return "409 Not taken"
     reconciling.settle(taken)

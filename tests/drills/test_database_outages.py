@@ -8,7 +8,7 @@ from django.db import OperationalError
 
 from carriers.sandbox.server import SandboxServer
 from labels.errors import PurchaseFailedError, StorageUnavailableError
-from labels.lifecycle import db_retry, outcomes
+from labels.lifecycle import db_retry, outcomes, states
 from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.models import CarrierContract
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_lasting_database_outage_is_answered_with_the_known_outcome(
     contract: CarrierContract, monkeypatch: pytest.MonkeyPatch, step: LabelState, code: str, status: int
 ) -> None:
-    move = outcomes.move
+    move = states.move
 
     def moving(label: ShippingLabel, event: Event, **facts: Any) -> bool:
         if TRANSITIONS[event].target == step:
@@ -68,7 +68,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Seconds that the database is down for the first write of each state."""
-    move = outcomes.move
+    move = states.move
     away_s: dict[str, float] = {}
     back_at_s: dict[str, float] = {}
 

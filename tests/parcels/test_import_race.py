@@ -7,7 +7,8 @@ from threading import Event
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
-from labels.lifecycle.outcomes import make_visible
+from labels.lifecycle.states import Event as LabelEvent
+from labels.lifecycle.states import move
 from parcels.importing import NothingImportedError
 from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
@@ -118,8 +119,8 @@ def test_a_label_with_a_number_of_a_parcel_that_an_import_holds_is_finished_afte
         importing = pool.submit(run)
         assert is_held.wait(WAIT_TIMEOUT_S)
         with pytest.raises(OperationalError):
-            make_visible(label)
+            move(label, LabelEvent.STORED, pdf=None)
         is_over.set()
         assert importing.result(WAIT_TIMEOUT_S) == 501
-    make_visible(label)
+    move(label, LabelEvent.STORED, pdf=None)
     assert own.look_up("N1").json()["id"] == "P1"

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.erasure import erase
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.personal_data.erasure import erase
 from parcels.tracking.recording import record
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.support.api import Caller

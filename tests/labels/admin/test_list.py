@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from labels.models import LabelState, ShippingLabel, lease
 from labels.templatetags import label_page as states
 from shops.admin import base, filters
-from shops.admin.personal import MASKED
 from shops.models import Shop
+from shops.personal_data import MASKED
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, listed, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
