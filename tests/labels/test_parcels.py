@@ -77,7 +77,7 @@ def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
         "id": label.id,
         "shopId": buyer.shop.id,
         "orderId": "5400000001",
-        "orderNumber": "CMD 4711",
+        "orderNumber": "",
         "trackingId": label.tracking_number,
         "trackingNumbers": label.tracking_numbers,
         "carrierCode": "alpha",
@@ -113,11 +113,12 @@ def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
     }
 
 
-def test_it_is_found_by_each_number_by_email_and_by_order(buyer: Caller, other: Caller) -> None:
+def test_it_is_found_by_each_number_and_by_email_and_not_by_its_reference(buyer: Caller, other: Caller) -> None:
     label = bought(buyer, parcels=weighing(1, 2, 3))
     assert len(label.tracking_numbers) == 3
     assert {response.json()["id"] for response in found(buyer, label)} == {label.id}
-    assert ids(buyer.search(email=EMAIL)) == ids(buyer.search(orderName="CMD 4711")) == [label.id]
+    assert ids(buyer.search(email=EMAIL)) == [label.id]
+    assert ids(buyer.search(orderName="CMD 4711")) == []  # free text, in which a person's name may be
     assert {response.status_code for response in found(other, label)} == {404}
 
 
