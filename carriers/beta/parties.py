@@ -65,7 +65,14 @@ def at_point(party: Party, point: PickupPoint) -> Party:
 
 def before_look_up(party: Party) -> Party:
     """Return the recipient as at a point whose address is not known yet: only what is the customer's is validated."""
-    home = PickupPoint("", party.address1, party.address1, "", "", party.zip_code, party.city, party.country_code)
+    home = PickupPoint(
+        code="",
+        name=party.address1,
+        address1=party.address1,
+        zip_code=party.zip_code,
+        city=party.city,
+        country_code=party.country_code,
+    )
     return at_point(party, home)
 
 
