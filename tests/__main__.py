@@ -49,7 +49,9 @@ class Run:
         self.signals: list[int] = []
         self.summary: list[str] = []
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
-            signal.signal(signum, self.interrupt)
+            is_nohup = signum == signal.SIGHUP and signal.getsignal(signum) == signal.SIG_IGN
+            if not is_nohup:
+                signal.signal(signum, self.interrupt)
 
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
         self.signals.append(signum)

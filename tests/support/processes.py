@@ -59,8 +59,11 @@ def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: 
 def run_module(name: str, *arguments: str) -> str:
     """Run a program that sets up its own services; return what it printed."""
     command = [sys.executable, "-m", name, *arguments]
-    program = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    with ended(program, signal.SIGINT) as process:  # as Ctrl-C, so that it ends its services
+    # Ctrl-C reaches it from here only, and once: it ends its services then, which a second one would disturb.
+    program = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    with ended(program, signal.SIGINT) as process:
         output, _ = process.communicate()  # for as long as a test may take
     assert process.returncode == 0, output
     return output
