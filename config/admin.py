@@ -6,31 +6,43 @@ from typing import TYPE_CHECKING, Any
 from allauth.account.admin import EmailAddress
 from allauth.account.decorators import secure_admin_login
 from allauth.mfa.admin import Authenticator
+from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import admin as auth_admin
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.views.decorators.cache import never_cache
 
 from config import roles
-from config.login import factors
+from config.login import factors, passwords
 from shops.admin.base import ModelAdmin
 from shops.audit.changes import CHANGED
 from shops.audit.models import Action
 from shops.audit.recording import record
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
-    from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
+    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
+    from django.contrib.auth.forms import UserChangeForm
+
+    AccountForm = forms.ModelForm[User]
 else:
-    from unfold.forms import AdminPasswordChangeForm, UserChangeForm
-    from unfold.forms import UserCreationForm as AdminUserCreationForm
+    from unfold.forms import UserChangeForm
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+
+    AccountForm = forms.ModelForm
 
 STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
 
 admin.site.unregister([User, Group, Authenticator, EmailAddress])
 own_password_change = admin.site.password_change
+# Which texts it has depends on who asks, in which language.
+admin.site.i18n_javascript = never_cache(admin.site.i18n_javascript)  # type: ignore[method-assign]  # as the log-in below
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 
@@ -45,15 +57,25 @@ def password_change(request: HttpRequest, extra_context: Any = None) -> HttpResp
 admin.site.password_change = password_change  # type: ignore[method-assign, assignment]  # as the log-in above
 
 
+class NewAccountForm(AccountForm):
+    """A new account, without a password."""
+
+    class Meta:
+        model = User
+        fields = ("username",)
+        field_classes = {"username": UsernameField}
+        widgets = {"username": TextInput}
+
+
 @admin.register(User)
 class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     """Members of staff."""
 
     form = UserChangeForm[User]
-    add_form = AdminUserCreationForm
-    change_password_form = AdminPasswordChangeForm
+    add_form = NewAccountForm
+    add_fieldsets = ((None, {"fields": ("username",)}),)
     list_display = ("username", "email", "first_name", "last_name", "is_staff", "second_factor")
-    actions = ("reset_second_factor",)
+    actions = ("give_password_link", "reset_second_factor")
 
     class Media:
         css = STYLES
@@ -90,15 +112,52 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     def second_factor(self, user: Any) -> bool:
         return bool(user.has_factor)
 
-    @admin.action(description="Reset the second factor, and log out", permissions=["change"])
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Leave the password out: its owner alone sets it."""
+        fieldsets = super().get_fieldsets(request, obj)
+        own = [name for name in fieldsets[0][1]["fields"] if name != "password"]
+        return [(fieldsets[0][0], {**fieldsets[0][1], "fields": own}), *fieldsets[1:]]
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        if not change:
+            obj.is_staff = True
+            obj.set_unusable_password()
+        super().save_model(request, obj, form, change)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002 - Django's signature
+        raise PermissionDenied
+
+    @admin.action(description="Give a link to set the password", permissions=["change"])
+    def give_password_link(self, request: HttpRequest, users: QuerySet[User]) -> HttpResponse | None:
+        """Show a link for one user, in this answer alone; not to whoever made the account or chose what it may do."""
+        chosen = self.keepable(request, users)
+        if len(chosen) != 1 or chosen[0] == request.user:
+            self.message_user(request, "Choose one colleague.", messages.WARNING)
+            return None
+        if not is_superuser(request) and passwords.is_made_by(chosen[0], request.user.get_username()):
+            text = "You made this account, or chose its roles: a colleague who did not gives the link."
+            self.message_user(request, text, messages.ERROR)
+            return None
+        context = {"title": "Link to set a password", "user_name": chosen[0].get_username(), "opts": self.opts}
+        context |= {"link": passwords.link_for(request, chosen[0]), "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
+        return TemplateResponse(request, "staff/password_link.html", self.admin_site.each_context(request) | context)
+
+    @admin.action(description="Reset the second factor, and log out: two persons", permissions=["change"])
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
-        """Let those who lost theirs set up a new one, after the password."""
-        for user in users:
-            if not self.has_change_permission(request, user):
-                raise PermissionDenied
-        for user in users:
-            factors.reset(user)
-        self.message_user(request, "Reset. At the next log-in they set up a new second factor.", messages.SUCCESS)
+        """Ask for a reset, or do what a colleague asked for: whoever lost his factor sets up a new one."""
+        for user in self.keepable(request, users):
+            if factors.reset_by_two(user, by=request.user.get_username()):
+                text = f"{user}: reset. A new second factor is set up at the next log-in."
+            else:
+                text = f"{user}: asked for. A colleague has to choose the same within a day."
+            self.message_user(request, text, messages.SUCCESS)
+
+    def keepable(self, request: HttpRequest, users: QuerySet[User]) -> list[User]:
+        """Return the users; raise PermissionDenied for accounts that this one does not keep."""
+        chosen = list(users)
+        if not all(self.has_change_permission(request, user) for user in chosen):
+            raise PermissionDenied
+        return chosen
 
 
 @admin.register(Group)

@@ -7,19 +7,19 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Q, QuerySet
 
-SUPPORT, OPERATIONS, REPORTING, ACCOUNTS = "Support", "Operations", "Reporting", "Accounts"
+SUPPORT, OPERATIONS, REPORTING, ACCOUNTING, ACCOUNTS = "Support", "Operations", "Reporting", "Accounting", "Accounts"
 LISTS = ("shops.view_shop", "parcels.view_parcel", "labels.view_shippinglabel", "parcels.view_unlistedeventcode")
 SHOPS_SIDE = (
     *("shops.view_accesstoken", "shops.view_carriercontract"),
     *("shops.view_webhookendpoint", "shops.view_webhookdelivery"),
 )
 ROLES: Mapping[str, tuple[str, ...]] = {
-    # Answers shops and customers.
+    # Answers shops and customers, and decides labels.
     SUPPORT: (
         *LISTS,
         *SHOPS_SIDE,
         *("shops.view_personal_data", "parcels.change_parceltracking"),
-        *("labels.view_depositslip", "labels.add_depositslip"),
+        *("labels.change_shippinglabel", "labels.view_depositslip", "labels.add_depositslip"),
     ),
     # Decides labels; keeps shops, tokens, contracts and webhooks.
     OPERATIONS: (
@@ -31,12 +31,14 @@ ROLES: Mapping[str, tuple[str, ...]] = {
         *("shops.add_webhookendpoint", "shops.change_webhookendpoint", "shops.change_webhookdelivery"),
     ),
     # Looks at figures and lists.
-    REPORTING: LISTS,
+    REPORTING: (*LISTS, "labels.view_labelfigure"),
+    # Pays the carriers and invoices the shops.
+    ACCOUNTING: ("labels.view_labelfigure",),
     # Keeps staff's accounts, and reads the audit log.
     ACCOUNTS: ("auth.view_user", "auth.add_user", "auth.change_user", "auth.view_group", "shops.view_auditentry"),
 }
 # The roles that Accounts gives and takes; superusers give all.
-GIVEN_BY_ACCOUNTS = (SUPPORT, OPERATIONS, REPORTING)
+GIVEN_BY_ACCOUNTS = (SUPPORT, OPERATIONS, REPORTING, ACCOUNTING)
 # Superusers give it to single users.
 FURTHER = ("auth.delete_user",)
 APPS = ("auth", "shops", "parcels", "labels")

@@ -43,9 +43,11 @@ HTTPS = env.bool("HTTPS", not DEBUG)
 # Probes use neither https nor the service's name.
 HEALTH_PATHS = ("/livez", "/readyz")
 SECURE_REDIRECT_EXEMPT = [rf"^{path[1:]}\Z" for path in HEALTH_PATHS]
+DEVICE_COOKIE_NAME = "device"
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 if HTTPS:  # browsers take such a name from this very host only, and over https
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
+    DEVICE_COOKIE_NAME = "__Host-device"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 if TRUSTED_PROXIES:
@@ -146,6 +148,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
+PASSWORD_RESET_TIMEOUT = 24 * 3600  # of the link at which a member of staff sets his password
 SESSION_COOKIE_AGE = 3600  # since the last request
 SESSION_MAX_AGE_S = 12 * 3600  # since the log-in
 ACCOUNT_SESSION_REMEMBER = False  # the cookie ends with the browser

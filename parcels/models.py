@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from carriers import CARRIERS
 from carriers.tracking import Status
 from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
-from parcels.figures.timing import HAS_TIMING, TIMING
+from parcels.figures.timing import HAS_TIMING, IS_PROMISED, TIMING, WINDOW_END
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.json_text import JSONMembers, JSONObject
 from shops.db.querysets import ForShop
@@ -143,6 +143,8 @@ class Parcel(models.Model):
                 condition=~Q(carrier_code__in=sorted(CARRIERS)),
             ),
             models.Index(TIMING, F("created_at").desc(), F("id").desc(), name="parcel_timing", condition=HAS_TIMING),
+            # For the staff's list of those that are past their promise.
+            models.Index(WINDOW_END, name="parcel_promised", condition=IS_PROMISED),
             # For `parcels.personal_data.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]

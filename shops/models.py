@@ -137,10 +137,28 @@ class AccessToken(models.Model):
         token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, **own)
         return token, secret
 
+    @classmethod
+    def ask(cls, *, shop: Shop, name: str, expires_at: datetime | None, asked_by: str) -> "AccessToken":
+        """Make the row of a token that has no text before another person gives it: its digest is of nothing known."""
+        own = {"digest": tokens.digest(tokens.new_token()), "asked_by": asked_by}
+        return cls.objects.create(shop=shop, name=name, expires_at=expires_at, **own)
+
+    def give(self) -> str | None:
+        """Make the text of a token that was asked for, and return it; None where it is given or revoked."""
+        secret = tokens.new_token()
+        asked_for = type(self).objects.filter(id=self.id, last_four="", revoked_at=None).exclude(asked_by="")
+        is_given = asked_for.update(digest=tokens.digest(secret), last_four=secret[-4:])
+        return secret if is_given else None
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Tell if it waits for another person than the one who asked for it."""
+        return bool(self.asked_by) and not self.last_four and self.revoked_at is None
+
     @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
     @property
     def is_valid(self) -> bool:
-        return self.revoked_at is None and not self.is_expired and self.shop.is_active
+        return self.revoked_at is None and not self.is_expired and not self.is_asked_for and self.shop.is_active

@@ -7,7 +7,7 @@ class AccountConfig(AllauthAccountConfig):
     """Loads the app's checks; `config.login.middleware.Account` calls its middleware for the admin only."""
 
     def ready(self) -> None:
-        # They need the models; the latter three receive signals.
+        # They need the models; the latter four receive signals.
         from allauth.account import checks  # noqa: F401, PLC0415
 
-        from config.login import factors, recording, sessions  # noqa: F401, PLC0415
+        from config.login import devices, factors, recording, sessions  # noqa: F401, PLC0415

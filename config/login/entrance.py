@@ -7,13 +7,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from config.api.hosts import is_admin
+from config.login.devices import current_device, recognised, remember
 from config.login.limits import count_attempt, count_page
 from config.login.refusals import LoginRefusedError, refusal_page, too_busy
 from config.login.urls import ROOT
 
 LOGIN = f"/{ROOT}login/"
 AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes before or after it
-places = BoundedSemaphore(AT_ONCE)
+places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
 
 
 class Entrance:
@@ -23,16 +24,27 @@ class Entrance:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info == LOGIN and is_admin(request):
+        if not is_admin(request):
+            return self.get_response(request)
+        with recognised(request):
+            return self.enter(request)
+
+    def enter(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == LOGIN:
             try:
                 (count_attempt if request.method == "POST" else count_page)(request)
             except LoginRefusedError as refusal:
                 return refusal_page(refusal)
-        return self.get_response(request)
+        response = self.get_response(request)
+        remember(request, response)
+        return response
 
 
 class Places:
-    """Lets two log-ins in at a time, once their forms are read: a form that never ends would keep a place."""
+    """Lets two log-ins in at a time, once their forms are read: a form that never ends would keep a place.
+
+    Known devices have places of their own.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -41,13 +53,14 @@ class Places:
         try:
             return self.get_response(request)
         finally:
-            if hasattr(request, "has_login_place"):
-                places.release()
+            if hasattr(request, "login_places"):
+                request.login_places.release()
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         if request.path_info != LOGIN or request.method != "POST" or not is_admin(request):
             return None
-        if not places.acquire(blocking=False):
+        own = places_of_devices if current_device.get() else places
+        if not own.acquire(blocking=False):
             return refusal_page(too_busy())
-        request.has_login_place = True  # type: ignore[attr-defined]  # for the release
+        request.login_places = own  # type: ignore[attr-defined]  # for the release
         return None

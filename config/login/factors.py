@@ -2,6 +2,7 @@
 
 import logging
 import time
+from datetime import timedelta
 from typing import Any
 
 from allauth.account.authentication import get_authentication_records
@@ -15,10 +16,14 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from config.login.sessions import end_sessions
-from shops.audit.models import Action
+from shops.audit.models import Action, AuditEntry
 from shops.audit.recording import record
+from shops.db import clock
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+ASKED_FOR = timedelta(days=1)  # after it a reset has to be asked for anew
+# What the audit log has of both steps, which two persons take.
+ASKED, RESET = {"second_factor": [None, "reset asked for"]}, {"second_factor": ["reset asked for", "reset"]}
 logger = logging.getLogger("service.login")
 
 
@@ -31,13 +36,26 @@ def has_factor(user: Any) -> bool:
     return bool(Authenticator.objects.filter(user_id=user.pk, type__in=FACTORS).exists())
 
 
+def reset_by_two(user: User, *, by: str) -> bool:
+    """Reset a user's factors if a colleague of this one asked for it within a day, else ask; tell if they are reset."""
+    own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
+    last = own.filter(changes__in=[ASKED, RESET]).first()
+    own_name = user.get_username()
+    is_asked = last is not None and last.changes == ASKED and last.at > clock.now() - ASKED_FOR
+    if last is not None and is_asked and last.actor not in {by, own_name} and by != own_name:
+        reset(user)
+        return True
+    record(Action.CHANGED, user, changes=ASKED, note="Reset of the second factor asked for.")
+    return False
+
+
 @transaction.atomic
 def reset(user: User) -> int:
     """Remove a user's factors and recovery codes and end all his sessions; return the number of factors."""
     count = int(Authenticator.objects.filter(user=user, type__in=FACTORS).count())
     Authenticator.objects.filter(user=user).delete()
     end_sessions(user)
-    record(Action.CHANGED, user, note=f"Second factor reset ({count} removed), sessions ended.")
+    record(Action.CHANGED, user, changes=RESET, note=f"Second factor reset ({count} removed), sessions ended.")
     logger.warning("second factors reset", extra={"user_id": user.pk, "count": count})
     return count
 

@@ -16,7 +16,7 @@ class CountedCode(BaseAuthenticateForm):
     """Counts a code before it is compared, and refuses a TOTP code that any process took before."""
 
     def clean_code(self) -> str:
-        count_code(self.user.pk)
+        count_code(self.user)
         code: str = super().clean_code()
         if self.authenticator.type == Authenticator.Type.TOTP and not take(self.authenticator, code):
             raise get_adapter().validation_error("incorrect_code")
@@ -35,7 +35,7 @@ class TOTPForm(ActivateTOTPForm):
     """The first code of an authenticator app."""
 
     def clean_code(self) -> str:
-        count_code(self.user.pk)
+        count_code(self.user)
         return str(super().clean_code())
 
 

@@ -9,6 +9,7 @@ from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
+from config.login.devices import current_device
 from config.login.refusals import too_busy
 
 AT_ONCE = 2  # one that is hashed, and one that waits for its turn
@@ -21,15 +22,19 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-places = BoundedSemaphore(AT_ONCE)
+places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
 thread = ThreadPoolExecutor(1, "password-hash", initializer=give_way)
 
 
 class OneAtATimeHasher(PBKDF2PasswordHasher):
-    """Django's own hasher, which raises LoginRefusedError at once where another waits already."""
+    """Django's own hasher, which raises LoginRefusedError at once where another waits already.
+
+    A known device waits behind strangers, and is not refused for them.
+    """
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        if not places.acquire(blocking=False):
+        own = places_of_devices if current_device.get() else places
+        if not own.acquire(blocking=False):
             raise too_busy()
         try:
             started_s = time.monotonic()
@@ -37,4 +42,4 @@ class OneAtATimeHasher(PBKDF2PasswordHasher):
             thread.submit(time.sleep, time.monotonic() - started_s)  # so that hashes take half of a processor at most
             return encoded
         finally:
-            places.release()
+            own.release()

@@ -1,12 +1,14 @@
 """Limits of log-ins, counted with the rate limit's counter before a password is hashed or a code is compared."""
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from config.login.devices import current_device, own_device
 from config.login.refusals import too_many
 from shops import throttling
 
 WINDOW_S = 300
-OF_ADDRESS, OF_NETWORK, OF_USER_NAME = 20, 60, 10
+OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10
 OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
 blocked = throttling.Blocked(looks_again=False)
@@ -23,19 +25,29 @@ def count_page(request: HttpRequest) -> None:
 
 
 def count_sender(request: HttpRequest, kind: str, times: int) -> None:
+    """Count against a known device alone, else against the address and its network."""
+    if device := current_device.get():
+        return count(f"{kind}_device", device.id, OF_DEVICE * times)
     address = throttling.client_address(request)
     count(f"{kind}_address", address, OF_ADDRESS * times)
     count(f"{kind}_network", throttling.network_address(address), OF_NETWORK * times)
+    return None
 
 
 def count_user_name(username: str) -> None:
-    """Count an attempt against the name, whether it exists or not; raise LoginRefusedError beyond the limit."""
-    count("login_user", username, OF_USER_NAME)
+    """Count an attempt against the name, whether it exists or not; raise LoginRefusedError beyond the limit.
+
+    On its owner's own device it counts against that.
+    """
+    if device_id := own_device(username):
+        count("login_user_device", device_id, OF_DEVICE)
+    else:
+        count("login_user", username, OF_USER_NAME)
 
 
-def count_code(user_id: int) -> None:
-    """Count a TOTP or recovery code; raise LoginRefusedError beyond the limit."""
-    count("login_code", str(user_id), OF_CODES)
+def count_code(user: User) -> None:
+    """Count a TOTP or recovery code, those on the user's own device apart; raise LoginRefusedError beyond the limit."""
+    count("login_code", f"{user.pk} {own_device(user.get_username())}", OF_CODES)
 
 
 def count(group: str, key: str, limit: int) -> None:

@@ -4,14 +4,19 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_removed, authenticator_reset
+from django.contrib import messages
 from django.contrib.auth import user_logged_in, user_login_failed
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.dispatch import receiver
+from django.http import HttpRequest
 
-from shops.audit.models import Action, Channel
+from shops.admin.panels import moment
+from shops.audit.models import Action, AuditEntry, Channel
 from shops.audit.recording import acting, current_actor, record
 
 UNKNOWN = "(unknown name)"
+TOLD_AT_MOST = 5
 
 
 def record_for(user: User | None, action: Action, **details: Any) -> None:
@@ -22,8 +27,19 @@ def record_for(user: User | None, action: Action, **details: Any) -> None:
 
 
 @receiver(user_logged_in)
-def on_log_in(user: User, **kwargs: Any) -> None:
+def on_log_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
+    for entry in changes_by_others(user):
+        told = entry.details.get("note") or f"Changed: {', '.join(entry.changes)}."
+        messages.warning(request, f"Your account, by {entry.actor}, {moment(entry.at)}: {told}", fail_silently=True)
     record_for(user, Action.SIGNED_IN)
+
+
+def changes_by_others(user: User) -> QuerySet[AuditEntry]:
+    """Find what others have changed of an account since its owner's last log-in, the oldest first."""
+    own = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk))
+    last = own.filter(action=Action.SIGNED_IN).values_list("pk", flat=True).first() or 0
+    others = own.filter(action=Action.CHANGED, pk__gt=last).exclude(actor__in=[user.get_username(), UNKNOWN])
+    return others.order_by("id")[:TOLD_AT_MOST]
 
 
 @receiver(user_login_failed)

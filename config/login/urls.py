@@ -1,4 +1,4 @@
-"""The pages of allauth that are served: none for signing up, e-mail addresses or forgotten passwords."""
+"""The pages of allauth that are served, none for signing up or e-mail addresses, and the one that sets a password."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +12,8 @@ from django.urls import URLPattern, path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from config.login.passwords import SetPassword
+
 ROOT = "admin/account/"
 
 
@@ -22,6 +24,7 @@ def page(route: str, view: Callable[..., Any], name: str) -> URLPattern:
 urlpatterns = [
     page("login/", account.login, "account_login"),
     path(f"{ROOT}logout/", require_POST(account.logout), name="account_logout"),
+    page("password/<uidb64>/<token>/", SetPassword.as_view(), "account_set_password"),
     page("code/", mfa.authenticate, "mfa_authenticate"),
     page("confirm/", account.reauthenticate, "account_reauthenticate"),
     page("confirm/code/", mfa.reauthenticate, "mfa_reauthenticate"),

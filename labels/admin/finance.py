@@ -99,7 +99,7 @@ def grouped(figures_shown: QuerySet[LabelFigure]) -> QuerySet[Any, Row]:
 
 
 def are_figures_allowed(request: HttpRequest) -> bool:
-    return may_view(request, "labels", "shippinglabel")
+    return may_view(request, "labels", "labelfigure")
 
 
 @admin.register(LabelFigure)
@@ -126,7 +126,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "form": form,
             "texts": TITLES[2:5],
             "counts": TITLES[5:9],
-            "rows": [row_of(row) for row in rows[:ROWS_SHOWN]],
+            "rows": [row_of(row, has_lists=may_view(request, "labels", "shippinglabel")) for row in rows[:ROWS_SHOWN]],
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
             "total": figures_of(form.figures().aggregate(**sums())),
@@ -149,12 +149,12 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         return form
 
 
-def row_of(row: Row) -> dict[str, Any]:
-    """Return a row as the page shows it, its figures with their lists."""
+def row_of(row: Row, *, has_lists: bool) -> dict[str, Any]:
+    """Return a row as the page shows it, its figures with their lists for those who may see these."""
     product = {"shop__id__exact": row["shop"], "carrier": row["carrier_code"], "product": row["product_code"]}
     filters = product | created(row["month"], end_of_month(row["month"]))
     lists = {"sum_labels": list(BOUGHT), "sum_cancelled_labels": [LabelState.CANCELLED]}
-    links = {name: labels_url(state=states, **filters) for name, states in lists.items() if row[name]}
+    links = {name: labels_url(state=states, **filters) for name, states in lists.items() if row[name] and has_lists}
     return {
         "month": row["month"],
         "texts": [row["shop__name"], row["carrier_code"], row["product_code"]],

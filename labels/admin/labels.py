@@ -27,7 +27,7 @@ from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
-from labels.admin.to_decide import ToDecideAdmin
+from labels.admin.to_decide import ToDecideAdmin, waits_for_person
 from labels.lifecycle import decisions
 from labels.models import IN_CANCELLATION, OPEN, UNFINISHED, LabelState, ShippingLabel
 from labels.pdfs import storage, unmerged
@@ -80,6 +80,10 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
     def shown(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         label: ShippingLabel = row if may_see(request) else conceal(row, columns_of(row))
         return label
+
+    def shown_alone(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
+        """Show a label that waits for a person whole to whoever decides about it; each look is on record."""
+        return row if self.may_decide(request) and waits_for_person(row) else self.shown(request, row)
 
     def customer_of(self, row: ShippingLabel) -> str:
         return str(row.recipient.get("email", ""))

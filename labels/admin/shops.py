@@ -5,7 +5,8 @@ from django.http import HttpRequest
 from labels.ids import id_prefix
 from labels.models import ShippingLabel
 from shops.admin.desk import PANELS
-from shops.admin.weeks import week_ago, week_panel
+from shops.admin.filters import start_of
+from shops.admin.weeks import first_day, week_panel
 from shops.models import Shop
 
 
@@ -13,7 +14,9 @@ def labels_panel(request: HttpRequest, shop: Shop) -> str:
     if not request.user.has_perm("labels.view_shippinglabel"):
         return ""
     states = (
-        ShippingLabel.objects.for_shop(shop.id).filter(id__gte=id_prefix(week_ago())).values_list("state", flat=True)
+        ShippingLabel.objects.for_shop(shop.id)
+        .filter(id__gte=id_prefix(start_of(first_day())))
+        .values_list("state", flat=True)
     )
     view = "labels_shippinglabel_changelist"
     return week_panel("Labels", states.order_by("-id"), view=view, parameter="state", shop_id=shop.id)

@@ -100,3 +100,9 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
 
 def listed(labels: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
     return labels.order_by("id").select_related("shop").defer("pdf", "sender", "customs")
+
+
+def waits_for_person(label: ShippingLabel) -> bool:
+    """Tell if a person may decide about a label: no process works on it, and its outcome is open."""
+    is_overdue = label.state in IN_CANCELLATION and label.is_cancellation_overdue
+    return is_overdue or (label.state in OPEN and not label.is_leased)

@@ -23,7 +23,7 @@ class LabelFigure(models.Model):
     class Meta:
         ordering = ["day", "shop", "carrier_code", "product_code", "state", "error_code"]
         verbose_name_plural = "figures for finance"
-        default_permissions = ()  # whoever may see labels may see their figures
+        default_permissions = ("view",)
         constraints = [
             models.UniqueConstraint(
                 fields=["day", "shop", "carrier_code", "product_code", "state", "error_code"],

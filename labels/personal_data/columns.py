@@ -53,7 +53,10 @@ PDF: Final[dict[str, Part]] = {"pdf": Value(Kind.DOCUMENT, None)}
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
     ShippingLabel: Columns(
         {**LABEL, **KEYS, **PDF},
-        named("id order_id tracking_numbers cancelled_numbers reservation_number", "identifies the label or its order")
+        named(
+            "id order_id tracking_numbers cancelled_numbers surplus_numbers reservation_number",
+            "identifies the label or its order",
+        )
         | named("product_code label_format account_number token_id", "the shop's contract and choice")
         | named("weights_kg sides_cm", "numbers")
         | named("error_code staff_notice", "our words")

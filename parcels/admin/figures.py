@@ -56,8 +56,8 @@ def on_time(days: list[date]) -> Tile:
     ]
     share = f"{counts.get(Timing.ON_TIME, 0) / known:.1%}" if known else NOTHING
     note = (
-        "Delivered at or before the end of the delivery window that was reported, of those that have one; parcels"
-        f" created in the last {DAYS_SHOWN} days."
+        "Delivered at or before the end of the delivery window that was reported, of those delivered or past that end;"
+        f" parcels created in the last {DAYS_SHOWN} days."
     )
     return Tile("Deliveries on time", Figure(share), note, further)
 
@@ -66,7 +66,7 @@ def stuck_tile(carriers: list[TrackingFigure]) -> Tile:
     days = SILENT_DAYS[1]
     count = sum(carrier.silent.get(str(days), 0) for carrier in carriers)
     figure = Figure(f"{count:,}", parcels_url(silent=days), is_bad=bool(count))
-    return Tile("Stuck parcels", figure, f"Followed, without news for {days} days.")
+    return Tile("Stuck parcels", figure, f"Followed, without news of carrier or shop for {days} days.")
 
 
 def stuck(carriers: list[TrackingFigure]) -> Table:

@@ -5,17 +5,17 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
-from parcels.figures.timing import HAS_TIMING, TIMING
+from parcels.figures.silence import is_silent
+from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
 from parcels.models import Parcel, TrackingStatus
 from shops.admin import filters
-from shops.admin.wording import short_name
+from shops.db import clock
 
 CARRIERS_OF_THE_NEWEST = 1000
-NO_STATUS = "none"
+NO_STATUS = filters.NONE
 
 
 class CarrierFilter(filters.CarrierFilter):
@@ -44,23 +44,25 @@ class StatusFilter(filters.MultiChoiceFilter):
 
 
 class DeliveryFilter(filters.DropdownFilter):
-    """Parcels that were delivered within the delivery window that was reported, or after it."""
+    """Parcels that were delivered within the delivery window that was reported or after it, or are past it."""
 
     title = parameter_name = "delivery"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(timing), short_name(timing)) for timing in Timing]
+        return [(str(timing), timing.label.capitalize()) for timing in Timing]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
         if value not in Timing.values:
             return queryset
+        if value == Timing.OVERDUE:
+            return queryset.filter(is_overdue(clock.now()))
         of_timing: QuerySet[Any] = queryset.alias(timing=TIMING).filter(HAS_TIMING, timing=value)  # along their index
         return of_timing
 
 
 class SilenceFilter(filters.DropdownFilter):
-    """Parcels that are followed, and of which the carrier has said nothing new for some days."""
+    """Parcels that are followed, and of which nobody has told anything new for some days."""
 
     title = "no news for"
     parameter_name = "silent"
@@ -72,9 +74,8 @@ class SilenceFilter(filters.DropdownFilter):
         value = self.value() or ""
         if value not in {str(days) for days in SILENT_DAYS}:
             return queryset
-        since = int((timezone.now() - timedelta(days=int(value))).timestamp() * 1000)
-        followed = queryset.filter(tracking__next_check_at__isnull=False, created_at__lt=since)
-        return followed.filter(Q(tracking__last_event_at=None) | Q(tracking__last_event_at__lt=since))
+        followed = queryset.filter(tracking__next_check_at__isnull=False)
+        return followed.filter(is_silent(clock.now() - timedelta(days=int(value)), tracking="tracking__"))
 
 
 class CreatedMs:

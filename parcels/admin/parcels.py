@@ -29,6 +29,9 @@ from shops.admin.filters import AutocompleteSelectFilter
 from shops.admin.pages import page_of
 from shops.admin.personal import conceal, may_see
 from shops.admin.wording import NOTHING
+from shops.audit.models import Action
+from shops.audit.recording import record
+from shops.contracts.clients import tracker
 
 admin.site.index_template = "parcels/admin_index.html"
 
@@ -87,7 +90,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "tracking": tracking,
             "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],
             "shop_events": len(((tracking and tracking.reported) or {"story": {"events": []}})["story"]["events"]),
-            "may_ask": tracking is not None and may_ask(request),
+            "may_ask": tracking is not None and tracker(tracking.carrier_code) is not None and may_ask(request),
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
@@ -103,11 +106,16 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         if parcel is None:
             raise Http404("There is no parcel with this id.")
         if request.method == "POST":
-            if ParcelTracking.objects.filter(pk=parcel.pk).update(next_check_at=timezone.now()):
-                messages.success(request, "The carrier is asked now. Reload the page in a minute.")
-            else:
-                messages.error(request, "This parcel is not followed: its carrier can't be asked.")
+            self.have_asked(request, parcel)
         return HttpResponseRedirect(page_of(parcel))
+
+    def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:
+        rows = ParcelTracking.objects.filter(pk=parcel.pk)
+        if not any(tracker(carrier_code) for carrier_code in rows.values_list("carrier_code", flat=True)):
+            messages.error(request, "Its carrier can't be asked: the parcel is not followed, or there is no service.")
+        elif rows.update(next_check_at=timezone.now()):
+            record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
+            messages.success(request, "The carrier is asked now. Reload the page in a minute.")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList

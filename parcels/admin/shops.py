@@ -3,15 +3,17 @@
 from django.http import HttpRequest
 
 from parcels.models import Parcel
+from parcels.tracking.events import milliseconds
 from shops.admin.desk import PANELS
-from shops.admin.weeks import week_ago, week_panel
+from shops.admin.filters import start_of
+from shops.admin.weeks import first_day, week_panel
 from shops.models import Shop
 
 
 def parcels_panel(request: HttpRequest, shop: Shop) -> str:
     if not request.user.has_perm("parcels.view_parcel"):
         return ""
-    since = int(week_ago().timestamp() * 1000)
+    since = milliseconds(start_of(first_day()))
     newest = Parcel.objects.for_shop(shop.id).filter(created_at__gte=since).newest_first()
     statuses = newest.values_list("last_status", flat=True)
     return week_panel("Parcels", statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id)

@@ -8,7 +8,8 @@ from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
 from parcels.figures.models import ParcelFigure, TrackingFigure
-from parcels.figures.timing import TIMING
+from parcels.figures.silence import is_silent
+from parcels.figures.timing import timing_at
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.events import milliseconds
 from shops import figures
@@ -25,7 +26,7 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     for day in days:
         if is_stopping():
             return 0
-        figures.replace(ParcelFigure.objects.filter(day=day), list(count(day)))
+        figures.replace(ParcelFigure.objects.filter(day=day), list(count(day, begun_at)))
     ParcelFigure.objects.exclude(day__range=(days[0], days[-1])).delete()
     figures.replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
     figures.note(figures.PARCELS, begun_at)
@@ -37,14 +38,14 @@ def days_shown(today: date) -> list[date]:
     return [today - timedelta(days=ago) for ago in reversed(range(DAYS_SHOWN))]
 
 
-def count(day: date) -> Iterator[ParcelFigure]:
+def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
     """Count a day's parcels along the index of creation times."""
     start = datetime.combine(day, time(), tzinfo=UTC)
     created = Parcel.objects.filter(
         created_at__gte=milliseconds(start), created_at__lt=milliseconds(start + timedelta(days=1))
     )
     status = Coalesce("last_status", Value(""))
-    rows = created.order_by().values_list("carrier_code", status, TIMING).annotate(parcels=Count("id"))
+    rows = created.order_by().values_list("carrier_code", status, timing_at(now)).annotate(parcels=Count("id"))
     for carrier_code, last_status, timing, parcels in rows:
         yield ParcelFigure(day=day, carrier_code=carrier_code, status=last_status, timing=timing, parcels=parcels)
 
@@ -53,7 +54,7 @@ def count_followed(now: datetime) -> Iterator[TrackingFigure]:
     """Count the followed parcels by their carrier, and those of them without news."""
     followed = ParcelTracking.objects.filter(next_check_at__isnull=False).order_by()
     due = Q(next_check_at__lte=now)
-    silent = [Count("pk", filter=is_silent(now - timedelta(days=days))) for days in SILENT_DAYS]
+    silent = [Count("pk", filter=is_silent(now - timedelta(days=days), parcel="parcel__")) for days in SILENT_DAYS]
     facts = [Count("pk"), Max("checked_at"), Min("next_check_at", filter=due), *silent]
     named = {f"fact_{number}": fact for number, fact in enumerate(facts)}
     rows: Iterable[tuple[Any, ...]] = followed.values_list("parcel__carrier_code").annotate(**named)
@@ -65,9 +66,3 @@ def count_followed(now: datetime) -> Iterator[TrackingFigure]:
             due_since=due_since,
             silent=dict(zip(map(str, SILENT_DAYS), counts, strict=True)),  # type: ignore[misc]  # a JSON value
         )
-
-
-def is_silent(since: datetime) -> Q:
-    """Tell if a followed parcel was created before, and its carrier has told nothing of it since."""
-    told = milliseconds(since)
-    return Q(parcel__created_at__lt=told) & (Q(last_event_at=None) | Q(last_event_at__lt=told))

@@ -6,10 +6,11 @@ from shops.db.fields import JSONTextField, KeyField
 
 
 class Timing(models.TextChoices):
-    """The delivery of a parcel, beside the end of the delivery window that was reported."""
+    """A parcel beside its promise, the end of the delivery window that was reported."""
 
     ON_TIME = "on_time", "on time"
-    LATE = "late", "late"
+    LATE = "late", "delivered late"
+    OVERDUE = "overdue", "past their promise, not delivered"
 
 
 class ParcelFigure(models.Model):
@@ -18,7 +19,7 @@ class ParcelFigure(models.Model):
     day = models.DateField()
     carrier_code = KeyField(max_length=64)
     status = KeyField(max_length=32, blank=True)
-    timing = KeyField(max_length=16, blank=True, help_text="Empty: not delivered, or no delivery window is known.")
+    timing = KeyField(max_length=16, blank=True, help_text="Empty: no delivery window is known, or it is still open.")
     parcels = models.PositiveIntegerField()
 
     class Meta:

@@ -1,9 +1,11 @@
-"""Deliveries on time: at or before the end of the delivery window that was reported."""
+"""Parcels beside their promise, the end of the delivery window that was reported: kept, or past, delivered or not."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
+from django.db.models.lookups import LessThan
 
 from carriers.tracking import Status
 from parcels.figures.models import Timing
@@ -24,6 +26,10 @@ WINDOW_END = NumberIn(F("estimated_delivery_date_window"), key="maximumDeliveryD
 HAS_TIMING = Q(
     last_status=Status.DELIVERED.value, delivery_date__isnull=False, estimated_delivery_date_window__isnull=False
 )
+# Not delivered, and not withdrawn with its label; its promise may be over.
+IS_PROMISED = ~Q(last_status=Status.DELIVERED.value) & Q(
+    is_withdrawn=False, delivery_date__isnull=True, estimated_delivery_date_window__isnull=False
+)
 # Empty for a parcel that is not delivered, or of which no window is known.
 TIMING = Case(
     When(HAS_TIMING & Q(delivery_date__lte=WINDOW_END), then=Value(Timing.ON_TIME.value)),
@@ -31,3 +37,13 @@ TIMING = Case(
     default=Value(""),
     output_field=models.CharField(),
 )
+
+
+def is_overdue(now: datetime) -> Q:
+    """Make the condition of the parcels whose promise is over, and which are not delivered."""
+    return IS_PROMISED & Q(LessThan(WINDOW_END, round(now.timestamp() * 1000)))
+
+
+def timing_at(now: datetime) -> Case:
+    """Return the timing of a parcel as it is now; the column's own knows the deliveries only."""
+    return Case(When(is_overdue(now), then=Value(Timing.OVERDUE.value)), default=TIMING)

@@ -59,6 +59,11 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Take from an address what our own links have, a row that is chosen: any other text may not fit its widget."""
+        given = super().get_changeform_initial_data(request)
+        return {name: value for name, value in given.items() if name in self.autocomplete_fields}
+
     def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
         """Return the row that a page's address names, as this user may see it."""
         row: Row | None = self.get_object(request, key_in(object_id))

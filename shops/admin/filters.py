@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+NONE = "none"  # chooses rows without a value
+
+
 class CarrierFilter(DropdownFilter):
     """Rows of one carrier."""
 

@@ -41,13 +41,17 @@ class Concealed:
 
         def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             row = super().get_object(request, *args, **kwargs)
-            return self.shown(request, row) if row else None
+            return self.shown_alone(request, row) if row else None
 
         def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
             listed = super().get_changelist_instance(request)
             if self.personal and not may_see(request):
                 listed.result_list = [self.shown(request, row) for row in listed.result_list]
             return listed
+
+    def shown_alone(self, request: HttpRequest, row: Any) -> Any:
+        """Return a row as this user may see it on pages of its own."""
+        return self.shown(request, row)
 
     def shown(self, request: HttpRequest, row: Any) -> Any:
         """Return a row as this user may see it."""

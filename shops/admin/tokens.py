@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -18,6 +18,7 @@ from shops.admin.base import ModelAdmin
 from shops.admin.exports import Column
 from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.admin.pages import page_of
+from shops.admin.personal import may_see
 from shops.admin.wording import badge
 from shops.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
@@ -31,8 +32,10 @@ else:
     TokenModelForm = forms.ModelForm
 
 EXPIRED = Q(expires_at__lte=Now())
+ASKED_FOR = Q(last_four="", revoked_at=None) & ~Q(asked_by="")
 STATES = {
-    "valid": ("success", Q(revoked_at=None, shop__is_active=True) & ~EXPIRED),
+    "valid": ("success", Q(revoked_at=None, shop__is_active=True) & ~EXPIRED & ~ASKED_FOR),
+    "asked for": ("info", ASKED_FOR),
     "revoked": ("danger", Q(revoked_at__isnull=False)),
     "expired": ("warning", Q(revoked_at=None) & EXPIRED),
     "shop inactive": ("warning", Q(revoked_at=None, shop__is_active=False) & ~EXPIRED),
@@ -44,6 +47,8 @@ def state_label(token: AccessToken) -> str:
     name = "valid"
     if token.revoked_at:
         name = "revoked"
+    elif token.is_asked_for:
+        name = "asked for"
     elif token.is_expired:
         name = "expired"
     elif not token.shop.is_active:
@@ -126,7 +131,7 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     search_fields = ("id", "name", "shop__name")
     search_help_text = "Id, name or shop, or a token itself"
     show_facets = admin.ShowFacets.NEVER
-    actions = ("revoke",)
+    actions = ("give", "revoke")
     autocomplete_fields = ("shop",)
     export_columns = (
         Column("Token", "id"),
@@ -143,11 +148,15 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
 
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         editable = ("shop", "name", "expires_at")
-        return ("id", "last_four", "state", *editable, "last_used_at", "created_at", "revoked_at") if obj else editable
+        if obj is None:
+            return editable
+        asked_by = ("asked_by",) if obj.asked_by else ()
+        return ("id", "last_four", "state", *editable, *asked_by, "last_used_at", "created_at", "revoked_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> tuple[Any, ...]:
         """Make all but name and expiry read-only: a token never moves to another shop."""
-        return ("id", "last_four", "state", "shop", "last_used_at", "created_at", "revoked_at") if obj else ()
+        known = ("id", "last_four", "state", "shop", "asked_by", "last_used_at", "created_at", "revoked_at")
+        return known if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
         is_revoked = obj is not None and obj.revoked_at is not None
@@ -179,13 +188,39 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
             # Only the edited fields: a concurrent revocation must not be undone.
             obj.save(update_fields=form.changed_data)
             return
-        issued, secret = AccessToken.issue(shop=obj.shop, name=obj.name, expires_at=obj.expires_at)
-        obj.id, obj.secret = issued.id, secret  # type: ignore[attr-defined]  # for this answer alone
+        facts: dict[str, Any] = {"shop": obj.shop, "name": obj.name, "expires_at": obj.expires_at}
+        if may_see(request):
+            issued, secret = AccessToken.issue(**facts)
+            obj.id, obj.secret = issued.id, secret  # type: ignore[attr-defined]  # for this answer alone
+        else:  # it would show what this user may not see
+            obj.id = AccessToken.ask(**facts, asked_by=request.user.get_username()).id
 
     def response_add(self, request: HttpRequest, obj: AccessToken, *args: Any) -> HttpResponse:
         """Show the token in this answer, which is stored nowhere: a message would be kept in a cookie or a session."""
+        if not hasattr(obj, "secret"):
+            text = "Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”."
+            self.message_user(request, text, messages.WARNING)
+            return HttpResponseRedirect(page_of(obj))
         context = {"title": "New access token", "token": obj, "media": self.media}
         return self.page(request, "shops/token_issued.html", context)
+
+    @admin.action(description="Give a token that was asked for", permissions=["change"])
+    def give(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
+        """Show the text of a token that a colleague asked for: two make it, or one who sees customers anyway."""
+        chosen = list(queryset.filter(ASKED_FOR).select_related("shop")[:2])
+        if len(chosen) != 1:
+            self.message_user(request, "Choose one token that is asked for.", messages.WARNING)
+            return None
+        (token,) = chosen
+        if token.asked_by == request.user.get_username() and not may_see(request):
+            self.message_user(request, "You asked for it: a colleague gives it.", messages.ERROR)
+            return None
+        if (secret := token.give()) is None:
+            self.message_user(request, "A colleague was faster.", messages.WARNING)
+            return None
+        self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
+        token.secret = secret  # type: ignore[attr-defined]  # for this answer alone
+        return self.response_add(request, token)
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:

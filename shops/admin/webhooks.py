@@ -158,11 +158,13 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     @admin.action(description="Rotate the secret", permissions=["change"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        """Show the new secret; the one before signs as well for a while."""
+        """Show the new secret, once that is confirmed; the one before signs as well for a while."""
         chosen = list(queryset.filter(revoked_at=None)[:2])
         if len(chosen) != 1:
             self.message_user(request, "Choose one endpoint that is not revoked.", messages.WARNING)
             return None
+        if "is_confirmed" not in request.POST:
+            return self.ask(request, queryset, "rotate", "Rotate the secret")
         secret = endpoints.rotate(chosen[0])
         self.log_change(request, chosen[0], "Secret rotated.")
         return self.show_secret(request, chosen[0], secret)

@@ -8,9 +8,11 @@ from django.test import Client
 from django.utils.html import escape
 
 from config.roles import ROLES, make_groups, offered
+from labels.figures.counting import recount
 from labels.models import ShippingLabel
 from parcels.models import Parcel
 from shops.audit.models import AuditEntry
+from shops.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response
 from tests.support.canaries import canary, found_in
@@ -19,116 +21,116 @@ from tests.support.desk import member, person, routes, rows
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 # The status of a GET of each route for staff without a role, in each role, and for superusers.
-WHO = ("none", "Support", "Operations", "Reporting", "Accounts", "root")
+WHO = ("none", "Support", "Operations", "Reporting", "Accounting", "Accounts", "root")
 MATRIX = """
-app_list                              404  200  200  200  200  200
-auth_group_add                        403  403  403  403  403  200
-auth_group_change                     403  403  403  403  200  200
-auth_group_changelist                 403  403  403  403  200  200
-auth_group_csv                        403  403  403  403  200  200
-auth_group_delete                     403  403  403  403  403  200
-auth_group_history                    403  403  403  403  200  200
-auth_group_xlsx                       403  403  403  403  200  200
-auth_user_add                         403  403  403  403  200  200
-auth_user_change                      403  403  403  403  200  200
-auth_user_changelist                  403  403  403  403  200  200
-auth_user_csv                         403  403  403  403  200  200
-auth_user_delete                      403  403  403  403  403  200
-auth_user_history                     403  403  403  403  200  200
-auth_user_password_change             403  403  403  403  200  200
-auth_user_xlsx                        403  403  403  403  200  200
-autocomplete                          403  200  200  200  403  200
-index                                 200  200  200  200  200  200
-jsi18n                                200  200  200  200  200  200
-labels_depositslip_add                403  403  403  403  403  403
-labels_depositslip_change             403  200  200  403  403  200
-labels_depositslip_changelist         403  200  200  403  403  200
-labels_depositslip_csv                403  200  200  403  403  200
-labels_depositslip_delete             403  403  403  403  403  403
-labels_depositslip_history            403  200  200  403  403  200
-labels_depositslip_pdf                403  200  403  403  403  200
-labels_depositslip_xlsx               403  200  200  403  403  200
-labels_labelfigure_changelist         403  200  200  200  403  200
-labels_labelfigure_csv                403  200  200  200  403  200
-labels_labelfigure_xlsx               403  200  200  200  403  200
-labels_shippinglabel_add              403  403  403  403  403  403
-labels_shippinglabel_adopt            403  403  200  403  403  200
-labels_shippinglabel_ask              403  403  302  403  403  302
-labels_shippinglabel_cancel           403  403  200  403  403  200
-labels_shippinglabel_cancelled        403  403  302  403  403  302
-labels_shippinglabel_change           403  200  200  200  403  200
-labels_shippinglabel_changelist       403  200  200  200  403  200
-labels_shippinglabel_csv              403  200  200  200  403  200
-labels_shippinglabel_delete           403  403  403  403  403  403
-labels_shippinglabel_history          403  200  200  200  403  200
-labels_shippinglabel_not_made         403  403  200  403  403  200
-labels_shippinglabel_notice           403  403  302  403  403  302
-labels_shippinglabel_pdf              403  302  403  403  403  302
-labels_shippinglabel_xlsx             403  200  200  200  403  200
-labels_shippinglabel_to_decide        403  200  200  200  403  200
-login                                 302  302  302  302  302  302
-logout                                405  405  405  405  405  405
-parcels_parcel_add                    403  403  403  403  403  403
-parcels_parcel_ask                    403  302  302  403  403  302
-parcels_parcel_change                 403  200  200  200  403  200
-parcels_parcel_changelist             403  200  200  200  403  200
-parcels_parcel_csv                    403  200  200  200  403  200
-parcels_parcel_delete                 403  403  403  403  403  403
-parcels_parcel_history                403  200  200  200  403  200
-parcels_parcel_xlsx                   403  200  200  200  403  200
-parcels_unlistedeventcode_add         403  403  403  403  403  403
-parcels_unlistedeventcode_change      403  200  200  200  403  200
-parcels_unlistedeventcode_changelist  403  200  200  200  403  200
-parcels_unlistedeventcode_csv         403  200  200  200  403  200
-parcels_unlistedeventcode_delete      403  403  403  403  403  403
-parcels_unlistedeventcode_history     403  200  200  200  403  200
-parcels_unlistedeventcode_xlsx        403  200  200  200  403  200
-password_change                       200  200  200  200  200  200
-password_change_done                  200  200  200  200  200  200
-search                                403  200  200  200  403  200
-shops_accesstoken_add                 403  403  200  403  403  200
-shops_accesstoken_change              403  200  200  403  403  200
-shops_accesstoken_changelist          403  200  200  403  403  200
-shops_accesstoken_csv                 403  200  200  403  403  200
-shops_accesstoken_delete              403  403  403  403  403  403
-shops_accesstoken_history             403  200  200  403  403  200
-shops_accesstoken_xlsx                403  200  200  403  403  200
-shops_auditentry_add                  403  403  403  403  403  403
-shops_auditentry_change               403  403  403  403  200  200
-shops_auditentry_changelist           403  403  403  403  200  200
-shops_auditentry_csv                  403  403  403  403  200  200
-shops_auditentry_delete               403  403  403  403  403  403
-shops_auditentry_history              403  403  403  403  200  200
-shops_auditentry_xlsx                 403  403  403  403  200  200
-shops_carriercontract_add             403  403  200  403  403  200
-shops_carriercontract_change          403  200  200  403  403  200
-shops_carriercontract_changelist      403  200  200  403  403  200
-shops_carriercontract_csv             403  200  200  403  403  200
-shops_carriercontract_delete          403  403  403  403  403  403
-shops_carriercontract_history         403  200  200  403  403  200
-shops_carriercontract_xlsx            403  200  200  403  403  200
-shops_shop_add                        403  403  200  403  403  200
-shops_shop_change                     403  200  200  200  403  200
-shops_shop_changelist                 403  200  200  200  403  200
-shops_shop_csv                        403  200  200  200  403  200
-shops_shop_delete                     403  403  403  403  403  403
-shops_shop_history                    403  200  200  200  403  200
-shops_shop_xlsx                       403  200  200  200  403  200
-shops_webhookdelivery_add             403  403  403  403  403  403
-shops_webhookdelivery_change          403  200  200  403  403  200
-shops_webhookdelivery_changelist      403  200  200  403  403  200
-shops_webhookdelivery_csv             403  200  200  403  403  200
-shops_webhookdelivery_delete          403  403  403  403  403  403
-shops_webhookdelivery_history         403  200  200  403  403  200
-shops_webhookdelivery_xlsx            403  200  200  403  403  200
-shops_webhookendpoint_add             403  403  200  403  403  200
-shops_webhookendpoint_change          403  200  200  403  403  200
-shops_webhookendpoint_changelist      403  200  200  403  403  200
-shops_webhookendpoint_csv             403  200  200  403  403  200
-shops_webhookendpoint_delete          403  403  403  403  403  403
-shops_webhookendpoint_history         403  200  200  403  403  200
-shops_webhookendpoint_xlsx            403  200  200  403  403  200
-view_on_site                          404  404  404  404  404  404
+app_list                              404  200  200  200  404  200  200
+auth_group_add                        403  403  403  403  403  403  200
+auth_group_change                     403  403  403  403  403  200  200
+auth_group_changelist                 403  403  403  403  403  200  200
+auth_group_csv                        403  403  403  403  403  200  200
+auth_group_delete                     403  403  403  403  403  403  200
+auth_group_history                    403  403  403  403  403  200  200
+auth_group_xlsx                       403  403  403  403  403  200  200
+auth_user_add                         403  403  403  403  403  200  200
+auth_user_change                      403  403  403  403  403  200  200
+auth_user_changelist                  403  403  403  403  403  200  200
+auth_user_csv                         403  403  403  403  403  200  200
+auth_user_delete                      403  403  403  403  403  403  200
+auth_user_history                     403  403  403  403  403  200  200
+auth_user_password_change             403  403  403  403  403  403  403
+auth_user_xlsx                        403  403  403  403  403  200  200
+autocomplete                          403  200  200  200  403  403  200
+index                                 200  200  200  200  200  200  200
+jsi18n                                200  200  200  200  200  200  200
+labels_depositslip_add                403  403  403  403  403  403  403
+labels_depositslip_change             403  200  200  403  403  403  200
+labels_depositslip_changelist         403  200  200  403  403  403  200
+labels_depositslip_csv                403  200  200  403  403  403  200
+labels_depositslip_delete             403  403  403  403  403  403  403
+labels_depositslip_history            403  200  200  403  403  403  200
+labels_depositslip_pdf                403  200  403  403  403  403  200
+labels_depositslip_xlsx               403  200  200  403  403  403  200
+labels_labelfigure_changelist         403  403  403  200  200  403  200
+labels_labelfigure_csv                403  403  403  200  200  403  200
+labels_labelfigure_xlsx               403  403  403  200  200  403  200
+labels_shippinglabel_add              403  403  403  403  403  403  403
+labels_shippinglabel_adopt            403  200  200  403  403  403  200
+labels_shippinglabel_ask              403  302  302  403  403  403  302
+labels_shippinglabel_cancel           403  200  200  403  403  403  200
+labels_shippinglabel_cancelled        403  302  302  403  403  403  302
+labels_shippinglabel_change           403  200  200  200  403  403  200
+labels_shippinglabel_changelist       403  200  200  200  403  403  200
+labels_shippinglabel_csv              403  200  200  200  403  403  200
+labels_shippinglabel_delete           403  403  403  403  403  403  403
+labels_shippinglabel_history          403  200  200  200  403  403  200
+labels_shippinglabel_not_made         403  200  200  403  403  403  200
+labels_shippinglabel_notice           403  302  302  403  403  403  302
+labels_shippinglabel_pdf              403  302  403  403  403  403  302
+labels_shippinglabel_xlsx             403  200  200  200  403  403  200
+labels_shippinglabel_to_decide        403  200  200  200  403  403  200
+login                                 302  302  302  302  302  302  302
+logout                                405  405  405  405  405  405  405
+parcels_parcel_add                    403  403  403  403  403  403  403
+parcels_parcel_ask                    403  302  302  403  403  403  302
+parcels_parcel_change                 403  200  200  200  403  403  200
+parcels_parcel_changelist             403  200  200  200  403  403  200
+parcels_parcel_csv                    403  200  200  200  403  403  200
+parcels_parcel_delete                 403  403  403  403  403  403  403
+parcels_parcel_history                403  200  200  200  403  403  200
+parcels_parcel_xlsx                   403  200  200  200  403  403  200
+parcels_unlistedeventcode_add         403  403  403  403  403  403  403
+parcels_unlistedeventcode_change      403  200  200  200  403  403  200
+parcels_unlistedeventcode_changelist  403  200  200  200  403  403  200
+parcels_unlistedeventcode_csv         403  200  200  200  403  403  200
+parcels_unlistedeventcode_delete      403  403  403  403  403  403  403
+parcels_unlistedeventcode_history     403  200  200  200  403  403  200
+parcels_unlistedeventcode_xlsx        403  200  200  200  403  403  200
+password_change                       200  200  200  200  200  200  200
+password_change_done                  200  200  200  200  200  200  200
+search                                403  200  200  200  403  403  200
+shops_accesstoken_add                 403  403  200  403  403  403  200
+shops_accesstoken_change              403  200  200  403  403  403  200
+shops_accesstoken_changelist          403  200  200  403  403  403  200
+shops_accesstoken_csv                 403  200  200  403  403  403  200
+shops_accesstoken_delete              403  403  403  403  403  403  403
+shops_accesstoken_history             403  200  200  403  403  403  200
+shops_accesstoken_xlsx                403  200  200  403  403  403  200
+shops_auditentry_add                  403  403  403  403  403  403  403
+shops_auditentry_change               403  403  403  403  403  200  200
+shops_auditentry_changelist           403  403  403  403  403  200  200
+shops_auditentry_csv                  403  403  403  403  403  200  200
+shops_auditentry_delete               403  403  403  403  403  403  403
+shops_auditentry_history              403  403  403  403  403  200  200
+shops_auditentry_xlsx                 403  403  403  403  403  200  200
+shops_carriercontract_add             403  403  200  403  403  403  200
+shops_carriercontract_change          403  200  200  403  403  403  200
+shops_carriercontract_changelist      403  200  200  403  403  403  200
+shops_carriercontract_csv             403  200  200  403  403  403  200
+shops_carriercontract_delete          403  403  403  403  403  403  403
+shops_carriercontract_history         403  200  200  403  403  403  200
+shops_carriercontract_xlsx            403  200  200  403  403  403  200
+shops_shop_add                        403  403  200  403  403  403  200
+shops_shop_change                     403  200  200  200  403  403  200
+shops_shop_changelist                 403  200  200  200  403  403  200
+shops_shop_csv                        403  200  200  200  403  403  200
+shops_shop_delete                     403  403  403  403  403  403  403
+shops_shop_history                    403  200  200  200  403  403  200
+shops_shop_xlsx                       403  200  200  200  403  403  200
+shops_webhookdelivery_add             403  403  403  403  403  403  403
+shops_webhookdelivery_change          403  200  200  403  403  403  200
+shops_webhookdelivery_changelist      403  200  200  403  403  403  200
+shops_webhookdelivery_csv             403  200  200  403  403  403  200
+shops_webhookdelivery_delete          403  403  403  403  403  403  403
+shops_webhookdelivery_history         403  200  200  403  403  403  200
+shops_webhookdelivery_xlsx            403  200  200  403  403  403  200
+shops_webhookendpoint_add             403  403  200  403  403  403  200
+shops_webhookendpoint_change          403  200  200  403  403  403  200
+shops_webhookendpoint_changelist      403  200  200  403  403  403  200
+shops_webhookendpoint_csv             403  200  200  403  403  403  200
+shops_webhookendpoint_delete          403  403  403  403  403  403  403
+shops_webhookendpoint_history         403  200  200  403  403  403  200
+shops_webhookendpoint_xlsx            403  200  200  403  403  403  200
+view_on_site                          404  404  404  404  404  404  404
 """
 SEE_PERSONAL_DATA = ("Support", "root")
 USERS = "/admin/auth/user/"
@@ -192,16 +194,43 @@ def test_no_choice_of_a_row_searches_for_a_customer() -> None:
         assert b"P1" not in answer.content
 
 
-def test_who_decides_without_seeing_customers_sees_none_and_changes_none() -> None:
+def test_who_decides_sees_that_one_label_on_record_and_no_other() -> None:
     world = rows()
-    label = LabelFactory(shop=world["shops.shop"], state="unknown", recipient=(to := person()), error_message=canary())
-    browser, place = member("Operations"), f"/admin/labels/shippinglabel/{label.id}/"
-    for path in ("adopt/", "not-made/", "cancel/"):
-        assert found_in(browser.get(place + path).content) == []
-    assert found_in(browser.post(f"{place}adopt/", {"number_1": "?"}).content) == []
-    assert found_in(browser.post(f"{place}not-made/", follow=True).content) == []
-    label.refresh_from_db()
-    assert (label.state, label.recipient) == ("failed", to)
+    shop = world["shops.shop"]
+    waiting = LabelFactory(shop=shop, state="unknown", recipient=(to := person()), error_message=canary())
+    over = LabelFactory(shop=shop, recipient=person(), error_message=canary())
+    browser, place = member("Operations"), "/admin/labels/shippinglabel/"
+    for path in ("change/", "adopt/", "not-made/"):
+        page = browser.get(f"{place}{waiting.id}/{path}").text
+        assert str(escape(to["lastName"])) in page
+        entry = AuditEntry.objects.filter(action="viewed").latest("id")
+        assert (entry.actor, entry.object_id) == ("operations", waiting.id)
+        assert entry.customer in customer_digests(to["email"])
+    assert waiting.error_message in browser.get(f"{place}{waiting.id}/change/").text
+    for path in (f"{place}to-decide/", place, f"{place}{over.id}/change/", f"{place}{over.id}/cancel/"):
+        assert found_in(browser.get(path).content) == [], path
+    assert browser.get(f"{place}{waiting.id}/pdf/").status_code == 403
+    assert found_in(member("Reporting").get(f"{place}{waiting.id}/change/").content) == []
+    assert found_in(browser.post(f"{place}{waiting.id}/not-made/", follow=True).content) == []
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.recipient) == ("failed", to)
+
+
+def test_support_decides_too() -> None:
+    label = LabelFactory(state="unknown")
+    page = member("Support").get(f"/admin/labels/shippinglabel/{label.id}/change/").text
+    assert "The parcels were made: adopt" in page
+
+
+def test_accounting_has_the_figures_for_finance_and_nothing_else() -> None:
+    label = LabelFactory()
+    recount()
+    browser = member("Accounting")
+    assert "Figures for finance" in browser.get("/admin/").text
+    page = browser.get("/admin/labels/labelfigure/").text
+    assert label.product_code in page
+    assert "/admin/labels/shippinglabel/" not in page
+    assert "/admin/labels/shippinglabel/" in member("root").get("/admin/labels/labelfigure/").text
 
 
 # --- Roles and permissions ---
@@ -260,7 +289,12 @@ def test_accounts_gives_a_role_to_others_on_record_and_none_to_itself() -> None:
     assert roles_of(own) == {"Accounts"}
     give(clerk, bob, "Accounts")
     assert roles_of(bob) == {"Support"}
-    assert choices(clerk.get(f"{USERS}{bob.pk}/change/"), "groups") == {"Support", "Operations", "Reporting"}
+    assert choices(clerk.get(f"{USERS}{bob.pk}/change/"), "groups") == {
+        "Support",
+        "Operations",
+        "Reporting",
+        "Accounting",
+    }
 
 
 def test_accounts_keeps_no_account_that_may_more_than_it_gives() -> None:

@@ -222,3 +222,17 @@ def secret_in(page: str) -> str:
     Inputs().feed(page)
     (secret,) = values
     return secret
+
+
+@pytest.mark.parametrize(
+    "query", ["expires_at=x", "name=x&digest=y", "shop=nobody", "shop=x&expires_at=2026-01-01", "id=1"]
+)
+def test_any_text_in_the_address_of_a_form_has_a_proper_answer(staff: Client, query: str) -> None:
+    for form in (TOKENS, SHOPS, "/admin/shops/carriercontract/", "/admin/shops/webhookendpoint/", "/admin/auth/user/"):
+        assert staff.get(f"{form}add/?{query}").status_code == 200, form
+
+
+def test_a_link_to_a_new_token_chooses_its_shop(staff: Client, shop: Shop) -> None:
+    answer = staff.get(f"{TOKENS}add/?shop={shop.id}&name=x")
+    assert f'<option value="{shop.id}" selected' in answer.text
+    assert 'value="x"' not in answer.text

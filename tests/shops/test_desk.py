@@ -1,7 +1,12 @@
 """A shop's page for whoever answers the shop."""
 
+import re
+from datetime import timedelta
+from html import unescape
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from shops.admin import weeks
 from shops.models import Shop
@@ -52,9 +57,24 @@ def test_the_page_shows_what_support_needs(staff: Client, shop: Caller) -> None:
 def test_the_links_lead_to_the_rows_that_were_counted(staff: Client, shop: Caller) -> None:
     failed = LabelFactory(shop=shop.shop, state="failed", days_ago=1)
     LabelFactory(shop=shop.shop)
-    query = {"shop__id__exact": shop.shop.pk, "created_from": weeks.week_ago().date().isoformat(), "state": "failed"}
+    query = {"shop__id__exact": shop.shop.pk, "created_from": weeks.first_day().isoformat(), "state": "failed"}
     listed = staff.get("/admin/labels/shippinglabel/", query).context["cl"].result_list
     assert [label.pk for label in listed] == [failed.pk]
+
+
+def test_each_count_of_the_week_is_that_of_its_list(staff: Client, shop: Caller) -> None:
+    now = timezone.now()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    for days in (0, 5.9, 6, 6.01, 6.5, 7, 7.5):
+        for status in (None, "IN_TRANSIT"):
+            at = midnight - timedelta(days=days)
+            import_parcel(shop.shop, lastStatus=status, createdAt=int(at.timestamp() * 1000))
+        LabelFactory(shop=shop.shop, created_at=midnight - timedelta(days=days))
+    rows = re.findall(r'<td><a href="([^"]+)">([^<]+)</a></td><td>(\d+)</td>', staff.get(path(shop)).text)
+    expected = {"Label generated": "3", "No status yet": "3", "In transit": "3"}
+    assert {text: number for _, text, number in rows} == expected
+    for link, text, number in rows:
+        assert staff.get(unescape(link)).context["cl"].result_count == int(number), text
 
 
 def test_a_panel_is_only_for_those_who_may_see_its_rows(shop: Caller) -> None:

@@ -26,6 +26,12 @@ def test_every_answer_of_the_admin_has_the_policy(path: str, is_logged_in: bool,
     assert browser.get(path)["Content-Security-Policy"] == policies.ADMIN_POLICY
 
 
+def test_no_answer_of_the_admin_is_stored(db: None) -> None:
+    browser = logged_in(is_superuser=True)
+    for path in ("/admin/", "/admin/jsi18n/", "/admin/shops/accesstoken/add/"):
+        assert "no-store" in browser.get(path)["Cache-Control"], path
+
+
 def test_the_policy_allows_scripts_of_the_service_only_and_no_inline_ones() -> None:
     policy = directives(policies.ADMIN_POLICY)
     assert policy["default-src"] == ["'none'"]

@@ -133,7 +133,7 @@ def check_rights(database: Database) -> None:
         copies = "SELECT rolreplication, rolsuper FROM pg_roles WHERE rolname = 'parcels_backup'"
         assert connection.execute(copies).fetchone() == (True, False)
         groups = connection.execute("SELECT name FROM auth_group WHERE name <> 'staff' ORDER BY name").fetchall()
-        assert groups == [("Accounts",), ("Operations",), ("Reporting",), ("Support",)]
+        assert groups == [("Accounting",), ("Accounts",), ("Operations",), ("Reporting",), ("Support",)]
         assert connection.execute("SELECT count(*) > 5 FROM shops_auditentry").fetchone() == (True,)
         for statement in (
             "DROP TABLE shops_shop",

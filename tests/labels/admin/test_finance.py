@@ -41,7 +41,7 @@ def counted(db: None) -> None:
 
 @pytest.fixture
 def staff(db: None) -> Client:
-    return logged_in("view_shippinglabel")
+    return logged_in("view_shippinglabel", "view_labelfigure")
 
 
 def table(browser: Client, query: str = "") -> list[tuple[str, ...]]:
@@ -101,7 +101,7 @@ def test_the_figures_are_for_those_who_may_see_labels(counted: None) -> None:
     assert other.get(FINANCE).status_code == 403
     assert other.get(f"{FINANCE}export.xlsx").status_code == 403
     assert FINANCE not in other.get("/admin/parcels/parcel/").text
-    assert FINANCE in logged_in("view_shippinglabel", name="reporting").get("/admin/").text
+    assert FINANCE in logged_in("view_labelfigure", name="reporting").get("/admin/").text
 
 
 def test_the_file_has_all_rows_with_what_was_cancelled(

@@ -4,13 +4,16 @@ from datetime import timedelta
 
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.models import ParcelTracking
 from parcels.tracking.recording import record
+from shops.contracts.clients import tracker
 from shops.models import Shop
 from tests.parcels.admin.pages import PARCELS, listed, page_of
 from tests.support.api import logged_in
+from tests.support.audit import changes, note
 from tests.support.factories import import_parcel
 
 ASK = f"{PARCELS}P1/ask/"
@@ -45,6 +48,23 @@ def test_staff_with_the_permission_have_the_carrier_asked_now(shop: Shop) -> Non
     next_check_at = ParcelTracking.objects.get(pk="P1").next_check_at
     assert next_check_at is not None
     assert next_check_at <= timezone.now()
+    assert (changes()[0].actor, changes()[0].object_id, note()) == ("ada", "P1", "The carrier is asked by hand.")
+
+
+def test_a_carrier_without_a_tracking_service_is_not_said_to_be_asked(shop: Shop, settings: Settings) -> None:
+    followed(shop)
+    before = ParcelTracking.objects.get(pk="P1").next_check_at
+    staff = logged_in("view_parcel", "change_parceltracking")
+    none = {"beta": settings.CARRIER_ENDPOINTS["beta"] | {"tracking_url": None}}
+    settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | none
+    tracker.cache.clear()  # type: ignore[union-attr]  # it has one
+    assert "Ask the carrier now" not in page_of(staff, "P1")
+    answer = staff.post(ASK, follow=True).text
+    tracker.cache.clear()  # type: ignore[union-attr]  # it has one
+    assert "asked now" not in answer
+    assert "be asked" in answer
+    assert changes() == []
+    assert ParcelTracking.objects.get(pk="P1").next_check_at == before
 
 
 def test_nobody_else_has_it_asked(staff: Client, shop: Shop) -> None:

@@ -6,7 +6,8 @@ import pytest
 from django.conf import LazySettings
 
 from shops.audit.models import Action, AuditEntry, Channel
-from shops.audit.recording import Actor, acting, customer_digests, record
+from shops.audit.recording import Actor, Shown, acting, customer_digests, record
+from shops.db.words import word
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db
@@ -46,3 +47,15 @@ def test_each_entry_is_a_line_of_the_log_too_without_a_name(
     assert (line.entry, line.action, line.channel, line.user_id) == (entry.pk, "changed", "admin", 7)  # type: ignore[attr-defined]  # as it is logged
     assert (line.object_type, line.shop_id) == ("shops.shop", shop.id)  # type: ignore[attr-defined]  # as above
     assert not {"ada", "192.0.2.1", "before", "by phone"} & set(map(str, vars(line).values()))
+
+
+@pytest.mark.parametrize("row_id", ["P1", "gid://shopify/Fulfillment/4711", "a'b\\c%d_e f", "É" * 255])
+def test_a_list_is_found_by_each_id_that_it_showed_and_by_its_customers(row_id: str) -> None:
+    rows = [Shown(row_id, "zoe@example.com"), *(Shown(f"other{number}", f"{number}@x.example") for number in range(49))]
+    entry = record(Action.LISTED, shown=rows, of="parcels.parcel")
+    record(Action.LISTED, shown=[Shown("P", "zo@example.com")])
+    for text in (row_id, "Zoe@example.com", "other48", "48@x.example"):
+        words = customer_digests(text) if "@" in text else [word(text)]
+        found = [AuditEntry.objects.filter(search_words__has=each) for each in words]
+        assert [list(each) for each in found] == [[entry]], text
+    assert entry.details["shown"][0] == row_id

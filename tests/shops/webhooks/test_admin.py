@@ -76,9 +76,15 @@ def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
     assert endpoint.event_types == ["label.failed"]
 
 
-def test_a_rotation_shows_the_new_secret_once_and_logs_by_whom(staff: Client, endpoint: WebhookEndpoint) -> None:
+def test_a_rotation_is_confirmed_shows_the_new_secret_once_and_logs_by_whom(
+    staff: Client, endpoint: WebhookEndpoint
+) -> None:
     before = secret_of(endpoint)
-    page = act(staff, "rotate", endpoint)
+    question = act(staff, "rotate", endpoint)
+    endpoint.refresh_from_db()
+    assert secret_of(endpoint) == before
+    assert "The one before signs as well for 24 hours" in question
+    page = act(staff, "rotate", endpoint, is_confirmed="yes")
     endpoint.refresh_from_db()
     assert secret_of(endpoint) != before
     assert secret_of(endpoint) in page

@@ -1,0 +1,49 @@
+"""Passwords that their owners set: a link that opens once, made by a colleague, leads to the form."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.views import PasswordResetConfirmView
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse, reverse_lazy
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from shops.audit.changes import CHANGED
+from shops.audit.models import Action, AuditEntry
+from shops.audit.recording import record
+
+if TYPE_CHECKING:
+    from django.contrib.auth.forms import SetPasswordForm
+
+
+def link_for(request: HttpRequest, user: User) -> str:
+    """Make the address at which a user sets his password: once, and within PASSWORD_RESET_TIMEOUT."""
+    user_id = urlsafe_base64_encode(force_bytes(user.pk))
+    path = reverse("account_set_password", args=[user_id, default_token_generator.make_token(user)])
+    record(Action.CHANGED, user, note="A link to set the password was given.")
+    return request.build_absolute_uri(path)
+
+
+def is_made_by(user: User, maker: str) -> bool:
+    """Tell if somebody made an account, or chose what it may do."""
+    entries = AuditEntry.objects.filter(object_type=user._meta.label_lower, object_id=str(user.pk), actor=maker)
+    chose = Q(changes__icontains='"groups"') | Q(changes__icontains='"user_permissions"')
+    return entries.filter(Q(action=Action.ADDED) | Q(action=Action.CHANGED) & chose).exists()
+
+
+class SetPassword(PasswordResetConfirmView):
+    """The form to set one's password; all sessions end with the old one."""
+
+    template_name = "staff/set_password.html"
+    success_url = reverse_lazy("account_login")
+
+    def get_user(self, uidb64: str) -> Any:
+        user = super().get_user(uidb64)
+        return user if user is not None and user.is_active and user.is_staff else None
+
+    def form_valid(self, form: "SetPasswordForm[Any]") -> HttpResponse:
+        record(Action.CHANGED, form.user, changes={"password": [None, CHANGED]}, note="Set by the link.")
+        return super().form_valid(form)

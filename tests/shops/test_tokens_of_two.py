@@ -1,0 +1,72 @@
+"""A token for a shop's data is made by two people, or by one who sees personal data anyway."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from shops.admin.pages import page_of
+from shops.models import AccessToken, Shop
+from tests.support.api import Caller, Response
+from tests.support.desk import member
+from tests.support.factories import ShopFactory
+
+pytestmark = pytest.mark.django_db
+TOKENS = "/admin/shops/accesstoken/"
+TOKEN = re.compile(r"pts_\w{36}")
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return ShopFactory(id="lumiere")
+
+
+def add(browser: Client, shop: Shop) -> Response:
+    return browser.post(f"{TOKENS}add/", {"shop": shop.id, "name": "checkout"}, follow=True)
+
+
+def give(browser: Client, token: AccessToken) -> Response:
+    return browser.post(TOKENS, {"action": "give", "_selected_action": [token.pk]}, follow=True)
+
+
+def another(role: str) -> Client:
+    """A second member of the staff in a role."""
+    count = User.objects.count()
+    User.objects.filter(username=role.lower()).update(username=f"{role.lower()} {count}")
+    return member(role)
+
+
+def test_who_sees_no_customers_asks_for_a_token_and_a_colleague_gives_it(shop: Shop) -> None:
+    asker = member("Operations")
+    assert not TOKEN.findall(add(asker, shop).text)
+    token = AccessToken.objects.get()
+    assert (token.is_valid, token.asked_by, token.last_four) == (False, "operations", "")
+    refused = give(asker, token)
+    assert "a colleague gives it" in refused.text
+    assert not TOKEN.findall(refused.text)
+    assert "asked for" in asker.get(TOKENS).text
+    giver = another("Operations")
+    assert "Give this token" in giver.get(page_of(token)).text
+    AccessToken.objects.update(asked_by="operations 1")
+    (text, *_) = TOKEN.findall(give(giver, token).text)
+    assert Caller(shop, text).search(email="zoe@example.com").status_code == 200
+    token.refresh_from_db()
+    assert (token.is_valid, token.last_four) == (True, text[-4:])
+    assert not TOKEN.findall(give(another("Operations"), token).text)  # it is given once
+
+
+def test_who_sees_customers_anyway_makes_a_token_alone(shop: Shop) -> None:
+    (text, *_) = TOKEN.findall(add(member("root"), shop).text)
+    assert AccessToken.objects.get().last_four == text[-4:]
+
+
+def test_a_token_that_was_asked_for_and_revoked_is_never_given(shop: Shop) -> None:
+    add(member("Operations"), shop)
+    AccessToken.objects.all().revoke()
+    assert not TOKEN.findall(give(member("root"), AccessToken.objects.get()).text)
+
+
+def test_support_gives_none_as_it_may_change_none(shop: Shop) -> None:
+    add(member("Operations"), shop)
+    assert not TOKEN.findall(give(member("Support"), AccessToken.objects.get()).text)
