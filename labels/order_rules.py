@@ -80,5 +80,6 @@ def contact_faults(product: Product, data: dict[str, Any]) -> Iterator[Fault]:
             value = destination.get(name, "")
             if isinstance(value, str) and not value.strip():
                 yield ["destinationAddress", name], f"is required for {product.code}."
-        if phones.is_of_nobody(destination.get("phone"), destination.get("countryCode")):
+        phone, country_code = destination.get("phone"), destination.get("countryCode")
+        if isinstance(phone, str) and isinstance(country_code, str) and phones.is_of_nobody(phone, country_code):
             yield ["destinationAddress", "phone"], f"must be a number that exists for {product.code}."

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Any
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberFormat
@@ -34,11 +33,11 @@ def e164(text: str, country_code: str) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def is_of_nobody(text: Any, country_code: Any) -> bool:
+def is_of_nobody(text: str, country_code: str) -> bool:
     """Return true for a phone number that `e164` reads, and that no country gives out."""
     try:
         return not fits(e164(text, country_code), None)
-    except (ValueError, TypeError):
+    except ValueError:
         return False
 
 

@@ -81,7 +81,7 @@ def test_of_a_label_that_the_storage_refuses(buyer: Caller, folder: Path) -> Non
 def test_of_a_contract_that_cannot_be_opened(buyer: Caller) -> None:
     CarrierContract.objects.update(encrypted_credentials="x")
     response = post(buyer, order())
-    assert response.status_code == 500
+    assert response.status_code == 502
     assert_private(response)
 
 
