@@ -74,7 +74,6 @@ def test_a_number_of_another_country_is_told_how_to_write_it(text: str, country_
     assert advice(text, country_code) == said
 
 
-@pytest.mark.parametrize("text", ["", "12", "abc", None, 5, ["0"], {"0": 1}, "6" * 60_000])
-def test_what_is_no_number_is_nobody_s(text: object) -> None:
+@pytest.mark.parametrize("text", ["", "12", "abc", "6" * 60_000])
+def test_what_is_no_number_is_nobody_s(text: str) -> None:
     assert not is_of_nobody(text, "FR")
-    assert not is_of_nobody("06 39 98 00 11", [])
