@@ -204,9 +204,12 @@ def test_a_shop_is_chosen_by_typing_a_part_of_its_name(staff: Client, shop: Shop
 
 
 def test_a_colleagues_account_can_be_made(staff: Client) -> None:
-    passwords = {"password1": "battery staple 9", "password2": "battery staple 9"}
-    staff.post("/admin/auth/user/add/", {"username": "bob", "usable_password": "true", **passwords})
-    assert User.objects.get(username="bob").check_password("battery staple 9")
+    answer = staff.post(
+        "/admin/auth/user/add/", {"username": "bob", "password1": "battery 9", "password2": "battery 9"}
+    )
+    bob = User.objects.get(username="bob")
+    assert answer.headers["Location"] == f"/admin/auth/user/{bob.pk}/change/"
+    assert (bob.is_staff, bob.is_superuser, bob.has_usable_password()) == (True, False, False)
 
 
 def secret_in(page: str) -> str:

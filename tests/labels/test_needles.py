@@ -1,0 +1,99 @@
+"""Canaries in every free field of orders, imports, carriers' answers and searches: none after an erasure and a day."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.utils import timezone
+
+from carriers.tracking import Status, TrackingAnswer, TrackingEvent
+from labels.models import ShippingLabel
+from parcels.models import Parcel
+from parcels.tracking.recording import record
+from shops.webhooks import endpoints
+from tests.labels.orders import post
+from tests.support.api import Caller
+from tests.support.canaries import canary, found_in, full_order
+from tests.support.desk import member
+from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
+
+EMAIL = "jane.quibble@mail.example"
+ABROAD = "beta_domicile_signature_monde"
+
+
+def ordered(buyer: Caller, product_code: str, **changes: Any) -> ShippingLabel:
+    """Buy a label with canaries in all that an order may say in words."""
+    body = full_order(product_code, orderId="5400000007", **changes)
+    body["destinationAddress"] |= {"email": EMAIL, "address2": canary(), "company": canary()}
+    item = {"description": canary(), "quantity": 1, "unitValue": 9.5, "weight": 0.1, "hsCode": "340600"}
+    if product_code == ABROAD:
+        texts = {name: canary() for name in ("invoiceNumber", "comments")}
+        body["destinationAddress"]["instructions"] = canary()
+        body |= {"customs": {"items": [item]} | texts}
+    answer = post(buyer, body, key=f"{canary()} {EMAIL}")
+    return (
+        ShippingLabel.objects.get(id=answer.json()["id"])
+        if answer.status_code == 201
+        else ShippingLabel.objects.first()
+    )  # type: ignore[return-value]  # there is one
+
+
+def imported(buyer: Caller, **fields: Any) -> None:
+    """Import a parcel of the customer's, without the e-mail, with canaries in what is personal."""
+    names = {name: canary() for name in ("firstName", "lastName", "name", "company", "address1", "address2", "city")}
+    import_parcel(
+        buyer.shop,
+        destination=DestinationFactory(**names, zip=canary()),
+        customerEmail=None,
+        customerLocale=canary(),
+        previousEmails=[],
+        giftConfig={canary(): canary()},
+        crossSellRecommendations=[canary()],
+        lineItems=[LineItemFactory(name=canary(), imageUrl=f"https://cdn.example.com/{canary()}", metadata=canary())],
+        events=[EventFactory(label=canary(), notifications=[canary()])],
+        carrierLastStatus={"code": "B10", "description": canary(), "date": 1_790_000_000_000},
+        **fields,
+    )
+
+
+def reported(parcel_id: str, number: str) -> None:
+    """Let the carrier answer with canaries, in a code that its table has and in one that it lacks."""
+    at = datetime.now(UTC) - timedelta(hours=2)
+    events = tuple(
+        TrackingEvent(number, code, at + timedelta(minutes=rank), canary(), canary(), Status.IN_TRANSIT, is_listed)
+        for rank, (code, is_listed) in enumerate([("PCHCFM", True), ("ZZZZZZ", False)])
+    )
+    record(parcel_id, [TrackingAnswer(number, True, events)], outcome="known", now=timezone.now())
+
+
+def left(folder: Path) -> list[bytes]:
+    """Canaries in any table and any file."""
+    tables = [list(model._base_manager.values()) for model in apps.get_models() if model._meta.managed]
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    return found_in(repr(tables).encode() + b"".join(files))
+
+
+@pytest.mark.parametrize("product_code", ["alpha-13", ABROAD])
+def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
+    product_code: str, buyer: Caller, folder: Path, settings: Any
+) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    endpoints.create(shop=buyer.shop, url="https://203.0.113.1/")
+    label = ordered(buyer, product_code)
+    assert label.state == "label_generated", label.error_message
+    ordered(buyer, product_code, reference="FAULT 33" if product_code == "alpha-13" else "FAULT 30204")
+    reported(label.id, label.tracking_number)
+    imported(buyer, id="P1", orderId="5400000007", trackingId="N9")
+    imported(buyer, id="P2", orderId="another", trackingId=label.tracking_number)
+    support = member("Support")
+    for text in [EMAIL, *{found.decode() for found in left(folder)}]:
+        support.get("/admin/search/", {"q": text})
+    assert len(set(left(folder))) > 20
+    call_command("erase_customer", buyer.shop.id, EMAIL)
+    ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25))
+    call_command("apply_retention")
+    assert left(folder) == []
+    assert Parcel.objects.filter(id__in=["P1", "P2"]).count() == 2
