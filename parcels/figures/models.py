@@ -10,7 +10,7 @@ class Timing(models.TextChoices):
 
     ON_TIME = "on_time", "on time"
     LATE = "late", "delivered late"
-    OVERDUE = "overdue", "past their promise, not delivered"
+    OVERDUE = "overdue", "past their promise"
 
 
 class ParcelFigure(models.Model):
