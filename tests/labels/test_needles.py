@@ -33,12 +33,8 @@ def ordered(buyer: Caller, product_code: str, **changes: Any) -> ShippingLabel:
         texts = {name: canary() for name in ("invoiceNumber", "comments")}
         body["destinationAddress"]["instructions"] = canary()
         body |= {"customs": {"items": [item]} | texts}
-    answer = post(buyer, body, key=f"{canary()} {EMAIL}")
-    return (
-        ShippingLabel.objects.get(id=answer.json()["id"])
-        if answer.status_code == 201
-        else ShippingLabel.objects.first()
-    )  # type: ignore[return-value]  # there is one
+    answer = post(buyer, body, key=f"{canary()} {EMAIL}").json()
+    return ShippingLabel.objects.get(id=answer["id"]) if "id" in answer else ShippingLabel.objects.latest("id")
 
 
 def imported(buyer: Caller, **fields: Any) -> None:
