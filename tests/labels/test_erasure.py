@@ -334,4 +334,4 @@ def test_an_earlier_address_is_looked_for_among_the_few_parcels_that_have_one(ow
         erasure.parcels_of("own", EMAIL)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {captured.captured_queries[1]['sql']}")
-        assert "Index Scan using parcel_previous_emails" in str(cursor.fetchall())
+        assert "parcel_previous_emails" in str(cursor.fetchall())  # by which kind of scan, the statistics decide

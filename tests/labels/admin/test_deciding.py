@@ -103,7 +103,8 @@ def test_of_two_at_the_same_moment_one_decides(transactional_db: None) -> None:
     for _ in range(5):
         label = LabelFactory(shop=shop, state="unknown")
         acts: list[Callable[[], Any]] = [
-            partial(decisions.mark_as_not_made, label=label, decided_by=user) for user in users[:2]
+            partial(decisions.mark_as_not_made, label=ShippingLabel.objects.get(id=label.id), decided_by=user)
+            for user in users[:2]
         ]
         adopt = partial(decisions.adopt, label=label, tracking_numbers=[f"6A{label.id}"], pdf=pdf_file())
         acts += [partial(adopt, decided_by=user) for user in users[2:]]

@@ -155,7 +155,6 @@ def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeyp
         ({"status": "none"}, "parcel_status"),
         ({"carrier": "gamma"}, "parcel_other_carrier"),
         ({"delivery": "late"}, "parcel_timing"),
-        ({"silent": "3"}, "tracking_silent"),
     ],
 )
 def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: str) -> None:
