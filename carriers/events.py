@@ -30,7 +30,7 @@ Codes = Mapping[str, Status | None]
 
 
 class Meaning(NamedTuple):
-    """What a carrier's own table says of an event's code: in words, where it has some, and as a status."""
+    """The entry of an event's code in a carrier's own table: in words, where it has some, and as a status."""
 
     meaning: str
     status: Status | None

@@ -12,7 +12,7 @@ from carriers.products import Product
 
 @dataclass(frozen=True)
 class OrderFacts:
-    """What decides where an order's fields go; None where it is missing, or nobody can tell.
+    """The facts that decide where an order's fields go; None where it is missing, or nobody can tell.
 
     `days_ahead` are the days from today to the one on which the parcels are handed in.
     """

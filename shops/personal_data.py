@@ -16,7 +16,7 @@ Beside = Mapping[str, Any]
 
 
 class Kind(StrEnum):
-    """What a value tells of a person."""
+    """The kind of thing that a value tells of a person."""
 
     NAME = "name"
     ADDRESS = "address"

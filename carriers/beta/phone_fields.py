@@ -18,7 +18,7 @@ _BELGIAN_MOBILE: Final = re.compile(r"\+324[0-9]{8}")
 
 @dataclass(frozen=True)
 class MobileRule:
-    """What an address's mobile number is needed for, in words, and if it has to be one that a message reaches."""
+    """The need of an address's mobile number, in words, and if it has to be one that a message reaches."""
 
     reason: str = ""
     is_notice: bool = False

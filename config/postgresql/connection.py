@@ -86,7 +86,7 @@ class ThreadConnections:
 
 
 class ThisThread(threading.local):
-    """What belongs to the thread that asks; made with its first connection, dropped when it ends."""
+    """The connections of the thread that asks; made with its first connection, dropped when it ends."""
 
     def __init__(self) -> None:
         self.connections = ThreadConnections()

@@ -22,7 +22,7 @@ logger = logging.getLogger("labels.purchase")
 
 
 class Event(StrEnum):
-    """What happens to a label."""
+    """Something that happens to a label."""
 
     BOUGHT = auto()
     STORED = auto()
@@ -47,7 +47,7 @@ class Event(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a transition does to the label's parcel."""
+    """The effect of a transition on the label's parcel."""
 
     MADE = "made, or an imported one is followed"
     WITHDRAWN = "hidden, unless the carrier has moved it"

@@ -23,7 +23,7 @@ def deliver_due(*, is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Deliver until nothing is due and nothing is under way, or nothing more is to be begun; return the attempts.
 
     The calls are made in threads that know no database; this thread claims rows and writes outcomes down, in short
-    transactions. Slow endpoints have half of the places.
+    transactions. Slow endpoints have half of the places, of a single one that.
     """
     attempts = 0
     under_way: dict[Future[Outcome], Claim] = {}
@@ -32,7 +32,7 @@ def deliver_due(*, is_stopping: Callable[[], bool] = lambda: False) -> int:
             if not is_stopping():
                 slow = sum(bool(each.endpoint.is_slow) for each in under_way.values())
                 places = settings.WEBHOOK_CONCURRENCY
-                claims = claim(places - len(under_way), slow_limit=places // 2 - slow)
+                claims = claim(places - len(under_way), slow_limit=(places + 1) // 2 - slow)
                 under_way |= {pool.submit(send, each): each for each in claims}
             if not under_way:
                 return attempts

@@ -475,6 +475,15 @@ def test_events_and_signatures_take_their_time_from_the_database(
     assert int(receiver.received[0].headers["webhook-timestamp"]) < ahead.timestamp() - 500
 
 
+def test_a_slow_endpoint_is_served_where_there_is_one_place(
+    endpoint: WebhookEndpoint, receiver: Receiver, settings: Any
+) -> None:
+    settings.WEBHOOK_CONCURRENCY = 1
+    WebhookEndpoint.objects.update(is_slow=True)
+    tell_label(endpoint.shop_id)
+    assert deliver_due() == 1
+
+
 def test_told_to_stop_it_begins_nothing(endpoint: WebhookEndpoint, receiver: Receiver) -> None:
     tell_label(endpoint.shop_id)
     assert deliver_due(is_stopping=lambda: True) == 0
