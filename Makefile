@@ -50,7 +50,7 @@ contract: $(VENV)/.dev ## test the service against its OpenAPI description, 20,0
 	$(BIN)/python -m tests.contract --database sqlite
 	$(BIN)/python -m tests.contract --database postgresql
 
-openapi: $(VENV)/.dev ## write config/openapi/openapi.yaml from the code
+openapi: $(VENV)/.dev ## write config/docs/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
 monitoring: $(VENV)/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring

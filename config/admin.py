@@ -21,10 +21,10 @@ from django.views.decorators.cache import never_cache
 
 from config import roles
 from config.login import factors, passwords
-from shops.admin.base import ModelAdmin
-from shops.audit.changes import CHANGED
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.staff.audit.changes import CHANGED
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+from shops.staff.base import ModelAdmin
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin.widgets import AdminTextInputWidget as TextInput

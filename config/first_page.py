@@ -6,9 +6,9 @@ from django.http import HttpRequest
 
 from labels.admin import figures as labels
 from parcels.admin import figures as parcels
-from shops import figures
 from shops.admin import figures as shops
-from shops.admin.panels import Chart, Table, Tile, age_of, may_view
+from shops.staff import figures
+from shops.staff.panels import Chart, Table, Tile, age_of, may_view
 
 KINDS = {figures.LABELS: ("labels", "shippinglabel"), figures.PARCELS: ("parcels", "parcel")}
 

@@ -8,11 +8,11 @@ from django.conf import settings
 
 from labels.personal_data.retention import release_keys, remove_addresses, remove_pdfs
 from parcels.personal_data.retention import remove_parcels
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT
 from shops.db import clock
 from shops.retention import remove_accounts, remove_deliveries, remove_entries, remove_sessions, remove_tokens
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 BATCH_SIZE = 500
 

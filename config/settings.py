@@ -174,9 +174,9 @@ ADMIN_PICTURE_HOSTS: list[str] = env.list(
 
 REST_FRAMEWORK = {
     # Fail closed: a view without permissions of its own needs a token.
-    "DEFAULT_AUTHENTICATION_CLASSES": ["shops.authentication.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["shops.api.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["shops.throttling.ShopThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["shops.api.throttling.ShopThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.content.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["config.api.content.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.content.AlwaysJSON",

@@ -10,10 +10,10 @@ import parcels.urls
 from config.api.errors import unknown_path
 from config.desk.search import search
 from config.docs import views as docs
-from config.openapi.views import openapi_json, openapi_yaml
+from config.docs.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
-from shops.paths import API_ROOT, FILES
+from shops.api.paths import API_ROOT, FILES
 
 handler403 = "config.error_pages.forbidden"
 handler404 = "config.error_pages.not_found"

@@ -9,7 +9,7 @@ from django.http.request import validate_host
 from environs import ValidationError, validate
 
 from config.redis.sentinel import Pool
-from shops.http_url import is_http_url
+from shops.api.http_url import is_http_url
 
 # Public keys, for a first look on one's own machine.
 FIRST_LOOK_SECRET_KEY = "not-a-secret-" * 5

@@ -14,7 +14,7 @@ from config.api.bodies import Handler  # noqa: E402 - as above
 from config.api.fast_path import FastPath  # noqa: E402 - as above
 from config.apps import first_look_defaults  # noqa: E402 - after the set-up
 from config.postgresql.base import DatabaseWrapper  # noqa: E402 - as above
-from shops.traffic import traffic  # noqa: E402 - as above
+from shops.api.traffic import traffic  # noqa: E402 - as above
 
 application = FastPath(Handler())
 DatabaseWrapper.is_serving = True  # requests wait for the database with a timeout

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from shops.addresses import CountryField, TextField
-from shops.serializer_fields import (
+from shops.api.serializer_fields import (
     AmountField,
     BooleanField,
     CodeField,
@@ -16,6 +15,7 @@ from shops.serializer_fields import (
     ObjectSerializer,
     StringField,
 )
+from shops.contracts.addresses import CountryField, TextField
 
 MAX_ITEMS = 50
 MAX_QUANTITY = 999

@@ -4,9 +4,9 @@ from http import HTTPStatus
 
 from carriers.errors import OutcomeUnknown
 from labels.models import LabelState, ShippingLabel
-from shops.errors.coded import CODES, LABEL_STORAGE_UNAVAILABLE, LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
-from shops.errors.entries import ErrorEntry
-from shops.errors.exceptions import ApiError
+from shops.api.errors.coded import CODES, LABEL_STORAGE_UNAVAILABLE, LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
+from shops.api.errors.entries import ErrorEntry
+from shops.api.errors.exceptions import ApiError
 
 
 class PurchaseFailedError(ApiError):

@@ -4,7 +4,7 @@ from typing import Final
 from urllib.parse import quote
 
 from labels.models import ShippingLabel
-from shops.paths import TRACKING
+from shops.api.paths import TRACKING
 
 # Proxies take some kilobytes of headers; a carrier's text has at most 200 characters.
 MAX_WARNINGS: Final = 5

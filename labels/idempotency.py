@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from shops.errors.coded import IDEMPOTENCY_KEY_INVALID
-from shops.errors.exceptions import ApiError
+from shops.api.errors.coded import IDEMPOTENCY_KEY_INVALID
+from shops.api.errors.exceptions import ApiError
 
 PRINTABLE = re.compile(r"[ -~]{1,255}")
 

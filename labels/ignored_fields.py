@@ -13,7 +13,7 @@ from carriers.order_fields import OrderFacts
 from carriers.order_table import is_ignored
 from carriers.products import PRODUCTS
 from carriers.shipment import Party
-from shops.serializer_fields import ObjectSerializer
+from shops.api.serializer_fields import ObjectSerializer
 
 MAX_NAMED = 20
 MAX_LENGTH = 100  # of a name: proxies take some kilobytes of headers

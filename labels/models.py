@@ -23,7 +23,7 @@ from shops.db.fields import KeyField, NullableKeyField
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
-from shops.recipients import words_of
+from shops.staff.recipients import words_of
 
 __all__ = ["DepositSlip", "LabelFigure", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
 

@@ -17,7 +17,7 @@ from carriers.errors import (
 )
 from carriers.products import PRODUCTS
 from labels.serializers import LabelOrderSerializer, LabelSerializer
-from shops.errors.coded import (
+from shops.api.errors.coded import (
     CODES,
     IDEMPOTENCY_KEY_IN_PROGRESS,
     IDEMPOTENCY_KEY_INVALID,
@@ -27,8 +27,8 @@ from shops.errors.coded import (
     LABEL_STORAGE_UNAVAILABLE,
     PDF_UNREADABLE,
 )
-from shops.errors.entries import ErrorEntry, Failures
-from shops.errors.plain import (
+from shops.api.errors.entries import ErrorEntry, Failures
+from shops.api.errors.plain import (
     BODY_INVALID,
     BODY_NOT_JSON,
     BODY_TOO_LARGE,

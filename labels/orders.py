@@ -18,13 +18,13 @@ from carriers.shipment import DEFAULT_FORMAT, Customs, CustomsItem, Package, Shi
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
-from shops.addresses import party
+from shops.api.errors.coded import product_not_activated
+from shops.api.errors.exceptions import ApiError
 from shops.contracts.accounts import number_for
+from shops.contracts.addresses import party
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.db import clock
-from shops.errors.coded import product_not_activated
-from shops.errors.exceptions import ApiError
 
 
 def completed(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:

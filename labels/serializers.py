@@ -16,8 +16,7 @@ from labels.customs import CustomsSerializer
 from labels.ignored_fields import ignored_fields
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, order_faults
-from shops.addresses import PHONE, AddressSerializer, EmailField, TextField
-from shops.serializer_fields import (
+from shops.api.serializer_fields import (
     AmountField,
     CentsField,
     ChoiceField,
@@ -29,6 +28,7 @@ from shops.serializer_fields import (
     StringField,
     add_fault,
 )
+from shops.contracts.addresses import PHONE, AddressSerializer, EmailField, TextField
 
 MAX_WEIGHT_KG = 30
 MAX_SIDE_CM = 300

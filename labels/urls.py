@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from labels.views import LabelViewSet
-from shops.paths import TRACKING
+from shops.api.paths import TRACKING
 
 urlpatterns = [
     path(f"{TRACKING[1:]}/shipments", LabelViewSet.as_view({"post": "create"}), name="labels"),

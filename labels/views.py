@@ -17,9 +17,9 @@ from labels.lifecycle import purchase
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from labels.serializers import LabelSerializer, ignored_header, read_order
-from shops.errors.coded import PDF_UNREADABLE
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
+from shops.api.errors.coded import PDF_UNREADABLE
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop

@@ -16,7 +16,7 @@ from shops.db.json_text import JSONMembers, JSONObject
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
-from shops.recipients import words_of
+from shops.staff.recipients import words_of
 
 MAX_KEY_LENGTH = 255
 

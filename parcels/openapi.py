@@ -7,8 +7,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from parcels.models import MAX_KEY_LENGTH
 from parcels.queries import SEARCH_LIMIT
 from parcels.serializers import ParcelSerializer
-from shops.errors.entries import Failures
-from shops.errors.plain import (
+from shops.api.errors.entries import Failures
+from shops.api.errors.plain import (
     HOST_UNKNOWN,
     HTTPS_REQUIRED,
     PARCEL_NOT_FOUND,

@@ -9,8 +9,8 @@ from typing import Any
 from rest_framework import serializers
 
 from parcels.models import MAX_KEY_LENGTH, TrackingStatus
-from shops.http_url import is_http_url
-from shops.serializer_fields import (
+from shops.api.http_url import is_http_url
+from shops.api.serializer_fields import (
     AnyField,
     ArrayField,
     BooleanField,

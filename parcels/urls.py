@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from parcels.views import ParcelViewSet
-from shops.paths import PARCEL, SEARCH
+from shops.api.paths import PARCEL, SEARCH
 
 urlpatterns = [
     # A number may contain slashes, but not end in one: a trailing slash is an unknown path.

@@ -10,10 +10,10 @@ from rest_framework.viewsets import GenericViewSet
 from parcels import openapi, queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
-from shops.authentication import ForbiddingBearerAuthentication
-from shops.errors.entries import ErrorEntry
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
+from shops.api.authentication import ForbiddingBearerAuthentication
+from shops.api.errors.entries import ErrorEntry
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import PARCEL_NOT_FOUND, SEARCH_WITHOUT_FILTER
 
 FILTERS = ("orderName", "email")
 PARAMETER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")

@@ -10,13 +10,13 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from shops import tokens
-from shops.audit.models import AuditEntry
 from shops.contracts.accounts import CarrierAccount
 from shops.contracts.models import CarrierContract
 from shops.db.fields import KeyField
-from shops.figures import Recount
+from shops.db.pacing import Pace
 from shops.ids import new_id
-from shops.pacing import Pace
+from shops.staff.audit.models import AuditEntry
+from shops.staff.figures import Recount
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 # Django finds an app's models here.

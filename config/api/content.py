@@ -10,8 +10,8 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from config.api.bodies import receive_json
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import BODY_EMPTY, BODY_NOT_JSON, BODY_NOT_UTF8, BODY_TOO_DEEP
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import BODY_EMPTY, BODY_NOT_JSON, BODY_NOT_UTF8, BODY_TOO_DEEP
 
 
 class JSONRenderer(BaseRenderer):

@@ -12,17 +12,17 @@ from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from shops.errors.entries import ErrorEntry
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import (
+from shops.api.errors.entries import ErrorEntry
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import (
     MEDIA_TYPE_UNSUPPORTED,
     METHOD_NOT_ALLOWED,
     PATH_UNKNOWN,
     REQUEST_UNREADABLE,
     UNEXPECTED,
 )
-from shops.paths import PREFIXES
-from shops.serializer_fields import describe_faults
+from shops.api.paths import PREFIXES
+from shops.api.serializer_fields import describe_faults
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it loads the models, and this module is imported before them

@@ -22,10 +22,10 @@ from config.api.middleware import refusal
 from config.ops.metrics import FAST_PATH_FAILURES
 from parcels import queries
 from parcels.views import NOT_FOUND
-from shops.authentication import is_known, sent_token, valid_token
+from shops.api.authentication import is_known, sent_token, valid_token
+from shops.api.paths import PARCEL, SEARCH
+from shops.api.throttling import COUNTED, Usage, count
 from shops.db.replicas import UNREACHABLE
-from shops.paths import PARCEL, SEARCH
-from shops.throttling import COUNTED, Usage, count
 
 Environ = dict[str, Any]
 Headers = list[tuple[str, str]]

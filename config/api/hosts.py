@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
-from shops.paths import FILES
+from shops.api.paths import FILES
 
 ADMIN = "/admin/"
 # Under every name: staff open PDFs too, and probes use none.

@@ -22,9 +22,9 @@ from config.api import bodies, recording
 from config.api.errors import error_response, plain_response
 from config.api.hosts import is_admin, is_served
 from config.api.policies import ADMIN_POLICY, check_host
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
-from shops.paths import PREFIXES
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
+from shops.api.paths import PREFIXES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from django.conf import settings
 
 from config.ops import logs, metrics
-from shops.traffic import traffic
+from shops.api.traffic import traffic
 
 PROBES = {path.removeprefix("/") for path in settings.HEALTH_PATHS}  # their routes are named as their paths
 logger = logging.getLogger("service.request")

@@ -15,12 +15,12 @@ import labels.admin.search
 import parcels.admin.search
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from shops.admin.pages import address_of, page_of
-from shops.admin.personal import may_see
-from shops.admin.search import LISTED, MIN_BEGINNING, Found
-from shops.audit.searches import record_search
 from shops.models import AccessToken
-from shops.recipients import RecipientSearch
+from shops.staff.audit.searches import record_search
+from shops.staff.masking import may_see
+from shops.staff.pages import address_of, page_of
+from shops.staff.recipients import RecipientSearch
+from shops.staff.search import LISTED, MIN_BEGINNING, Found
 
 MAX_LENGTH = 200
 NUMBER_KINDS = ("tracking numbers", "order numbers and ids", "parcel ids", "label ids")

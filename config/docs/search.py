@@ -11,8 +11,8 @@ from django.utils.html import strip_tags
 from markdown_it.token import Token
 
 from config.docs.guide import CHANGES, REFUSALS, SOURCE, markdown, tokens_of
-from config.openapi.views import as_json
-from shops.errors.coded import CODES
+from config.docs.openapi.views import as_json
+from shops.api.errors.coded import CODES
 
 Json = dict[str, Any]
 PAGES = {

@@ -19,9 +19,9 @@ from carriers.refusals import Refusal
 from carriers.sandbox.faults import FAULTS
 from carriers.sandbox.journeys import JOURNEYS
 from parcels.models import TrackingStatus
-from shops.errors.coded import CODES
-from shops.errors.entries import ErrorEntry
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.coded import CODES
+from shops.api.errors.entries import ErrorEntry
+from shops.api.errors.plain import PLAIN_ERRORS
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.retries import PAUSES_S
 

@@ -10,7 +10,7 @@ from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.http import HttpRequest
 
-from shops import throttling
+from shops.api import throttling
 from shops.contracts.encryption import keys
 
 

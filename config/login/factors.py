@@ -16,9 +16,9 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from config.login.sessions import end_sessions
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import record
 from shops.db import clock
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import record
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 ASKED_FOR = timedelta(days=1)  # after it a reset has to be asked for anew

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 
 from config.login.devices import current_device, own_device
 from config.login.refusals import too_many
-from shops import throttling
+from shops.api import throttling
 
 WINDOW_S = 300
 OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10

@@ -14,10 +14,10 @@ from config.login import factors
 from config.login.refusals import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
 from config.postgresql.planning import planned_for_values
-from shops import throttling
-from shops.audit.models import Channel
-from shops.audit.recording import Actor, acting, current_actor
-from shops.errors.exceptions import ApiError
+from shops.api import throttling
+from shops.api.errors.exceptions import ApiError
+from shops.staff.audit.models import Channel
+from shops.staff.audit.recording import Actor, acting, current_actor
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # What a member of staff without a second factor may reach.

@@ -11,9 +11,9 @@ from django.urls import reverse, reverse_lazy
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from shops.audit.changes import CHANGED
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import record
+from shops.staff.audit.changes import CHANGED
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import record
 
 if TYPE_CHECKING:
     from django.contrib.auth.forms import SetPasswordForm

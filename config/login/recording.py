@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from shops.admin.panels import moment
-from shops.audit.models import Action, AuditEntry, Channel
-from shops.audit.recording import acting, current_actor, record
+from shops.staff.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.recording import acting, current_actor, record
+from shops.staff.panels import moment
 
 UNKNOWN = "(unknown name)"
 TOLD_AT_MOST = 5

@@ -12,7 +12,7 @@ from typing import Any
 
 from granian.server import mp
 
-from shops.paths import PARCEL, SEARCH
+from shops.api.paths import PARCEL, SEARCH
 
 LOOK_UP_THREADS = 2
 Answer = Callable[[Any, dict[str, Any]], Any]

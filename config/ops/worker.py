@@ -20,7 +20,7 @@ from labels.figures import counting as label_counting
 from labels.lifecycle.reconciling import reconcile
 from parcels.figures import counting as parcel_counting
 from parcels.tracking.refreshing import refresh
-from shops import pacing
+from shops.db import pacing
 from shops.db.failures import reason
 from shops.webhooks.delivering import POLL_S, deliver_due
 

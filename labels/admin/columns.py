@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from labels.models import total_kg
-from shops.admin.exports import Column, joined, member
+from shops.staff.exports import Column, joined, member
 
 
 def name(address: dict[str, Any]) -> str:

@@ -15,10 +15,10 @@ from labels.admin.to_decide import NAME, undecided_count
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
-from shops.admin.base import LISTED_AT_MOST
-from shops.admin.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 from shops.contracts.clients import client
 from shops.db import clock
+from shops.staff.base import LISTED_AT_MOST
+from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 
 DAYS: Final = 30
 DAYS_OF_FAILURES: Final = 7

@@ -11,8 +11,8 @@ from carriers.products import PRODUCTS
 from labels.ids import id_prefix
 from labels.models import LabelState, ShippingLabel
 from labels.templatetags.label_page import error_name
-from shops.admin import filters
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
+from shops.staff import filters
 
 
 class StateFilter(filters.MultiChoiceFilter):

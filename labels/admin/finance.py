@@ -20,12 +20,12 @@ from labels.admin.figures import labels_url
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
 from labels.models import LabelState
-from shops import figures
-from shops.admin.base import ModelAdmin, ReadOnly
-from shops.admin.exports import Export, answer, told_filters
-from shops.admin.panels import Figure, age_of, created, may_view
-from shops.admin.spreadsheets import Cell
 from shops.models import Shop
+from shops.staff import figures
+from shops.staff.base import ModelAdmin, ReadOnly
+from shops.staff.exports import Export, answer, told_filters
+from shops.staff.panels import Figure, age_of, created, may_view
+from shops.staff.spreadsheets import Cell
 
 ROWS_SHOWN: Final = 200
 SHOPS_OFFERED: Final = 1000

@@ -32,15 +32,15 @@ from labels.lifecycle import decisions
 from labels.models import IN_CANCELLATION, OPEN, UNFINISHED, LabelState, ShippingLabel
 from labels.pdfs import storage, unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
-from shops.admin.pages import page_of
-from shops.admin.personal import conceal, masked, may_see
-from shops.admin.wording import NOTHING
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.staff.masking import conceal, masked, may_see
+from shops.staff.pages import page_of
+from shops.staff.wording import NOTHING
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

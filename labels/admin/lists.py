@@ -1,6 +1,6 @@
 """The staff's list of labels: counted up to its last page, read in the columns it shows."""
 
-from shops.admin.base import CappedList
+from shops.staff.base import CappedList
 
 
 class LabelList(CappedList):

@@ -6,7 +6,7 @@ from django.template.loader import render_to_string
 from labels.models import ShippingLabel
 from parcels.admin import ParcelAdmin
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from shops.admin.personal import may_see
+from shops.staff.masking import may_see
 
 
 def label_panel(request: HttpRequest, parcel: Parcel) -> str:

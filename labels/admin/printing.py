@@ -10,16 +10,16 @@ from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from labels.templatetags.label_page import state_name
-from shops.admin import personal
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.staff import masking
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class PrintSelected(SelectedLabels):
     """The action that prints selected labels; a stack is never short of a label that nobody was told about."""
 
     def has_print_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request) and personal.may_see(request)
+        return self.has_view_permission(request) and masking.may_see(request)
 
     @admin.action(description="Print as one PDF", permissions=["print"])
     def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
 from labels.models import UNFINISHED, ShippingLabel, any_of
-from shops.admin.search import LISTED, MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
+from shops.staff.search import LISTED, MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 

@@ -16,13 +16,13 @@ from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
-from shops.admin import personal
-from shops.admin.base import CappedList, LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter
-from shops.admin.pages import address_of, key_in, page_of
-from shops.admin.wording import NOTHING, badge
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.staff import masking
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.staff.pages import address_of, key_in, page_of
+from shops.staff.wording import NOTHING, badge
 
 MAX_LABELS = 500
 COLOURS = {"made": "success", "refused": "danger", "open": "warning"}
@@ -114,7 +114,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Answer with the PDF; one that the row still keeps is moved to the storage first."""
-        if not (self.has_view_permission(request) and personal.may_see(request)):
+        if not (self.has_view_permission(request) and masking.may_see(request)):
             raise PermissionDenied
         slip = DepositSlip.objects.with_pdf().filter(pk=key_in(object_id)).first()
         if slip is None:

@@ -14,11 +14,11 @@ from labels.admin.outlook import outlooks
 from labels.lifecycle import decisions
 from labels.models import IN_CANCELLATION, OPEN, ShippingLabel
 from labels.templatetags.label_page import state_name
-from shops.admin.base import LISTED_AT_MOST, LargeTableAdmin
-from shops.admin.panels import may_view
-from shops.admin.personal import may_see
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+from shops.staff.base import LISTED_AT_MOST, LargeTableAdmin
+from shops.staff.masking import may_see
+from shops.staff.panels import may_view
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

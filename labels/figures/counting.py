@@ -12,8 +12,8 @@ from django.db.models import Count, Max, QuerySet
 from labels import ids
 from labels.figures.models import LabelFigure
 from labels.models import IN_CANCELLATION, OVER, LabelState, ShippingLabel, total_kg
-from shops import figures
 from shops.db import clock
+from shops.staff import figures
 
 # Labels that were paid for, cancelled ones among them.
 BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)

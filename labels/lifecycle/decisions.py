@@ -24,13 +24,13 @@ from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
-from shops.audit import recording
-from shops.audit.models import Action
 from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.staff.audit import recording
+from shops.staff.audit.models import Action
 
 NOTHING_LEFT = "it was looked into, and no parcel is left of it"
 LEFT_OUT = "Not made: %s. The label is for the other parcels."

@@ -18,9 +18,9 @@ from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged
 from shops import spans
+from shops.api.errors.exceptions import CarrierFailedError
 from shops.contracts.clients import client
 from shops.db import clock
-from shops.errors.exceptions import CarrierFailedError
 
 # beta gives it once, with the label: without it the parcel is stopped at customs.
 CUSTOMS_FORM_MISSING = (

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_numbers, numbers_of, own_numbers
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import GIVEN_OUT_AGAIN_MS, lock_numbers, numbers_of, own_numbers
 from parcels.tracking.events import milliseconds
 from parcels.tracking.following import events_of, new_tracking, plan
 from parcels.tracking.recording import write_story

@@ -29,6 +29,13 @@ from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_r
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, completed, new_label, shipment
 from shops import spans
+from shops.api.errors.coded import (
+    IDEMPOTENCY_KEY_IN_PROGRESS,
+    IDEMPOTENCY_KEY_REUSED,
+    LABEL_BEING_CANCELLED,
+    LABEL_CANCELLED,
+)
+from shops.api.errors.exceptions import ApiError, CarrierFailedError
 from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
@@ -36,13 +43,6 @@ from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.db.idle import released_if_long
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
-from shops.errors.coded import (
-    IDEMPOTENCY_KEY_IN_PROGRESS,
-    IDEMPOTENCY_KEY_REUSED,
-    LABEL_BEING_CANCELLED,
-    LABEL_CANCELLED,
-)
-from shops.errors.exceptions import ApiError, CarrierFailedError
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
 logger = logging.getLogger("labels.purchase")

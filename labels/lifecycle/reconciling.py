@@ -19,13 +19,13 @@ from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery
 from labels.pdfs.storage import StorageError
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 NOT_USED = "no label came of it; what was made is not used, and is not billed"
 SURPLUS = "The carrier made %s too, which could not be cancelled: cancel it there, or it is paid for."

@@ -13,7 +13,7 @@ from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
 from labels.pdfs.storage import signer
-from shops.paths import FILES
+from shops.api.paths import FILES
 
 PARTIAL = "partial"  # the folder of files that are being written
 

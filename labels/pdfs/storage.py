@@ -19,7 +19,7 @@ from carriers.http.connections import within
 from labels.models import ShippingLabel
 from labels.pdfs import bucket_deadline
 from shops import spans
-from shops.paths import FILES
+from shops.api.paths import FILES
 
 URL_LIFETIME_S = 900
 ROOT = "labels"  # the start of every PDF's name

@@ -6,7 +6,7 @@ from typing import Final
 from django.db.models import Model
 
 from labels.models import DepositSlip, ShippingLabel
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
 from shops.personal_data import Beside, Columns, Each, Kind, Members, Part, Value, named
 
 

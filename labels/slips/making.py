@@ -13,13 +13,13 @@ from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.slips.models import DepositSlip
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 TIME_LIMIT_S = 60.0  # no further call is begun after it
 logger = logging.getLogger("labels.slips")

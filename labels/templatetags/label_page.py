@@ -8,8 +8,8 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
-from shops.admin.wording import badge, short_name
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
+from shops.staff.wording import badge, short_name
 
 # Orange: waits for a person.
 COLOURS = {

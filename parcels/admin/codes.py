@@ -4,8 +4,8 @@ from django.contrib import admin
 
 from parcels.models import UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
-from shops.admin.base import ModelAdmin, ReadOnly
-from shops.admin.filters import CarrierFilter
+from shops.staff.base import ModelAdmin, ReadOnly
+from shops.staff.filters import CarrierFilter
 
 
 @admin.register(UnlistedEventCode)

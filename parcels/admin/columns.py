@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from parcels.templatetags.parcel_page import moment
-from shops.admin.exports import Column, joined, member
+from shops.staff.exports import Column, joined, member
 
 
 def window_end(window: dict[str, Any]) -> datetime | None:

@@ -11,9 +11,9 @@ from parcels.admin.filters import NO_STATUS
 from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
 from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
 from parcels.models import TrackingStatus
-from shops import figures
-from shops.admin.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
-from shops.admin.wording import NOTHING, short_name
+from shops.staff import figures
+from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
+from shops.staff.wording import NOTHING, short_name
 
 LATE_TRACKING_S: Final = 900
 

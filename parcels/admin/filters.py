@@ -11,8 +11,8 @@ from parcels.figures.models import Timing
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
 from parcels.models import Parcel, TrackingStatus
-from shops.admin import filters
 from shops.db import clock
+from shops.staff import filters
 
 CARRIERS_OF_THE_NEWEST = 1000
 NO_STATUS = filters.NONE

@@ -24,14 +24,14 @@ from parcels.admin.search import whole, with_email
 from parcels.models import Parcel, ParcelTracking
 from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import status_label, time
-from shops.admin.base import CappedList, LargeTableAdmin
-from shops.admin.filters import AutocompleteSelectFilter
-from shops.admin.pages import page_of
-from shops.admin.personal import conceal, may_see
-from shops.admin.wording import NOTHING
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.clients import tracker
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.filters import AutocompleteSelectFilter
+from shops.staff.masking import conceal, may_see
+from shops.staff.pages import page_of
+from shops.staff.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
 

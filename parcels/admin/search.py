@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from parcels.models import Parcel, ParcelNumber
-from shops.admin.search import MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
+from shops.staff.search import MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
 
 
 def whole(text: str) -> QuerySet[Any, Any]:

@@ -5,9 +5,9 @@ from django.http import HttpRequest
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
 from shops.admin.desk import PANELS
-from shops.admin.filters import start_of
-from shops.admin.weeks import first_day, week_panel
 from shops.models import Shop
+from shops.staff.filters import start_of
+from shops.staff.week_panel import first_day, week_panel
 
 
 def parcels_panel(request: HttpRequest, shop: Shop) -> str:

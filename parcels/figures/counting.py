@@ -12,8 +12,8 @@ from parcels.figures.silence import is_silent
 from parcels.figures.timing import timing_at
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.events import milliseconds
-from shops import figures
 from shops.db import clock
+from shops.staff import figures
 
 DAYS_SHOWN: Final = 30
 SILENT_DAYS: Final = (3, 7, 14)

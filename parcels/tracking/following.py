@@ -5,8 +5,8 @@ from random import random
 from typing import Any, Final
 
 from carriers import TRACKERS
+from parcels.importing.numbers import own_numbers
 from parcels.models import Parcel, ParcelTracking
-from parcels.numbers import own_numbers
 from parcels.tracking.events import CarrierEvent
 from parcels.tracking.schedule import FOLLOWED_FOR, next_check
 from parcels.tracking.story import FINAL, STORY_FIELDS, Story, tell

@@ -13,7 +13,7 @@ from typing import Final
 from cachetools import cached
 from django.conf import settings
 
-from shops.pacing import reserve
+from shops.db.pacing import reserve
 
 RESERVED_S: Final = 0.5  # of calls, reserved at a time
 # A slot that could not be used in time is given up: used later, it would add to the calls of others.

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Final
 
 from carriers import TRACKERS
+from parcels.importing.numbers import add_numbers, own_numbers
 from parcels.models import Parcel, ParcelTracking
-from parcels.numbers import add_numbers, own_numbers
 from parcels.tracking.events import milliseconds, union
 from parcels.tracking.following import events_of, is_to_be_followed, keep_events, new_tracking, plan, retell
 from parcels.tracking.story import STORY_FIELDS, Report, Story

@@ -10,14 +10,14 @@ from django.template.loader import render_to_string
 from django.urls import NoReverseMatch
 from django.utils.html import format_html
 
-from shops.admin.base import LargeTableAdmin
-from shops.admin.exports import Column
-from shops.admin.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
-from shops.admin.pages import address_of
-from shops.admin.wording import NOTHING
-from shops.audit.models import Action, AuditEntry, Channel
-from shops.audit.recording import customer_digests
 from shops.db.words import word
+from shops.staff.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.recording import customer_digests
+from shops.staff.base import LargeTableAdmin
+from shops.staff.exports import Column
+from shops.staff.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.pages import address_of
+from shops.staff.wording import NOTHING
 
 
 class ActionFilter(MultiChoiceFilter):

@@ -15,14 +15,14 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials
-from shops.admin.base import ModelAdmin
 from shops.admin.contract_form import ContractForm
-from shops.admin.exports import Column, joined
-from shops.admin.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter
-from shops.admin.wording import NOTHING
 from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
+from shops.staff.base import ModelAdmin
+from shops.staff.exports import Column, joined
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter
+from shops.staff.wording import NOTHING
 
 if TYPE_CHECKING:
     from django import forms

@@ -6,10 +6,10 @@ from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from shops.admin.base import LargeTableAdmin
-from shops.admin.exports import Column
-from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
-from shops.admin.wording import NOTHING, badge
+from shops.staff.base import LargeTableAdmin
+from shops.staff.exports import Column
+from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.wording import NOTHING, badge
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 from shops.webhooks.replaying import replay

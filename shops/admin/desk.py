@@ -9,10 +9,10 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django_ratelimit.core import get_usage
 
-from shops.admin.panels import may_view
+from shops.api.traffic import CLASSES, FAILURES, traffic
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
-from shops.traffic import CLASSES, FAILURES, traffic
+from shops.staff.panels import may_view
 from shops.webhooks.models import WebhookEndpoint
 
 LISTED_AT_MOST = 20

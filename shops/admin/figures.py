@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from django.http import HttpRequest
 
-from shops.admin.base import LISTED_AT_MOST
-from shops.admin.panels import Figure, Panel, Tile, list_url, may_view
+from shops.staff.base import LISTED_AT_MOST
+from shops.staff.panels import Figure, Panel, Tile, list_url, may_view
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
 

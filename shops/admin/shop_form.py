@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 
-from shops import senders
-from shops.addresses import AddressSerializer
+from shops.contracts import senders
+from shops.contracts.addresses import AddressSerializer
 
 if TYPE_CHECKING:  # unfold ships no types; its widget is the admin's, with another look
     from django.contrib.admin.widgets import AdminTextInputWidget as TextInput

@@ -12,11 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
 from django.template.response import TemplateResponse
 
-from shops.admin.base import ModelAdmin
-from shops.admin.exports import Column, joined
-from shops.admin.filters import AutocompleteSelectFilter, DropdownFilter
-from shops.admin.wording import badge
 from shops.models import Shop
+from shops.staff.base import ModelAdmin
+from shops.staff.exports import Column, joined
+from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.staff.wording import badge
 from shops.webhooks import endpoints
 from shops.webhooks.addresses import UrlError, check_url
 from shops.webhooks.event_types import SUBSCRIBABLE

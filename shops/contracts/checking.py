@@ -11,7 +11,7 @@ from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierError, CredentialsRejected
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Party, ProductOverride
-from shops.addresses import party
+from shops.contracts.addresses import party
 from shops.contracts.clients import client
 from shops.contracts.models import override_of
 

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.management import base
 from django.db import OperationalError, ProgrammingError
 
-from shops.audit.models import AuditEntry, Channel
-from shops.audit.recording import Actor, acting
 from shops.models import Shop
+from shops.staff.audit.models import AuditEntry, Channel
+from shops.staff.audit.recording import Actor, acting
 
 # A missing table or column, in PostgreSQL's codes and in SQLite's words.
 MISSING_STATES = {"42P01", "42703"}

@@ -2,8 +2,8 @@
 
 from django import template
 
-from shops.admin.pages import address_of, page_of
-from shops.admin.personal import masked
+from shops.staff.masking import masked
+from shops.staff.pages import address_of, page_of
 
 register = template.Library()
 

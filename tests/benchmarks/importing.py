@@ -59,13 +59,13 @@ def later(parcel: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(lines: Iterable[tuple[int, bytes]], count: int) -> None:
-    from parcels.importing import ParcelImport
+    from parcels.importing.reading import ParcelImport
 
     assert ParcelImport(shop_id=SHOP, report=print).run(lines) == count
 
 
 def run_file(path: Path, count: int) -> None:
-    from parcels.importing import read_lines
+    from parcels.importing.reading import read_lines
 
     with path.open("rb") as file:
         run(read_lines(file), count)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from carriers.sandbox.server import SandboxServer
-from config.openapi.views import FILE
+from config.docs.openapi.views import FILE
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PRODUCT, order

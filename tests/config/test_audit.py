@@ -12,11 +12,11 @@ from pytest_django.fixtures import Settings
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from shops.admin.pages import page_of
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import customer_digests
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken, Shop
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import customer_digests
+from shops.staff.pages import page_of
 from shops.tokens import new_token
 from shops.webhooks.models import WebhookEndpoint
 from tests.config.login.staff import PASSWORD, Staff, give_password

@@ -12,9 +12,9 @@ from django.utils import timezone
 from labels.figures import counting as label_counting
 from parcels.figures import counting as parcel_counting
 from parcels.models import ParcelTracking
-from shops.admin.panels import Chart, Figure, Table, Tile
-from shops.figures import Recount
 from shops.models import Shop
+from shops.staff.figures import Recount
+from shops.staff.panels import Chart, Figure, Table, Tile
 from shops.webhooks import endpoints
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import LabelFactory

@@ -9,8 +9,8 @@ from django.test import Client
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel, ParcelTracking
-from shops.admin.pages import address_of, page_of
 from shops.models import AccessToken, Shop
+from shops.staff.pages import address_of, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response
 from tests.support.desk import member

@@ -10,8 +10,8 @@ from pytest_django.fixtures import Settings
 
 from config.api import bodies
 from labels.pdfs import storage
-from shops.errors.plain import PLAIN_ERRORS
-from shops.paths import FILES
+from shops.api.errors.plain import PLAIN_ERRORS
+from shops.api.paths import FILES
 from tests.config.api.test_bodies import all_held
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error

@@ -13,11 +13,11 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
-from config.openapi.answers import FAILURES, failures
-from config.openapi.document import as_yaml, generate
-from config.openapi.views import FILE
-from shops.errors.coded import CODES
-from shops.errors.plain import PLAIN_ERRORS
+from config.docs.openapi.answers import FAILURES, failures
+from config.docs.openapi.document import as_yaml, generate
+from config.docs.openapi.views import FILE
+from shops.api.errors.coded import CODES
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody
 
 Json = dict[str, Any]

@@ -17,9 +17,9 @@ from config.personal_data import COLUMNS, table, text_columns
 from labels.lifecycle.parcels import new_parcel
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
-from shops.admin.pages import page_of
 from shops.models import Shop
 from shops.personal_data import Kind
+from shops.staff.pages import page_of
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Caller

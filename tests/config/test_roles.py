@@ -11,8 +11,8 @@ from config.roles import ROLES, make_groups, offered
 from labels.figures.counting import recount
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from shops.audit.models import AuditEntry
-from shops.audit.recording import customer_digests
+from shops.staff.audit.models import AuditEntry
+from shops.staff.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response
 from tests.support.canaries import canary, found_in

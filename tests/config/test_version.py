@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from config import __version__
-from config.openapi.document import generate
+from config.docs.openapi.document import generate
 from config.ops.metrics import Version
 from tests.support.processes import ROOT, environment
 

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from config.docs.guide import CHANGES
-from config.openapi.views import as_json
+from config.docs.openapi.views import as_json
 from tests.support.processes import ROOT
 
 TEXT = CHANGES.read_text(encoding="utf-8")

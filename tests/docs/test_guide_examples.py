@@ -19,7 +19,7 @@ import requests
 
 from config.docs.tables import PROVOKED
 from config.management.commands.demo import ORDER
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
 from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS

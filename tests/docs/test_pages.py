@@ -22,9 +22,9 @@ from labels.pdfs.storage import URL_LIFETIME_S
 from labels.serializers import MAX_WEIGHT_KG
 from parcels.models import TrackingStatus
 from parcels.queries import SEARCH_LIMIT
-from shops.authentication import TOKEN_CACHE_TTL_S
-from shops.errors.coded import CODES
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.authentication import TOKEN_CACHE_TTL_S
+from shops.api.errors.coded import CODES
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
 HTML = ["/docs", "/docs/refusals", "/docs/changelog", "/docs/reference"]

@@ -121,7 +121,7 @@ def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() 
     """A reader who tries all of them would get a 422 otherwise."""
     texts = [path.read_text(encoding="utf-8") for path in (README, GUIDE)]
     orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
-    description = yaml.safe_load((ROOT / "config/openapi/openapi.yaml").read_text(encoding="utf-8"))
+    description = yaml.safe_load((ROOT / "config/docs/openapi/openapi.yaml").read_text(encoding="utf-8"))
     (parameter,) = description["paths"][SHIPMENTS]["post"]["parameters"]
     orders += [(example["value"], ORDER) for example in parameter["examples"].values()]
     assert len(orders) > 3

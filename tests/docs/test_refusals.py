@@ -9,7 +9,7 @@ from rest_framework.serializers import ListSerializer, Serializer
 from carriers import CARRIERS
 from config.docs.tables import REFUSALS
 from labels.serializers import LabelOrderSerializer
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
 from tests.carriers.support.pages import CODES as DOCUMENTED
 from tests.carriers.support.pages import FIELDS, documented
 from tests.support.api import Nobody

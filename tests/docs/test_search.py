@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.openapi.views import as_json
-from shops.errors.coded import CODES
+from config.docs.openapi.views import as_json
+from shops.api.errors.coded import CODES
 from tests.docs.test_pages import Elements
 from tests.support.api import Nobody
 

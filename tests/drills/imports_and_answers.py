@@ -64,7 +64,7 @@ def import_again(count: int, base: datetime, number: int, port: int) -> int:
     import orjson
     from django.db import connections
 
-    from parcels.importing import ParcelImport
+    from parcels.importing.reading import ParcelImport
     from parcels.models import Parcel
     from tests.support.factories import ParcelLineFactory
 

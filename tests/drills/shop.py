@@ -80,7 +80,7 @@ def import_samples(count: int) -> list[dict[str, Any]]:
     import orjson
     from django.db import connections
 
-    from parcels.importing import ParcelImport
+    from parcels.importing.reading import ParcelImport
     from parcels.samples import sample_parcels
 
     samples = list(sample_parcels(count, now_ms=time.time_ns() // 1_000_000))

@@ -11,9 +11,9 @@ from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import db_retry, outcomes, states
 from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
+from shops.api.errors.exceptions import ApiError
 from shops.contracts.models import CarrierContract
 from shops.db.prepared import PreparedInsert
-from shops.errors.exceptions import ApiError
 from tests.drills.conftest import buy, parcels_made
 
 pytestmark = pytest.mark.django_db(transaction=True)

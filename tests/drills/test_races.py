@@ -13,9 +13,9 @@ from labels.errors import PurchaseFailedError
 from labels.lifecycle import leases, outcomes, purchase, reconciling
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
+from shops.api.errors.exceptions import ApiError
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
-from shops.errors.exceptions import ApiError
 from tests.drills.conftest import KEY, buy, interrupted, ordered, parcels_made, state
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -84,7 +84,7 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
     from django.db import connections
     from django.db.models.functions import Now
 
-    from parcels.importing import ParcelImport
+    from parcels.importing.reading import ParcelImport
     from parcels.models import ParcelTracking
     from shops.models import Shop
     from tests.support.factories import ParcelLineFactory

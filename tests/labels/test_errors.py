@@ -8,7 +8,7 @@ from pytest_django.fixtures import Settings
 
 from config.ops.logs import JsonFormatter
 from labels.models import LabelState, ShippingLabel
-from shops.errors.coded import CODES
+from shops.api.errors.coded import CODES
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, UNKNOWN, A, Case, World, magic
 from tests.labels.orders import LINKED, order, personal_in, post, weighing

@@ -12,7 +12,7 @@ from carriers.order_fields import Case
 from carriers.order_table import ORDER_FIELDS, is_ignored
 from labels.ignored_fields import facts_in
 from labels.serializers import READER
-from shops.serializer_fields import ObjectSerializer
+from shops.api.serializer_fields import ObjectSerializer
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import Json, order, post
 from tests.support.api import Caller

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from labels.models import ShippingLabel
 from labels.pdfs import storage
-from shops.paths import FILES
+from shops.api.paths import FILES
 from tests.labels.conftest import assert_coded, row
 from tests.labels.factories import PDF
 from tests.labels.orders import order, post

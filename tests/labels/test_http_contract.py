@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from config.api.bodies import MAX_FORM_BYTES
 from labels.models import ShippingLabel
 from shops import tokens
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, without_timestamp

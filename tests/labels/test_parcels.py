@@ -19,7 +19,7 @@ from labels.lifecycle.reconciling import reconcile
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
 from labels.personal_data.retention import remove_addresses
-from parcels.importing import BATCH_SIZE
+from parcels.importing.reading import BATCH_SIZE
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from parcels.tracking.recording import record
 from tests.labels.conftest import Sandbox

@@ -11,7 +11,7 @@ from labels import headers
 from labels.lifecycle import outcomes
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
-from shops.paths import PARCEL
+from shops.api.paths import PARCEL
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import LINKED, PRODUCT, RECIPIENT, order, post

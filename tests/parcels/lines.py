@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from parcels.importing import NothingImportedError
+from parcels.importing.reading import NothingImportedError
 from parcels.models import Parcel, ParcelNumber
 from shops.models import Shop
 from tests.support.factories import ParcelLineFactory, import_lines

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from parcels.importing import MAX_LINE_BYTES, read_lines
+from parcels.importing.reading import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, ParcelNumber
 from tests.parcels.lines import line
 from tests.support.api import Caller

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, connections, transaction
 
 from labels.lifecycle.states import Event as LabelEvent
 from labels.lifecycle.states import move
-from parcels.importing import NothingImportedError
+from parcels.importing.reading import NothingImportedError
 from tests.labels.factories import LabelFactory
 from tests.parcels.lines import line
 from tests.support.api import Caller

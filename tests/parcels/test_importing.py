@@ -12,7 +12,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from pytest_django.fixtures import Settings
 
-from parcels.importing import MAX_LINE_BYTES
+from parcels.importing.reading import MAX_LINE_BYTES
 from parcels.models import Parcel, ParcelNumber
 from tests.parcels.lines import line, refused, skipped, snapshot
 from tests.support.api import Caller

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from parcels.serializers import MIN_TIME_MS
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import UNKNOWN_PATH, Caller, assert_error
 from tests.support.factories import INTERNAL_FIELDS, import_parcel
 from tests.support.paths import SEARCH

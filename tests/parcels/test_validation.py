@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.serializers import ValidationError
 
-from parcels.importing import SERIALIZER, read_parcel
+from parcels.importing.reading import SERIALIZER, read_parcel
 from parcels.samples import sample_parcels
-from shops.compiled import RefusedError
+from shops.api.compiled import RefusedError
 
 pytestmark = pytest.mark.any_database
 

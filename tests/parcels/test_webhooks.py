@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.importing import NothingImportedError, ParcelImport
+from parcels.importing.reading import NothingImportedError, ParcelImport
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking.following import new_tracking
 from parcels.tracking.recording import record

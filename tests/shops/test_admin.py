@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.test import Client
 
 from shops import tokens
-from shops.audit.models import AuditEntry
 from shops.models import AccessToken, Shop
+from shops.staff.audit.models import AuditEntry
 from tests.support.api import client, logged_in, query_count
 from tests.support.audit import changes, note
 

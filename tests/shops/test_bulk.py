@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from parcels.importing import read_parcel
+from parcels.importing.reading import read_parcel
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
 from shops.db import bulk
 from shops.models import Shop

@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from shops.admin import exports, spreadsheets, workbooks
-from shops.audit.models import Action, AuditEntry, Channel
-from shops.audit.recording import Actor, acting
 from shops.models import Shop
+from shops.staff import exports, spreadsheets, workbooks
+from shops.staff.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.recording import Actor, acting
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from shops import pacing
-from shops.db import clock
-from shops.pacing import Pace
+from shops.db import clock, pacing
+from shops.db.pacing import Pace
 from tests.labels.conftest import in_threads
 
 SECOND = timedelta(seconds=1)

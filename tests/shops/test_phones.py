@@ -2,7 +2,7 @@
 
 import pytest
 
-from shops.phones import advice, e164, is_of_nobody
+from shops.contracts.phones import advice, e164, is_of_nobody
 
 PLUS = "Write a + in front of the country code."
 FRENCH = "Write +33 6 99 00 11 22 if it is French."

@@ -16,8 +16,9 @@ from django.conf import settings as django_settings
 from django.db import connections
 from pytest_django.fixtures import Settings
 
-from shops import throttling, tokens
-from shops.authentication import find
+from shops import tokens
+from shops.api import throttling
+from shops.api.authentication import find
 from tests.support.api import Caller, Clock, Nobody, Response, assert_error
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH
@@ -201,7 +202,7 @@ def test_a_store_that_is_down_delays_few_requests(
     assert {response.status_code for response in responses} == {200}
     assert {response.status_code for response in refusals} == {403}
     assert {response["RateLimit-Policy"] for response in responses} == {'"shop";q=100;w=60'}
-    warnings = [record for record in caplog.records if record.name == "shops.throttling"]
+    warnings = [record for record in caplog.records if record.name == "shops.api.throttling"]
     assert warnings
     assert {record.levelname for record in warnings} == {"WARNING"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from shops.db.words import MAX_WORDS, joined, word
-from shops.recipients import RecipientSearch, words_of
+from shops.staff.recipients import RecipientSearch, words_of
 
 
 def words(**fields: str) -> set[str]:

@@ -11,7 +11,8 @@ import pytest
 from cachetools import TTLCache
 from django.db import DatabaseError, connection
 
-from shops import authentication, tokens
+from shops import tokens
+from shops.api import authentication
 from shops.models import AccessToken
 from tests.support.api import Caller, Clock, client, forget
 from tests.support.factories import AccessTokenFactory, import_parcel

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from shops.admin.pages import page_of
 from shops.models import AccessToken, Shop
+from shops.staff.pages import page_of
 from tests.support.api import Caller, Response
 from tests.support.desk import member
 from tests.support.factories import ShopFactory

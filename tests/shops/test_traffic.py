@@ -8,8 +8,8 @@ import pytest
 from django.core.cache import caches
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from shops import traffic as module
-from shops.traffic import Counts, ProcessStore, Traffic, traffic
+from shops.api import traffic as module
+from shops.api.traffic import Counts, ProcessStore, Traffic, traffic
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory
 from tests.support.http import ask

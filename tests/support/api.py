@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 
 from config.api import fast_path
 from config.login import limits
-from shops import throttling
-from shops.authentication import find, find_replicated, known_digests
-from shops.errors.plain import PATH_UNKNOWN
+from shops.api import throttling
+from shops.api.authentication import find, find_replicated, known_digests
+from shops.api.errors.plain import PATH_UNKNOWN
 from shops.models import Shop
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import PARCELS, SEARCH

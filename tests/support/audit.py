@@ -1,6 +1,6 @@
 """The changes that the audit log has."""
 
-from shops.audit.models import Action, AuditEntry
+from shops.staff.audit.models import Action, AuditEntry
 
 
 def changes() -> list[AuditEntry]:

@@ -15,9 +15,9 @@ from config.roles import ROLES, make_groups
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
 from parcels.tracking.story import STORY_FIELDS
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.models import Shop
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 from shops.webhooks import endpoints, signing
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory

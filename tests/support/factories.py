@@ -10,7 +10,7 @@ import factory
 import orjson
 from django.utils import timezone
 
-from parcels.importing import ParcelImport
+from parcels.importing.reading import ParcelImport
 from shops.models import AccessToken, Shop
 
 Json = dict[str, Any]

@@ -30,12 +30,12 @@ from config.docs.collection import collection
 from config.management.receiver import Receiver
 from config.ops.serving import ServingError, check_port
 from labels import openapi
-from parcels.importing import ParcelImport
+from parcels.importing.reading import ParcelImport
 from parcels.samples import sample_parcels
+from shops.api.paths import TRACKING
 from shops.contracts.models import CarrierContract
 from shops.management import base
 from shops.models import AccessToken, Shop
-from shops.paths import TRACKING
 from shops.webhooks import endpoints, signing
 from shops.webhooks.models import WebhookEndpoint
 

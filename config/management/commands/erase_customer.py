@@ -8,10 +8,10 @@ from django.db import transaction
 from config.management.customer import CustomerCommand
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure as label_erasure
-from parcels.numbers import lock_imports
+from parcels.importing.numbers import lock_imports
 from parcels.personal_data import erasure as parcel_erasure
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(CustomerCommand):

@@ -9,9 +9,9 @@ from config.management.customer import CustomerCommand
 from labels.models import ShippingLabel
 from labels.personal_data import erasure as label_erasure
 from parcels.models import Parcel, ParcelTracking
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.db.batches import batches
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(CustomerCommand):

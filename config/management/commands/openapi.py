@@ -4,15 +4,15 @@ from typing import Any
 
 from django.core.management import CommandError
 
-from config.openapi.document import as_yaml, generate
-from config.openapi.views import FILE
+from config.docs.openapi.document import as_yaml, generate
+from config.docs.openapi.views import FILE
 from shops.management import base
 
 
 class Command(base.Command):
     """``openapi``."""
 
-    help = "Write config/openapi/openapi.yaml from the code."
+    help = "Write config/docs/openapi/openapi.yaml from the code."
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = as_yaml(generate())

@@ -7,9 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from labels.lifecycle import cancelling
 from labels.models import LabelState, ShippingLabel
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(base.Command):

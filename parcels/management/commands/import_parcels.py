@@ -10,10 +10,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from tqdm import tqdm
 
-from parcels.importing import Line, NothingImportedError, ParcelImport, read_lines
-from shops.audit.models import Action
-from shops.audit.recording import record
+from parcels.importing.reading import Line, NothingImportedError, ParcelImport, read_lines
 from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(base.Command):

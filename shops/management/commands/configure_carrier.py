@@ -9,12 +9,12 @@ from django.db import transaction
 
 from carriers import CARRIERS
 from carriers.shipment import LABEL_FORMATS
-from shops.audit import changes
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts import accounts, terms
 from shops.contracts.models import CarrierContract
 from shops.management import base
+from shops.staff.audit import changes
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 PRODUCT = re.compile(r"(?P<code>[^=]+)(=(?P<carrier_code>[^:]+)(:(?P<service>[0-9]{1,3})(:(?P<as_code>\w{1,3}))?)?)?")
 PRODUCT_FORM = "CODE[=CARRIERCODE[:SERVICE[:AS]]]"

@@ -6,11 +6,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops.audit import changes
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.management import base
 from shops.models import Shop, identifier
+from shops.staff.audit import changes
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(base.Command):

@@ -7,11 +7,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from shops.audit import changes
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.management import base
 from shops.models import MAX_NAME_LENGTH, AccessToken
+from shops.staff.audit import changes
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 MAX_DAYS = 36_500
 

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops.audit import changes
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.management import base
+from shops.staff.audit import changes
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 from shops.webhooks import endpoints
 from shops.webhooks.addresses import UrlError
 from shops.webhooks.event_types import SUBSCRIBABLE

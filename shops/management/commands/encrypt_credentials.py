@@ -7,12 +7,12 @@ from cryptography.fernet import InvalidToken
 from django.core.management.base import CommandError
 from django.db import models, transaction
 
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.contracts.accounts import CarrierAccount
 from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt, keys
 from shops.contracts.models import CarrierContract
 from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 from shops.webhooks.models import WebhookEndpoint
 
 ENCRYPTED: tuple[tuple[type[models.Model], str], ...] = (

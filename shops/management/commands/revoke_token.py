@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops.audit.models import Action
-from shops.audit.recording import record
-from shops.authentication import TOKEN_CACHE_TTL_S
+from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.management import base
 from shops.models import AccessToken
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(base.Command):

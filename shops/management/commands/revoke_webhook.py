@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from shops.audit.models import Action
-from shops.audit.recording import record
 from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 from shops.webhooks import endpoints
 from shops.webhooks.models import WebhookEndpoint
 

@@ -7,10 +7,10 @@ import orjson
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from shops import senders
-from shops.audit.models import Action
-from shops.audit.recording import record
+from shops.contracts import senders
 from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
 
 
 class Command(base.Command):

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 from pytest_django.fixtures import Settings
 
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import UNKNOWN_PATH, Caller, Clock, Nobody, assert_error
 from tests.support.paths import PARCELS, SEARCH, TRACKING, VERSION
 

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
 from config.api import fast_path
-from shops import throttling
+from shops.api import throttling
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from config.api import policies
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, assert_error, client, logged_in
 from tests.support.paths import SEARCH
 

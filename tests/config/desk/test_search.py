@@ -8,10 +8,10 @@ from django.test import Client
 
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import customer_digests
 from shops.models import Shop
 from shops.personal_data import MASKED
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import customer_digests
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Response, logged_in

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.login import factors
-from shops.audit.models import AuditEntry
+from shops.staff.audit.models import AuditEntry
 from tests.config.login.staff import Staff, give_password
 from tests.support.api import Clock, Response, client
 from tests.support.desk import member

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shops.errors.plain import HTTPS_REQUIRED, TOKEN_MISSING
+from shops.api.errors.plain import HTTPS_REQUIRED, TOKEN_MISSING
 from tests.support.http import ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import Server, served

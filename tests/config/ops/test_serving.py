@@ -16,7 +16,7 @@ from django.test.client import encode_multipart
 
 from carriers.sandbox.server import SandboxServer
 from labels.models import LabelState, ShippingLabel
-from shops.errors.plain import PLAIN_ERRORS
+from shops.api.errors.plain import PLAIN_ERRORS
 from shops.models import Shop
 from tests.labels.admin.pages import pdf_file
 from tests.labels.conftest import Sandbox

@@ -18,8 +18,8 @@ from config.ops.worker import Task, run_if_due, work
 from labels.figures.models import LabelFigure
 from labels.models import LabelState
 from parcels.models import Parcel
+from shops.db.pacing import Pace
 from shops.models import Shop
-from shops.pacing import Pace
 from tests.carriers.support.servers import serving
 from tests.labels.conftest import in_threads
 from tests.labels.factories import LabelFactory

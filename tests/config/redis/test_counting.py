@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from config.redis.counting import CountingRedisCache
 from config.redis.deadlines import BoundedSocket, Deadline
 from config.redis.sentinel import Pool
-from shops.throttling import in_process
+from shops.api.throttling import in_process
 from tests.support.api import Caller, Clock
 from tests.support.paths import SEARCH
 
@@ -164,7 +164,7 @@ def test_a_store_that_answers_nonsense_counts_as_down(
     response = own.get(f"{SEARCH}?orderName=1")
     assert (response.status_code, response["RateLimit"].partition(";t=")[0]) == (200, '"shop";r=99')
     assert in_process.counts  # it stood in
-    assert [record.levelname for record in caplog.records if record.name == "shops.throttling"] == ["WARNING"]
+    assert [record.levelname for record in caplog.records if record.name == "shops.api.throttling"] == ["WARNING"]
 
 
 def test_a_connection_that_answered_nonsense_is_dropped(store: Stores) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from labels.admin import finance
 from labels.figures.counting import recount
-from shops.audit.models import AuditEntry
+from shops.staff.audit.models import AuditEntry
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in, query_count
 from tests.support.factories import ShopFactory

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 
 from labels.models import LabelState, ShippingLabel, lease
 from labels.templatetags import label_page as states
-from shops.admin import base, filters
 from shops.models import Shop
 from shops.personal_data import MASKED
+from shops.staff import base, filters
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, listed, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT

@@ -7,9 +7,9 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
 
-from shops.admin.pages import page_of as page_address
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
+from shops.staff.pages import page_of as page_address
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT

@@ -9,8 +9,8 @@ from pypdf import PdfReader
 
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
-from shops.audit.models import AuditEntry
 from shops.models import Shop
+from shops.staff.audit.models import AuditEntry
 from tests.labels.admin.pages import LABELS, pdf_file
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response, logged_in

@@ -10,8 +10,8 @@ from labels.pdfs import storage
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure
 from labels.slips import making
-from shops.admin.pages import page_of as page_address
-from shops.audit.models import AuditEntry
+from shops.staff.audit.models import AuditEntry
+from shops.staff.pages import page_of as page_address
 from tests.labels.admin.pages import LABELS
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory

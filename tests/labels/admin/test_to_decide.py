@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from labels.lifecycle.leases import ASK_AGAIN_AFTER
 from labels.models import LabelState, ShippingLabel, lease
-from shops.audit.models import Action, AuditEntry
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.personal_data import MASKED
+from shops.staff.audit.models import Action, AuditEntry
 from tests.labels.admin.pages import CONTRACTS, LABELS, TO_DECIDE, bought_unknown, decide
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import ContractFactory, LabelFactory

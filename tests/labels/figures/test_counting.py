@@ -11,9 +11,9 @@ from django.utils import timezone
 from labels.figures.counting import changed_days, days_of_late_changes, recount
 from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
-from shops import figures
-from shops.figures import Recount
 from shops.models import Shop
+from shops.staff import figures
+from shops.staff.figures import Recount
 from tests.labels.factories import LabelFactory
 from tests.support.factories import ShopFactory
 

@@ -8,8 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
-from shops.admin import base
 from shops.models import Shop
+from shops.staff import base
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
 from tests.support.factories import EventFactory, ShopFactory, import_parcel

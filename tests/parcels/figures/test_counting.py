@@ -9,8 +9,8 @@ from django.utils import timezone
 from parcels.figures.counting import recount
 from parcels.figures.models import ParcelFigure, TrackingFigure
 from parcels.models import Parcel, ParcelTracking
-from shops import figures
 from shops.models import Shop
+from shops.staff import figures
 from tests.support.factories import ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db

@@ -14,8 +14,8 @@ from django.utils import timezone
 from parcels.figures.counting import recount
 from parcels.figures.timing import is_overdue
 from parcels.models import Parcel, ParcelTracking
-from shops.admin.panels import Tile
 from shops.models import Shop
+from shops.staff.panels import Tile
 from tests.support.api import logged_in
 from tests.support.factories import EventFactory, ShopFactory, import_parcel
 

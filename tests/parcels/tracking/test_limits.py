@@ -8,7 +8,7 @@ from django.db import connection
 from pytest_django.fixtures import Settings
 
 from parcels.tracking.limits import MAX_LATE_S, Slots
-from shops.pacing import Pace
+from shops.db.pacing import Pace
 from tests.labels.conftest import in_threads
 
 RATE = 40.0

@@ -10,8 +10,8 @@ from django.db import Error, connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import record
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import record
 
 pytestmark = pytest.mark.django_db
 

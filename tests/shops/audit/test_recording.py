@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from shops.audit.models import Action, AuditEntry, Channel
-from shops.audit.recording import Actor, Shown, acting, customer_digests, record
 from shops.db.words import word
+from shops.staff.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.recording import Actor, Shown, acting, customer_digests, record
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db

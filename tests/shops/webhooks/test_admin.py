@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from shops.audit.models import AuditEntry
 from shops.models import Shop
+from shops.staff.audit.models import AuditEntry
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.endpoints import MAX_ENDPOINTS

@@ -21,7 +21,7 @@ KEPT_S = (KEPT_DAYS + 1) * 24 * 3600
 PAUSE_S = 5.0
 TOO_MANY = 429
 FAILURES = (RedisError, OSError)
-logger = logging.getLogger("shops.traffic")
+logger = logging.getLogger("shops.api.traffic")
 Counts = Mapping[str, int]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from carriers import CARRIERS
 from carriers.errors import Rejected
 from carriers.validation import SENDER
-from shops.addresses import AddressSerializer, party
-from shops.serializer_fields import describe_faults
+from shops.api.serializer_fields import describe_faults
+from shops.contracts.addresses import AddressSerializer, party
 
 
 class SenderError(ValueError):

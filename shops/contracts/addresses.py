@@ -11,8 +11,8 @@ from django.core.validators import EmailValidator
 from rest_framework import serializers
 
 from carriers.shipment import Party
-from shops import phones
-from shops.serializer_fields import Fault, ObjectSerializer, StringField
+from shops.api.serializer_fields import Fault, ObjectSerializer, StringField
+from shops.contracts import phones
 
 # ISO 3166-1 alpha-2, all that are assigned.
 COUNTRY_CODES = frozenset(

@@ -18,8 +18,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from shops import metrics
-from shops.errors.exceptions import ApiError
-from shops.errors.plain import LIMIT_EXCEEDED
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import LIMIT_EXCEEDED
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports this module, through DRF's settings
@@ -33,7 +33,7 @@ ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
 MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
-logger = logging.getLogger("shops.throttling")
+logger = logging.getLogger("shops.api.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

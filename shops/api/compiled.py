@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError as InvalidValue
 from rest_framework.serializers import ValidationError
 
-from shops.serializer_fields import (
+from shops.api.serializer_fields import (
     AnyField,
     ArrayField,
     ChoiceField,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import Shown, record
 from shops.models import AccessToken
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import Shown, record
 
 
 def record_search(text: str, shown: Iterable[Shown], *, hits: int, **details: Any) -> AuditEntry:

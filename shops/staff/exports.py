@@ -8,12 +8,12 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 
-from shops.admin.personal import may_see
-from shops.admin.spreadsheets import FORMATS, Cell
-from shops.admin.wording import short_name
-from shops.audit.models import Action
-from shops.audit.recording import acting, current_actor, record
 from shops.personal_data import Part
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import acting, current_actor, record
+from shops.staff.masking import may_see
+from shops.staff.spreadsheets import FORMATS, Cell
+from shops.staff.wording import short_name
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000

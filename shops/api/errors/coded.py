@@ -14,7 +14,7 @@ from carriers.errors import (
     ProductNotInContract,
     RequestRejected,
 )
-from shops.errors.entries import ErrorEntry, ErrorTable
+from shops.api.errors.entries import ErrorEntry, ErrorTable
 
 CODES: Final = ErrorTable()
 

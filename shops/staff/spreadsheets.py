@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from shops.admin.workbooks import workbook
+from shops.staff.workbooks import workbook
 
 Cell = str | int | float | Decimal | date | None
 Rows = Iterable[Sequence[Cell]]

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from shops.errors.coded import CODES
-from shops.errors.plain import SEARCH_WITHOUT_FILTER
+from shops.api.errors.coded import CODES
+from shops.api.errors.plain import SEARCH_WITHOUT_FILTER
 
 Json = dict[str, Any]
 

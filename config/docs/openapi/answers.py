@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from config.api.errors import error_body
-from config.openapi.components import ERROR_TIME, HEADERS, METHODS, SCHEMAS
+from config.docs.openapi.components import ERROR_TIME, HEADERS, METHODS, SCHEMAS
 from labels import openapi as labels
 from parcels import openapi as parcels
-from shops.errors.entries import ErrorEntry, Failures
-from shops.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTED
+from shops.api.errors.entries import ErrorEntry, Failures
+from shops.api.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTED
 
 Json = dict[str, Any]
 FAILURES: Final = parcels.FAILURES | labels.FAILURES

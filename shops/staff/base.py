@@ -14,13 +14,13 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, reverse
 from django.views.decorators.http import require_GET
 
-from shops.admin import headers
-from shops.admin.exports import Column, answer, columns_of, export_of
-from shops.admin.pages import key_in
-from shops.admin.personal import Concealed, may_see
-from shops.admin.recorded import Recorded
-from shops.admin.spreadsheets import FORMATS
-from shops.audit.searches import record_search
+from shops.staff import headers
+from shops.staff.audit.searches import record_search
+from shops.staff.audited import Recorded
+from shops.staff.exports import Column, answer, columns_of, export_of
+from shops.staff.masking import Concealed, may_see
+from shops.staff.pages import key_in
+from shops.staff.spreadsheets import FORMATS
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import ModelAdmin as UnfoldAdmin

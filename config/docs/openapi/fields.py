@@ -24,7 +24,8 @@ from labels.order_rules import MAX_PARCELS
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
 from parcels.openapi import PARCEL
-from shops import addresses, serializer_fields
+from shops.api import serializer_fields
+from shops.contracts import addresses
 
 Json = dict[str, Any]
 
@@ -138,7 +139,7 @@ def string_bounds(field: serializer_fields.StringField) -> Iterator[tuple[str, A
 class StrictFieldSchema(OpenApiSerializerFieldExtension):
     """Describes strict fields."""
 
-    target_class = "shops.serializer_fields.StrictField"
+    target_class = "shops.api.serializer_fields.StrictField"
     match_subclasses = True
     target: serializer_fields.StrictField
 
@@ -206,7 +207,7 @@ def at_carriers(component: Component, name: str) -> str:
 class BearerScheme(OpenApiAuthenticationExtension):
     """Describes the access token."""
 
-    target_class = "shops.authentication.BearerAuthentication"
+    target_class = "shops.api.authentication.BearerAuthentication"
     name = "accessToken"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Json:

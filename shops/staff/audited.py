@@ -7,12 +7,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from shops.admin.personal import may_see
-from shops.audit import changes
-from shops.audit.models import Action, AuditEntry
-from shops.audit.recording import Shown, record
-from shops.audit.searches import record_search
 from shops.personal_data import MASKED
+from shops.staff.audit import changes
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.audit.recording import Shown, record
+from shops.staff.audit.searches import record_search
+from shops.staff.masking import may_see
 
 if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
 
-from shops import figures
-from shops.admin.wording import NOTHING
 from shops.db import clock
+from shops.staff import figures
+from shops.staff.wording import NOTHING
 
 # Colours that are told apart in both themes.
 COLOURS: Final = ("var(--color-primary-500)", "#f59e0b", "#14b8a6")

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework.exceptions import APIException, AuthenticationFailed
 
 from carriers.errors import CarrierError
-from shops.errors.coded import entry_for
-from shops.errors.entries import ErrorEntry
+from shops.api.errors.coded import entry_for
+from shops.api.errors.entries import ErrorEntry
 
 
 class ApiError(APIException):

@@ -11,11 +11,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from shops import tokens
+from shops.api.errors.exceptions import UnauthenticatedError
+from shops.api.errors.plain import TOKEN_INVALID, TOKEN_MISSING
+from shops.api.throttling import count_refusal, refuse_if_blocked
 from shops.db import replicas
-from shops.errors.exceptions import UnauthenticatedError
-from shops.errors.plain import TOKEN_INVALID, TOKEN_MISSING
 from shops.models import AccessToken, Shop
-from shops.throttling import count_refusal, refuse_if_blocked
 
 REALM = "parcel-service"
 # A valid token is cached this long, so a revocation takes effect within it.
@@ -23,7 +23,7 @@ TOKEN_CACHE_TTL_S = 2
 # Tokens that were valid in this process: their shops are served however many invalid tokens their address sends.
 known_digests: LRUCache[str, bool] = LRUCache(maxsize=10_000)
 known_lock = Lock()
-logger = logging.getLogger("shops.authentication")
+logger = logging.getLogger("shops.api.authentication")
 
 
 class BearerAuthentication(BaseAuthentication):

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
+from parcels.importing.numbers import are_of_one_time, lock_numbers, number_rows, own_numbers
 from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.numbers import are_of_one_time, lock_numbers, number_rows, own_numbers
 from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.events import milliseconds
 from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Model
 
-from shops.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.models import Action, AuditEntry, Channel
 
 CUSTOMER_KEY = b"customer of an audit entry"
 logger = logging.getLogger("service.audit")

@@ -7,7 +7,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
-from shops.recipients import RecipientSearch
+from shops.staff.recipients import RecipientSearch
 
 LISTED = 25
 READ_AT_MOST = 200  # rows that a common name has: the newest of these are listed

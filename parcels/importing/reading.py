@@ -16,14 +16,14 @@ from django.db import reset_queries, transaction
 from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
+from parcels.importing.numbers import lock_imports
+from parcels.importing.writing import replace_labels_meanwhile, write
 from parcels.models import Parcel
-from parcels.numbers import lock_imports
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.reporting import settle
-from parcels.writing import replace_labels_meanwhile, write
-from shops.compiled import RefusedError, compile_field
+from shops.api.compiled import RefusedError, compile_field
+from shops.api.serializer_fields import describe_faults
 from shops.db.bulk import instance
-from shops.serializer_fields import describe_faults
 
 BATCH_SIZE = 500
 MAX_LINE_BYTES = 4 * 1024 * 1024

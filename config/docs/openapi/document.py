@@ -8,9 +8,9 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
 from config import __version__
-from config.openapi import fields
-from config.openapi.answers import complete
-from config.openapi.webhooks import webhooks
+from config.docs.openapi import fields
+from config.docs.openapi.answers import complete
+from config.docs.openapi.webhooks import webhooks
 
 __all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
 

@@ -1,0 +1,1 @@
+"""The shops' imports: lines are read, then written."""

@@ -1,0 +1,1 @@
+"""What every path of the API has: errors, strict fields, authentication, limits."""
