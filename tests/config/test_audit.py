@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,12 @@ BOXES = {
 }
 
 
+def kept() -> str:
+    """Return all entries without their times and digests, whose digits are anybody's."""
+    entries = [vars(entry) | {"at": None} for entry in AuditEntry.objects.all()]
+    return re.sub("[0-9a-f]{32,}", "", str(entries))
+
+
 @pytest.mark.parametrize("box", BOXES)
 def test_no_text_of_a_search_is_kept(box: str) -> None:
     browser = member("root")
@@ -109,8 +116,7 @@ def test_no_text_of_a_search_is_kept(box: str) -> None:
         browser.get(box, {"q": text})
         assert (last().action, last().details.get("of", ""), last().details["hits"]) == ("searched", BOXES[box], 0)
         assert last().customer == (customer_digests(text)[0] if "@" in text else "")
-    kept = str(list(AuditEntry.objects.values()))
-    assert [text for text in TYPED if text in kept] == []
+    assert [text for text in TYPED if text in kept()] == []
 
 
 @pytest.mark.parametrize("box", BOXES)
@@ -210,7 +216,7 @@ def test_a_contracts_new_values_are_recorded_and_its_secret_as_changed() -> None
     configured(shop, "19869503")
     assert last().object_id == CarrierContract.objects.get().id
     assert last().changes == {"account_number": ["19869502", "19869503"], "credentials": [None, "changed"]}
-    assert "255562" not in str(list(AuditEntry.objects.values()))
+    assert "255562" not in kept()
 
 
 COMMANDS: dict[str, Callable[[Shop], tuple[Any, ...]]] = {
