@@ -1,0 +1,124 @@
+"""The query of a request, read as strictly as a body: an unknown parameter is a fault, as is one that is empty."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from carriers.products import PARIS
+from shops.api.serializer_fields import ChoiceField, Fault, ObjectSerializer, StringField
+
+if TYPE_CHECKING:
+    from rest_framework.fields import Field
+
+MAX_NAMED: Final = 5  # unknown parameters, each cut to as many characters as a name may have
+MAX_NAME_LENGTH: Final = 40
+DAY = re.compile(r"2[01][0-9]{2}-[0-9]{2}-[0-9]{2}")
+MOMENT = re.compile(rf"{DAY.pattern}T[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})")
+
+
+class TextParameter(StringField):
+    """A text that is compared exactly."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_length=1, required=kwargs.pop("required", False), **kwargs)
+
+
+class ChoiceParameter(ChoiceField):
+    """One of a few words."""
+
+    def __init__(self, choices: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(choices, required=kwargs.pop("required", False), **kwargs)
+
+
+class WholeNumberParameter(StringField):
+    """A whole number, in digits."""
+
+    def __init__(self, *, min_value: int, max_value: int, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+        self.min_value, self.max_value = min_value, max_value
+
+    def to_internal_value(self, data: Any) -> Any:
+        number = int(data) if re.fullmatch(r"[0-9]{1,9}", data) else -1
+        if not self.min_value <= number <= self.max_value:
+            raise serializers.ValidationError(f"must be a whole number from {self.min_value} to {self.max_value}.")
+        return number
+
+
+class MomentParameter(StringField):
+    """A time with its offset, or a day, which is the whole one in Europe/Paris: an end is that of the day."""
+
+    def __init__(self, *, is_end: bool = False, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+        self.is_end = is_end
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            if DAY.fullmatch(data):
+                day = date.fromisoformat(data) + timedelta(days=self.is_end)
+                return datetime.combine(day, time(), PARIS)
+            if MOMENT.fullmatch(data):
+                return datetime.fromisoformat(data)
+        except ValueError:  # the 30th of February
+            pass
+        raise serializers.ValidationError(
+            "must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z (the + of an offset is escaped as %2B), or"
+            " a day, YYYY-MM-DD."
+        )
+
+
+class QuerySerializer(ObjectSerializer):
+    """A query, whose fields are its parameters; every fault in it is reported at once."""
+
+    def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        for name in [name for name in data if name not in self.fields][:MAX_NAMED]:
+            yield [printable(name)], f"is no parameter here, only {', '.join(self.fields)}."
+
+
+def read_query(request: Request, kind: type[QuerySerializer]) -> dict[str, Any]:
+    """Return the values of a query; raise ValidationError with every fault."""
+    parameters = request.query_params
+    twice = [name for name, values in parameters.lists() if len(values) > 1]
+    if twice:
+        raise serializers.ValidationError({printable(name): ["is given twice."] for name in twice[:MAX_NAMED]})
+    serializer = kind(data=parameters.dict())
+    serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def printable(name: str) -> str:
+    return quote(name[:MAX_NAME_LENGTH], safe="")
+
+
+def described(kind: type[QuerySerializer], examples: Mapping[str, Any]) -> list[OpenApiParameter]:
+    """Describe the parameters for OpenAPI, each with its example."""
+    return [
+        OpenApiParameter(
+            name,
+            schema_of(field),
+            required=field.required,
+            description=str(field.help_text),
+            examples=[OpenApiExample(name, examples[name])],
+        )
+        for name, field in kind().fields.items()
+    ]
+
+
+def schema_of(field: "Field[Any, Any, Any, Any]") -> dict[str, Any]:
+    """Return a parameter's JSON Schema."""
+    match field:
+        case WholeNumberParameter():
+            default = {} if field.default is serializers.empty else {"default": field.default}
+            return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
+        case MomentParameter():
+            return {"type": "string", "pattern": f"^({DAY.pattern}|{MOMENT.pattern})$"}
+        case ChoiceField():
+            return {"type": "string", "enum": list(field.choices)}
+    assert isinstance(field, StringField)
+    return {"type": "string", "minLength": 1, "maxLength": field.max_length}
