@@ -94,6 +94,7 @@ class Client(ABC):
             except CarrierError as error:
                 self._log(operation, started_s, None, error)
                 raise
+            stack.enter_context(self._observer.during_call())
             yield deadline or Deadline(self._timeout_s)
 
     def _exchange(self, request: Request, deadline: Deadline, read: Callable[[Answer], T]) -> T:

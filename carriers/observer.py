@@ -1,7 +1,7 @@
-"""Observers of a carrier's client: told how each call ended, and when a circuit breaker changes state."""
+"""Observers of a carrier's client: around each call, told how it ended, and when a circuit breaker changes state."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -44,6 +44,9 @@ class Call:
 class Observer(Protocol):
     """Watches one carrier's client."""
 
+    def during_call(self) -> AbstractContextManager[None]:
+        """Surround a call, which may wait for the carrier for long."""
+
     def call_ended(self, call: Call) -> None:
         """Take note of a call; those that the circuit breaker refuses count, too."""
 
@@ -54,6 +57,9 @@ class Observer(Protocol):
 class NullObserver:
     """Ignores everything."""
 
+    def during_call(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def call_ended(self, call: Call) -> None:
         """Do nothing."""
 
@@ -62,7 +68,7 @@ class NullObserver:
 
 
 @contextmanager
-def calls_for(shipment_id: str) -> Iterator[None]:
+def calls_for(shipment_id: str | None) -> Iterator[None]:
     """Name the shipment in the log lines of the calls made in the block."""
     token = _shipment_id.set(shipment_id)
     try:

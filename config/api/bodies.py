@@ -10,9 +10,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from labels.lifecycle.bulkhead import bulkhead
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
+from shops.contracts.bulkhead import bulkhead
 
 MAX_JSON_BYTES = 64 * 1024  # the largest valid order is below 16 KiB
 MAX_FORM_BYTES = 1024 * 1024  # of the admin, without uploads

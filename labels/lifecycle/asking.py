@@ -5,19 +5,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
-from carriers.base import Carrier
+from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
-from carriers.shipment import DEFAULT_FORMAT, Credentials, PurchasedLabel
+from carriers.shipment import DEFAULT_FORMAT, PurchasedLabel
 from labels.lifecycle import cancelling, outcomes
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, fail_own, hold, schedule
 from labels.lifecycle.states import Event
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import recovery, unmerged
-from shops.contracts.accounts import credentials_for
-from shops.contracts.clients import client
-from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
@@ -31,28 +28,24 @@ logger = logging.getLogger("labels.reconciling")
 
 def ask(label: ShippingLabel) -> None:
     """Fetch the PDF by the reservation number or, without one, look for the parcels by the carrier's reference."""
-    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
-    if contract is None:
-        hold(label)
-        return
-    carrier, control_id = client(label.carrier_code), control_for(label, contract)
+    is_over = label.state == LabelState.FAILED
+    has_all = not is_over and label.reservation_number and outcomes.are_as_ordered(label, label.tracking_numbers)
     try:
-        credentials = credentials_for(contract, label.account_number)
-        connection.close()
-        is_over = label.state == LabelState.FAILED
-        if not is_over and label.reservation_number and outcomes.are_as_ordered(label, label.tracking_numbers):
-            fetch(label, carrier, credentials, tuple(label.tracking_numbers))
-            return
-        # First, as the search may catch up between the two questions.
-        is_caught_up = bool(control_id and carrier.find_by_reference(control_id, credentials))
-        found = carrier.find_by_reference(label.id, credentials)
-        settle_found(label, carrier, credentials, found, is_believed=is_caught_up)
-    except (CarrierError, UnreadableSecretError) as error:
+        with conversation_about(label, Service.REPRINTS if has_all else Service.CANCELLATION) as talk:
+            if has_all:
+                fetch(label, talk, tuple(label.tracking_numbers))
+                return
+            # First, as the search may catch up between the two questions.
+            control_id = control_for(label)
+            is_caught_up = bool(control_id and talk.carrier.find_by_reference(control_id, talk.credentials))
+            found = talk.carrier.find_by_reference(label.id, talk.credentials)
+            settle_found(label, talk, found, is_believed=is_caught_up)
+    except (CarrierError, NoAccountError) as error:
         logger.warning("carrier not asked", extra={"label": label.id, "reason": type(error).__name__})
         hold(label)
 
 
-def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
+def control_for(label: ShippingLabel) -> str:
     """Return the id of a label that the search must find if it is to be believed that it does not find this one.
 
     That is one bought since on the same account, after the wait in which a search may be late. There is none where a
@@ -62,10 +55,14 @@ def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
     wait = timedelta(seconds=max(settings.RECONCILE_WAIT_S, settings.CARRIER_TIMEOUT + settings.LEASE_MARGIN_S))
     is_early = clock.now() < label.created_at + wait
     is_over = label.state == LabelState.FAILED
-    is_account_open = not label.account_number and contract.updated_at > label.created_at
-    if is_early or is_over or label.tracking_numbers or is_account_open:
+    if is_early or is_over or label.tracking_numbers:
         return ""
-    accounts = {label.account_number, label.account_number or contract.account_number}
+    accounts = {label.account_number}
+    if not label.account_number:
+        contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
+        if contract is None or contract.updated_at > label.created_at:
+            return ""
+        accounts.add(contract.account_number)
     of_shop = ShippingLabel.objects.for_shop(label.shop_id)
     bought = of_shop.filter(carrier_code=label.carrier_code, account_number__in=accounts).generated()
     purchase_ended_at = label.created_at + timedelta(seconds=settings.CARRIER_TIMEOUT)
@@ -73,20 +70,18 @@ def control_for(label: ShippingLabel, contract: CarrierContract) -> str:
     return since.values_list("id", flat=True).first() or ""
 
 
-def settle_found(
-    label: ShippingLabel, carrier: Carrier, credentials: Credentials, found: tuple[str, ...], *, is_believed: bool
-) -> None:
+def settle_found(label: ShippingLabel, talk: Conversation, found: tuple[str, ...], *, is_believed: bool) -> None:
     """Settle a purchase by what the carrier finds of it."""
     numbers = all_numbers(label, found)
     if label.state == LabelState.FAILED:
-        cancel_late(label, carrier, credentials, found)
+        cancel_late(label, talk, found)
     elif numbers and label.reservation_number:
-        fetch(label, carrier, credentials, numbers)
+        fetch(label, talk, numbers)
     elif numbers and (content := recovery.pdf(label)):  # the shop may have it
         outcomes.save_received(label, PurchasedLabel(numbers, unmerged.parts(content)))
         outcomes.publish(label)
     elif numbers:
-        cancel_found(label, carrier, credentials, numbers)
+        cancel_found(label, talk, numbers)
     elif found:
         leave(label, outcomes.NOT_AS_ORDERED, found)
     elif is_believed:
@@ -107,14 +102,14 @@ def all_numbers(label: ShippingLabel, found: tuple[str, ...]) -> tuple[str, ...]
     return tuple(known) if len(known) == count and known.keys() >= set(found) else ()
 
 
-def fetch(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
+def fetch(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) -> None:
     """Finish a label whose numbers and reservation came without its PDF."""
-    pdf = carrier.fetch_label(label.reservation_number, credentials, label.label_format or DEFAULT_FORMAT)
+    pdf = talk.carrier.fetch_label(label.reservation_number, talk.credentials, label.label_format or DEFAULT_FORMAT)
     outcomes.save_received(label, PurchasedLabel(numbers, {"label": pdf}, reservation_number=label.reservation_number))
     outcomes.publish(label)
 
 
-def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: tuple[str, ...]) -> None:
+def cancel_found(label: ShippingLabel, talk: Conversation, numbers: tuple[str, ...]) -> None:
     """Cancel parcels that have no PDF and can get none; the purchase counts as not made when all are cancelled.
 
     What can't be cancelled is left to a person with its numbers, and tried again for an hour: the carrier may know a
@@ -122,7 +117,7 @@ def cancel_found(label: ShippingLabel, carrier: Carrier, credentials: Credential
     """
     if not cancelling.begin_for_found(label):
         return
-    if not label.is_cancellation_overdue and not cancelling.cancel_parcels(label, carrier, credentials, numbers):
+    if not label.is_cancellation_overdue and not cancelling.cancel_parcels(label, talk, numbers):
         facts: dict[str, Any] = {"tracking_numbers": [], "pdf": None, "ask_again_at": clock.now() + LAST_QUESTION_AFTER}
         fail_own(label, Event.VOIDED, CarrierUnavailable(label.carrier_code, CANCELLED), **facts)
     else:
@@ -137,7 +132,7 @@ def leave(label: ShippingLabel, problem: str, found: tuple[str, ...]) -> None:
     fail_own(label, Event.FOUND, error, tracking_numbers=numbers, ask_again_at=again_at)
 
 
-def cancel_late(label: ShippingLabel, carrier: Carrier, credentials: Credentials, found: tuple[str, ...]) -> None:
+def cancel_late(label: ShippingLabel, talk: Conversation, found: tuple[str, ...]) -> None:
     """Cancel what is found, or is known, of a purchase that has failed; it is a person's if that can't be done."""
     numbers = outcomes.unique(label.tracking_numbers, found)
     left = [number for number in numbers if number not in label.cancelled_numbers]
@@ -145,7 +140,7 @@ def cancel_late(label: ShippingLabel, carrier: Carrier, credentials: Credentials
         logger.error("parcels found of a failed purchase", extra={"label": label.id, "numbers": ",".join(left)})
         if not cancelling.begin_for_found(label):
             return
-        if label.is_cancellation_overdue or cancelling.cancel_parcels(label, carrier, credentials, left):
+        if label.is_cancellation_overdue or cancelling.cancel_parcels(label, talk, left):
             leave(label, NOT_CANCELLED, tuple(numbers))
             return
     asks_last_at = label.created_at + LAST_QUESTION_AFTER

@@ -6,24 +6,20 @@ interrupted is repeated, for an hour from the request, and then it is a person's
 
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from carriers.base import Carrier
+from carriers.client import Service
 from carriers.errors import CancellationRefused, CarrierError, OutcomeUnknown
-from carriers.observer import calls_for
-from carriers.shipment import Credentials
 from labels.lifecycle import parcels
-from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
-from shops.contracts.accounts import UnknownAccountError, credentials_for
+from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.clients import client
-from shops.contracts.encryption import UnreadableSecretError
-from shops.contracts.models import CarrierContract
+from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.db import clock
 
 HANDED_IN = "the carrier has taken it in charge"
@@ -50,13 +46,21 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
     Raise CancelError for a label that is not bought, or that is not cancelled: it stays as it was.
     """
     try:
-        with bulkhead.enter(label.carrier_code), calls_for(label.id):
+        with conversation_if_billed(label) as talk:
             begun = begin(label)
-            perform(begun, is_first=True)
+            perform(begun, talk, is_first=True)
             defer(begun)
-    except BulkheadFullError as error:
-        raise CancelError(f"too many requests wait for {label.carrier_code} now") from error
+    except NotAskedError as error:
+        raise CancelError(f"{label.id} is not cancelled: {error}") from error
+    except CarrierError as error:
+        raise CancelError(f"{label.id} is not cancelled: {error}", error) from error
     return begun
+
+
+def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:
+    """Talk to the carrier about a cancellation; with no one where unused labels cost nothing."""
+    is_billed = client(label.carrier_code).bills_unused_labels
+    return conversation_about(label, Service.CANCELLATION) if is_billed else nullcontext()
 
 
 def begin(label: ShippingLabel) -> ShippingLabel:
@@ -83,45 +87,30 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
     """
     if was_interrupted and client(label.carrier_code).bills_unused_labels:
         end(label, Event.CANCEL_UNANSWERED)
-    if parcels.is_handed_in(label) or not label.is_cancellation_overdue:
-        with suppress(CancelError):
-            perform(label)
+    if parcels.is_handed_in(label):
+        kept(label, Event.HANDED_IN, HANDED_IN)
+    elif not label.is_cancellation_overdue:
+        try:
+            with suppress(CancelError, CarrierError), conversation_if_billed(label) as talk:
+                perform(label, talk)
+        except NoAccountError as error:
+            kept(label, Event.CANCEL_REFUSED, str(error))
     defer(label)
 
 
-def perform(label: ShippingLabel, *, is_first: bool = False) -> None:
+def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool = False) -> None:
     """Cancel the parcels that are left; raise CancelError where the label stays bought.
 
-    It does so where a parcel is handed in, or where the carrier refuses and none may be cancelled by now: a first
-    request is given up for any failure that is certain, a later one for a refusal that is final.
+    It does so where the carrier refuses and none may be cancelled by now: a first request is given up for any failure
+    that is certain, a later one for a refusal that is final.
     """
-    carrier = client(label.carrier_code)
-    if parcels.is_handed_in(label):
-        raise kept(label, Event.HANDED_IN, HANDED_IN)
-    failures: list[CarrierError] = []
-    if carrier.bills_unused_labels:
-        failures = cancel_parcels(label, carrier, credentials_of(label), label.tracking_numbers)
+    failures = cancel_parcels(label, talk, label.tracking_numbers) if talk else []
     if not failures:
         end(label, Event.CANCELLED)
     elif any(isinstance(failure, OutcomeUnknown) for failure in failures):
         end(label, Event.CANCEL_UNANSWERED)
     elif not label.cancelled_numbers and all(is_certain(each) if is_first else is_final(each) for each in failures):
         raise kept(label, Event.CANCEL_REFUSED, str(failures[0]), failures[0])
-
-
-def credentials_of(label: ShippingLabel) -> Credentials:
-    """Return the credentials of the account that the label was bought on; raise CancelError."""
-    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
-    if contract is None:
-        raise kept(label, Event.CANCEL_REFUSED, f"the shop has no {label.carrier_code} contract any more")
-    try:
-        return credentials_for(contract, label.account_number)
-    except UnknownAccountError:
-        problem = f"account {label.account_number}, which it was bought on, is not kept any more"
-        raise kept(label, Event.CANCEL_REFUSED, problem) from None
-    except UnreadableSecretError:
-        problem = "the contract's credentials can't be read: see CREDENTIALS_KEYS"
-        raise kept(label, Event.CANCEL_REFUSED, problem) from None
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
@@ -160,17 +149,14 @@ def begin_for_found(label: ShippingLabel) -> bool:
     return bool(own.update(cancel_requested_at=requested_at))
 
 
-def cancel_parcels(
-    label: ShippingLabel, carrier: Carrier, credentials: Credentials, numbers: Sequence[str]
-) -> list[CarrierError]:
+def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[str]) -> list[CarrierError]:
     """Cancel each parcel that is not cancelled yet; return the failures. A carrier that fails is not asked on."""
     failures: list[CarrierError] = []
     for number in numbers:
         if number in label.cancelled_numbers:
             continue
-        connection.close()
         try:
-            carrier.cancel(number, credentials)
+            talk.carrier.cancel(number, talk.credentials)
         except CarrierError as error:
             logger.warning("parcel not cancelled", extra={"label": label.id, "number": number, "reason": error.code})
             failures.append(error)

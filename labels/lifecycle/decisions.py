@@ -10,24 +10,22 @@ from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
+from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
-from carriers.observer import calls_for
 from carriers.shipment import DEFAULT_FORMAT
 from labels.errors import StorageUnavailableError
 from labels.lifecycle import cancelling, outcomes, reconciling
-from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.lifecycle.leases import hold, take
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
-from shops.contracts.accounts import credentials_for
+from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.clients import client
-from shops.contracts.encryption import UnreadableSecretError
-from shops.contracts.models import CarrierContract
+from shops.contracts.conversation import conversation_about, credentials_of
 from shops.db import clock
 from shops.staff.audit import recording
 from shops.staff.audit.models import Action
@@ -95,24 +93,17 @@ def kept_pdf(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes | N
 
 
 def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
-    """Ask the carrier for the PDF, within the bulkhead and with no database connection held; raise NoPdfError."""
-    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
-    if contract is None:
-        raise NoPdfError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
-    if not all(tracking_numbers):
-        raise NoPdfError(f"{label.carrier_code} has one PDF, of all parcels.")
+    """Ask the carrier for the PDF; raise NoPdfError."""
     try:
-        credentials = credentials_for(contract, label.account_number)
-        connection.close()
-        with bulkhead.enter(label.carrier_code), calls_for(label.id):
-            carrier, label_format = client(label.carrier_code), label.label_format or DEFAULT_FORMAT
-            return carrier.fetch_label(label.reservation_number, credentials, label_format)
-    except BulkheadFullError as error:
-        raise NoPdfError(f"Too many requests wait for {label.carrier_code} now.") from error
+        with conversation_about(label, Service.REPRINTS) as talk:
+            if not all(tracking_numbers):
+                raise NoPdfError(f"{label.carrier_code} has one PDF, of all parcels.")
+            label_format = label.label_format or DEFAULT_FORMAT
+            return talk.carrier.fetch_label(label.reservation_number, talk.credentials, label_format)
+    except NotAskedError as error:
+        raise NoPdfError(error.sentence) from error
     except CarrierError as error:
         raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error
-    except UnreadableSecretError as error:
-        raise NoPdfError("The contract's credentials can't be read: see CREDENTIALS_KEYS.") from error
 
 
 def save_adoption(
@@ -215,15 +206,13 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
     """Take the label up as the reconciliation does; return it as it is then. Raise DecisionError."""
     if not can_be_asked(label):
         raise NotOpenError
-    if not CarrierContract.objects.filter(shop=label.shop_id, carrier_code=label.carrier_code).exists():
-        raise DecisionError(f"The shop has no {label.carrier_code} contract any more, so the carrier can't be asked.")
     if clock.is_host_off():
         raise DecisionError("This host's clock is off, so it settles no label. See the runbook.")
     try:
-        with bulkhead.enter(label.carrier_code), calls_for(label.id):
-            settle(label)
-    except BulkheadFullError as error:
-        raise DecisionError(f"Too many requests wait for {label.carrier_code} now.") from error
+        credentials_of(label)
+    except NotAskedError as error:
+        raise DecisionError(error.sentence) from error
+    settle(label)
     asked = ShippingLabel.objects.get(id=label.id)
     recording.record(Action.CHANGED, label, changes={"state": [label.state, asked.state]}, asked=label.carrier_code)
     logger.info("label asked about", extra={"label": label.id, "state": asked.state, "user": asked_by.pk})
@@ -236,6 +225,9 @@ def settle(label: ShippingLabel) -> None:
         raise NotOpenError
     try:
         reconciling.settle(taken)
+    except BulkheadFullError as error:
+        hold(taken)
+        raise DecisionError(error.sentence) from error
     except StorageError as error:  # it may hold what was bought: nothing is known without it
         hold(taken)
         raise DecisionError("The storage can't be reached, and may hold the label. Try again later.") from error

@@ -1,7 +1,7 @@
 """The purchase of a label: reserve, call, keep, store, finish; each step committed before the next begins.
 
-All of it within the carrier's bulkhead, which is entered first. An order that the bulkhead or an open circuit breaker
-refuses costs next to nothing, and nothing is written of it.
+All of it is one conversation with the carrier, which begins first. An order that the bulkhead or an open circuit
+breaker refuses costs next to nothing, and nothing is written of it.
 
 A label is never lost and never bought twice. Its row is committed before the carrier is called, with the id that the
 carrier keeps as its reference. What the carrier gave is in the database before anything else is done with it. An
@@ -16,15 +16,16 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
+from carriers.base import Carrier
+from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, Rejected
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
-from carriers.shipment import Credentials, PurchasedLabel, Shipment
+from carriers.shipment import PurchasedLabel, Shipment
 from labels import metrics
 from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import outcomes
-from labels.lifecycle.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, completed, new_label, shipment
@@ -36,12 +37,12 @@ from shops.api.errors.coded import (
     LABEL_CANCELLED,
 )
 from shops.api.errors.exceptions import ApiError, CarrierFailedError
-from shops.contracts.accounts import credentials_for
-from shops.contracts.clients import client
+from shops.contracts.accounts import credentials_for, number_for
+from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
+from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
-from shops.db.idle import released_if_long
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
@@ -102,13 +103,13 @@ def buy_new(
     """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
     carrier_code = contract.carrier_code
     try:
-        client(carrier_code).circuit_breaker.refuse_if_open(shop_id)
-        with bulkhead.enter(carrier_code, key=key and (shop_id, key.value)):
+        # What can fail here without the carrier fails before there is a row, which would have to be explained.
+        credentials = credentials_for(contract, number_for(contract, order["product_code"]))
+        with conversation(carrier_code, credentials, Service.SHIPPING, key=key and (shop_id, key.value)) as talk:
             label = new_label(contract=contract, order=order, key=key, token_id=token_id)
-            # What can fail here without the carrier fails before there is a row, which would have to be explained.
-            ordered, credentials = shipment(label, contract), credentials_for(contract, label.account_number)
+            ordered = shipment(label, contract)
             check_customs(carrier_code, ordered)
-            return place(label, ordered, credentials)
+            return place(label, ordered, talk)
     except (KeyInUseError, KeyTakenError) as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
@@ -159,10 +160,10 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 
 
 @spans.step("order")
-def place(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+def place(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:
     """Reserve the label, then purchase it; raise KeyTakenError, before anything is written, or ApiError."""
     reserve(label)
-    return purchase(label, ordered, credentials)
+    return purchase(label, ordered, talk)
 
 
 @spans.step("reserve")
@@ -196,10 +197,10 @@ def withdraw(label: ShippingLabel) -> None:
     ShippingLabel.objects.row_of(label).delete()
 
 
-def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> ShippingLabel:
+def purchase(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:
     """Call the carrier, keep and store what it gives, and count how that ended."""
     try:
-        purchased = call(label, ordered, credentials)
+        purchased = call(label, ordered, talk)
         deadline = retry_deadline()
         outcomes.save_received(label, purchased, deadline=deadline)
         return outcomes.publish(label, deadline=deadline)
@@ -208,12 +209,11 @@ def purchase(label: ShippingLabel, ordered: Shipment, credentials: Credentials) 
 
 
 @spans.step("carrier")
-def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> PurchasedLabel:
-    """Ask the carrier, with no database connection held for long; a failure is on the row before it is raised."""
+def call(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> PurchasedLabel:
+    """Ask the carrier; a failure is on the row before it is raised."""
     try:
-        deadline = deadline_within_lease(label)
-        with released_if_long(), calls_for(label.id):
-            return client(label.carrier_code).create_label(ordered, credentials, deadline)
+        with calls_for(label.id):
+            return talk.carrier.create_label(ordered, talk.credentials, deadline_within_lease(label, talk.carrier))
     except CarrierError as error:
         raise outcomes.fail_during_request(label, error) from error
     except Exception as error:  # a fault of ours, maybe after the carrier was asked
@@ -222,14 +222,14 @@ def call(label: ShippingLabel, ordered: Shipment, credentials: Credentials) -> P
         raise outcomes.fail_during_request(label, failure) from error
 
 
-def deadline_within_lease(label: ShippingLabel) -> Deadline:
+def deadline_within_lease(label: ShippingLabel, carrier: Carrier) -> Deadline:
     """Begin the carrier's deadline; raise CarrierUnavailable if the lease might end before it.
 
     After the lease another process may find that nothing was made, and the key may buy another label. The deadline
     begins before the check: a process that is suspended after it finds its time over, and sends nothing. The database
     was last asked for the time when it had the row.
     """
-    seconds = settings.CARRIER_TIMEOUT * client(label.carrier_code).call_count(len(label.weights_kg))
+    seconds = settings.CARRIER_TIMEOUT * carrier.call_count(len(label.weights_kg))
     deadline = Deadline(seconds)
     time_needed = timedelta(seconds=seconds + settings.LEASE_MARGIN_S / 2)
     try:

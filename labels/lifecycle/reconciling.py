@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
-from carriers.errors import CarrierUnavailable
+from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.messages import UnreadableError
-from carriers.observer import calls_for
 from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import cancelling, outcomes
 from labels.lifecycle.asking import ask
@@ -19,10 +18,8 @@ from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery
 from labels.pdfs.storage import StorageError
-from shops.contracts.accounts import credentials_for
 from shops.contracts.clients import client
-from shops.contracts.encryption import UnreadableSecretError
-from shops.contracts.models import CarrierContract
+from shops.contracts.conversation import NoAccountError
 from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -49,8 +46,7 @@ def reconcile(is_stopping: Callable[[], bool] = lambda: False) -> Counter[str]:
         if label is None:
             continue
         try:
-            with calls_for(label.id):
-                settle_on_record(label)
+            settle_on_record(label)
         except StorageError as error:  # it may hold what was bought: nothing is known without it
             logger.warning("storage not asked", extra={"label": label.id, "reason": str(error)})
             hold(label)
@@ -134,14 +130,12 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 def cancel_surplus(label: ShippingLabel) -> None:
     """Cancel what was made beyond a label's parcels, for an hour from the decision; then staff are told."""
-    carrier = client(label.carrier_code)
-    contract = CarrierContract.find(shop_id=label.shop_id, carrier_code=label.carrier_code)
-    if contract and carrier.bills_unused_labels:
-        with suppress(UnreadableSecretError):
-            credentials = credentials_for(contract, label.account_number)
-            cancelling.cancel_parcels(label, carrier, credentials, label.surplus_numbers)
+    is_billed = client(label.carrier_code).bills_unused_labels
+    with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
+        if talk:
+            cancelling.cancel_parcels(label, talk, label.surplus_numbers)
     left = [number for number in label.surplus_numbers if number not in label.cancelled_numbers]
-    if not left or not carrier.bills_unused_labels:
+    if not left or not is_billed:
         schedule(label, None)
     elif label.decided_at and clock.now() < label.decided_at + CANCEL_TIMEOUT:
         schedule(label, clock.now() + ASK_AGAIN_AFTER)

@@ -5,18 +5,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from django.db import connection
-
+from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
-from labels.lifecycle.bulkhead import BulkheadFullError, bulkhead
 from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.slips.models import DepositSlip
-from shops.contracts.accounts import credentials_for
+from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.clients import client
-from shops.contracts.encryption import UnreadableSecretError
-from shops.contracts.models import CarrierContract
+from shops.contracts.conversation import conversation_about
 from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -77,30 +74,25 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
 
 
 def ask(slip: DepositSlip) -> None:
-    """Ask the carrier, within the bulkhead and with no database connection held, and keep what it answers."""
-    contract = CarrierContract.find(shop_id=slip.shop_id, carrier_code=slip.carrier_code)
-    if contract is None:
-        return refuse(slip, f"The shop has no {slip.carrier_code} contract any more.")
+    """Ask the carrier, and keep what it answers."""
     try:
-        credentials = credentials_for(contract, slip.account_number)
-        connection.close()
-        with bulkhead.enter(slip.carrier_code):
-            made = client(slip.carrier_code).deposit_slip(slip.tracking_numbers, credentials)
-    except UnreadableSecretError:
-        return refuse(slip, "The contract's credentials can't be read: see CREDENTIALS_KEYS.")
-    except BulkheadFullError:
-        refuse(slip, f"Too many requests wait for {slip.carrier_code} now.")
-        raise NotReachedError from None
+        with conversation_about(slip, Service.DEPOSIT_SLIPS) as talk:
+            made = talk.carrier.deposit_slip(slip.tracking_numbers, talk.credentials)
+    except NotAskedError as error:
+        refuse(slip, error.sentence)
+        if isinstance(error, BulkheadFullError):
+            raise NotReachedError from error
+        return
     except CarrierError as error:
         refuse(slip, str(error))
         if isinstance(error, CarrierUnavailable):
             raise NotReachedError from error
-        return None
+        return
     keep(slip, number=made.number, published_at=made.published_at, pdf=made.pdf)
     record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
         store(slip)
-    return None
+    return
 
 
 def refuse(slip: DepositSlip, reason: str) -> None:

@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
-
+from carriers.client import Service
 from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierError, CredentialsRejected
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Party, ProductOverride
 from shops.contracts.addresses import party
-from shops.contracts.clients import client
+from shops.contracts.bulkhead import NotAskedError
+from shops.contracts.conversation import conversation
 from shops.contracts.models import override_of
 
 if TYPE_CHECKING:
     from shops.models import Shop
-
-is_checking = Lock()  # one at a time in a process: a carrier that hangs keeps one thread of it
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ def check(
     products: Mapping[str, Mapping[str, Any] | None],
     commercial_name: str,
 ) -> Report:
-    """Ask the carrier about each account and its products, with no database connection held.
+    """Ask the carrier about each account and its products.
 
     `credentials` are those of the account and of the pickup products' account, which may be the same.
     """
@@ -48,18 +45,15 @@ def check(
         account = credentials[PRODUCTS[code].needs_pickup_point]
         asked.setdefault(account, {})[code] = override_of(own)
     sender = party(shop.sender_address) if shop.sender_address else SAMPLE_SENDER
-    if not is_checking.acquire(blocking=False):
-        return Report(is_good=False, summary="Another contract is being checked. Try again in some seconds.")
     try:
-        connection.close()
         facts, findings = ask(carrier_code, asked, sender, commercial_name)
+    except NotAskedError:
+        return Report(is_good=False, summary="Other contracts are being checked. Try again in some seconds.")
     except CredentialsRejected as error:
         return Report(is_good=False, summary=f"{carrier_code} refuses the credentials: {error.detail}.")
     except CarrierError as error:
         reason = f"{carrier_code} was not reached, or gave no readable answer: {error}."
         return Report(is_good=False, summary=f"{reason} Nothing is known about the credentials.")
-    finally:
-        is_checking.release()
     return report(carrier_code, findings, facts)
 
 
@@ -69,14 +63,15 @@ def ask(
     sender: Party,
     commercial_name: str,
 ) -> tuple[dict[str, str], list[Finding]]:
-    """Return what the carrier tells of the accounts, and of their products; raise CarrierError."""
+    """Return what the carrier tells of the accounts, and of their products; raise CarrierError or NotAskedError."""
     facts: dict[str, str] = {}
     findings: list[Finding] = []
     for credentials, products in asked.items():
-        described = client(carrier_code).describe_account(credentials)
+        with conversation(carrier_code, credentials, Service.CONTRACT_CHECKS) as talk:
+            described = talk.carrier.describe_account(credentials)
+            findings += talk.carrier.check_contract(Terms(products, sender, commercial_name), credentials)
         prefix = f"{credentials.account_number}: " if len(asked) > 1 else ""
         facts |= {prefix + name: value for name, value in described.items()}
-        findings += client(carrier_code).check_contract(Terms(products, sender, commercial_name), credentials)
     return facts, findings
 
 

@@ -1,10 +1,13 @@
-"""Prometheus metrics, and spans, of the calls to carriers."""
+"""Prometheus metrics, and spans, of the calls to carriers; none of them holds a database connection for long."""
+
+from contextlib import AbstractContextManager
 
 from prometheus_client import Gauge, Histogram
 
 from carriers.circuit_breaker import CircuitState
 from carriers.observer import Call
 from shops import spans
+from shops.db.idle import released_if_long
 
 # A carrier usually answers within a second; the deadline is CARRIER_TIMEOUT (20 s).
 CALL_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 20, 30)
@@ -31,6 +34,9 @@ def show_circuit_state(carrier: str, service: str, state: CircuitState) -> None:
 
 class CarrierMetrics:
     """Records the calls and the circuit breakers of a carrier's client."""
+
+    def during_call(self) -> AbstractContextManager[None]:
+        return released_if_long()
 
     def call_ended(self, call: Call) -> None:
         CALLS.labels(call.carrier, call.operation, call.outcome).observe(call.duration_s)

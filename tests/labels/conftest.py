@@ -168,13 +168,13 @@ def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipmen
 def one_at_a_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bulkhead for one request of each carrier; others are refused at once unless the test lets them wait."""
     settings.CARRIER_CONCURRENCY = 1
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", 0.0)
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", 0.0)
 
 
 @pytest.fixture
 def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests wait for the bulkhead as long as a busy machine needs."""
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", WAIT_TIMEOUT_S)
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", WAIT_TIMEOUT_S)
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from django.db import OperationalError, connections
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from labels.lifecycle import decisions, purchase
-from labels.lifecycle.bulkhead import bulkhead
+from carriers.client import Service
+from labels.lifecycle import cancelling, decisions, purchase
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts import clients
+from shops.contracts.bulkhead import bulkhead
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import ContractFactory
 from tests.labels.gates import DEADLINE_S, Gate, elsewhere
@@ -30,9 +31,9 @@ KEY = "k"
 
 
 @contextmanager
-def bulkhead_full(carrier_code: str = "alpha") -> Iterator[None]:
+def bulkhead_full(carrier_code: str = "alpha", service: Service = Service.SHIPPING) -> Iterator[None]:
     """Let another request be under way."""
-    with bulkhead.enter(carrier_code):
+    with bulkhead.enter(carrier_code, service):
         yield
 
 
@@ -58,6 +59,15 @@ def test_with_a_full_bulkhead_a_purchase_is_refused_and_nothing_is_written(
 def test_a_carrier_that_hangs_leaves_the_other_its_own_bulkhead(buyer: Caller) -> None:
     with bulkhead_full("alpha"):
         assert post(buyer, order(BETA)).status_code == 201
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_cancellations_and_orders_that_hang_leave_each_other_a_bulkhead(buyer: Caller) -> None:
+    assert post(buyer, order()).status_code == 201
+    with bulkhead_full("alpha", Service.SHIPPING):
+        assert cancelling.cancel(row()).state == LabelState.CANCELLED
+    with bulkhead_full("alpha", Service.CANCELLATION):
+        assert post(buyer, order()).status_code == 201
 
 
 @pytest.mark.usefixtures("one_at_a_time")
@@ -191,11 +201,11 @@ def test_a_label_that_waits_for_the_storage_enters_a_bulkhead_that_is_left(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     with ExitStack() as others:
         others.enter_context(bulkhead_full())
         with elsewhere(buyer, order(), KEY) as retry:
-            until(lambda: bulkhead._waiting == 1)
+            until(lambda: bulkhead.waiting == 1)
             others.close()
             assert retry.result().status_code == 201
 
@@ -205,7 +215,7 @@ def test_a_request_that_waits_finds_what_was_stored_meanwhile(
     buyer: Caller, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     received(buyer, folder)
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)
     stored, store = [], storage.store
 
     def counted(label: ShippingLabel, pdf: bytes) -> None:
@@ -216,7 +226,7 @@ def test_a_request_that_waits_finds_what_was_stored_meanwhile(
     with Gate(monkeypatch, storage, "store") as gate, elsewhere(buyer, order(), KEY) as first:
         assert gate.reached.wait(DEADLINE_S)
         with elsewhere(buyer, order(), KEY) as second:
-            until(lambda: bulkhead._waiting == 1)
+            until(lambda: bulkhead.waiting == 1)
             gate.open.set()
             assert (first.result().status_code, second.result().status_code) == (201, 201)
     assert len(stored) == 1
@@ -277,7 +287,10 @@ def test_an_adoption_asks_the_carrier_within_the_bulkhead_too(
     (parcel,) = sandbox.made()
     ada = django_user_model.objects.create_user("ada")
     numbers = [parcel.tracking_number]
-    with bulkhead_full(), pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"):
+    with (
+        bulkhead_full(service=Service.REPRINTS),
+        pytest.raises(decisions.NoPdfError, match="Too many requests wait for alpha now"),
+    ):
         decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada)
     assert row().state == LabelState.UNKNOWN
     assert decisions.adopt(label=row(), tracking_numbers=numbers, pdf=None, decided_by=ada).state == (

@@ -7,11 +7,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from carriers.client import Service
 from labels.lifecycle import cancelling
-from labels.lifecycle.bulkhead import bulkhead
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
+from shops.contracts.bulkhead import bulkhead
 from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import LabelFactory
@@ -252,7 +253,10 @@ def test_of_two_at_once_one_cancels(buyer: Caller, sandbox: Sandbox) -> None:
 
 def test_a_full_bulkhead_changes_nothing(buyer: Caller, sandbox: Sandbox, one_at_a_time: None) -> None:
     label = bought(buyer)
-    with bulkhead.enter("alpha"), pytest.raises(cancelling.CancelError, match="too many requests"):
+    with (
+        bulkhead.enter("alpha", Service.CANCELLATION),
+        pytest.raises(cancelling.CancelError, match="too many requests"),
+    ):
         cancelling.cancel(label)
     assert row().state == LabelState.GENERATED
 

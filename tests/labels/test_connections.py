@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from carriers.http.messages import Answer
 from labels.lifecycle import decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
@@ -17,62 +18,42 @@ from tests.labels.orders import PRODUCT, order, post
 from tests.support.api import Caller
 from tests.support.waiting import until
 
-Held = list[bool]
 ORDERED_FROM = {product_code: carrier_code for carrier_code, product_code in PRODUCT.items()}
 
 
 @pytest.fixture
-def held(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Held:
-    """Note for each call to a carrier if this thread has a connection to the database then."""
-    noted: Held = []
-
-    def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(*args: Any) -> Any:
-            noted.append(connection.connection is not None)
-            return ask(*args)
-
-        return asked
-
+def long_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let each call to a carrier take until this thread has let go of the database; note whom it was made to."""
+    monkeypatch.setattr("shops.db.idle.KEPT_S", 0.0)
+    made: list[str] = []
     for carrier_code in PRODUCT:
-        client = clients.client(carrier_code)
-        for name in ("create_label", "find_by_reference", "fetch_label", "cancel"):
-            monkeypatch.setattr(client, name, noting(getattr(client, name)))
-    return noted
+        transport = clients.client(carrier_code)._transport
+        send = transport.post
 
+        def sent_when_released(carrier: str, *args: Any, send: Callable[..., Answer] = send) -> Answer:
+            until(lambda: connection.connection is None or connection.connection.closed)
+            made.append(carrier)
+            return send(carrier, *args)
 
-def bought_unseen(buyer: Caller, sandbox: Sandbox, fault: str = "closemade") -> ShippingLabel:
-    """A label that alpha has made without its PDF, and whose lease has ended."""
-    sandbox.arm(fault, count=1)
-    assert post(buyer, order()).status_code == 502
-    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    return row()
+        monkeypatch.setattr(transport, "post", sent_when_released)
+    return made
 
 
 @pytest.mark.real_services
 @pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_a_purchase_keeps_its_own_through_a_quick_call(product_code: str, buyer: Caller, held: Held) -> None:
+def test_a_purchase_keeps_its_own_through_a_quick_call(product_code: str, buyer: Caller) -> None:
     before = server_process()
     assert post(buyer, order(product_code), key="k").status_code == 201
-    assert held == [True]
     assert server_process() == before
 
 
 @pytest.mark.real_services
 @pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_a_purchase_holds_none_once_a_call_is_long(
-    product_code: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shops.db.idle.KEPT_S", 0.0)
-    client = clients.client(ORDERED_FROM[product_code])
-    ask, before = client.create_label, server_process()
-
-    def asked_when_released(*args: Any) -> Any:
-        until(lambda: connection.connection is not None and connection.connection.closed)
-        return ask(*args)
-
-    monkeypatch.setattr(client, "create_label", asked_when_released)
+def test_a_purchase_holds_none_once_a_call_is_long(product_code: str, buyer: Caller, long_calls: list[str]) -> None:
+    before = server_process()
     assert post(buyer, order(product_code), key="k").status_code == 201
     assert row().state == LabelState.GENERATED
+    assert long_calls == [ORDERED_FROM[product_code]]
     assert server_process() != before
 
 
@@ -84,18 +65,32 @@ def server_process() -> int:
     return found
 
 
-def test_a_reconciliation_holds_none(buyer: Caller, sandbox: Sandbox, held: Held) -> None:
+@pytest.mark.real_services
+def test_a_reconciliation_holds_none_once_a_call_is_long(
+    buyer: Caller, sandbox: Sandbox, long_calls: list[str]
+) -> None:
     bought_unseen(buyer, sandbox)
     assert reconcile() == {LabelState.FAILED: 1}
-    assert held == [True, False, False]  # the purchase's, then the reconciliation's
+    assert long_calls == ["alpha"] * 3  # the purchase, the search, the cancellation
 
 
-def test_an_adoption_holds_none(buyer: Caller, sandbox: Sandbox, held: Held, django_user_model: Any) -> None:
+@pytest.mark.real_services
+def test_an_adoption_holds_none_once_a_call_is_long(
+    buyer: Caller, sandbox: Sandbox, long_calls: list[str], django_user_model: Any
+) -> None:
     label = bought_unseen(buyer, sandbox, "nolabel")
     numbers = [parcel.tracking_number for parcel in sandbox.made()]
     ada = django_user_model.objects.create_user("ada")
     assert decisions.adopt(label=label, tracking_numbers=numbers, pdf=None, decided_by=ada).state == "label_generated"
-    assert held == [True, False]  # the purchase's, then the adoption's
+    assert long_calls == ["alpha"] * 2
+
+
+def bought_unseen(buyer: Caller, sandbox: Sandbox, fault: str = "closemade") -> ShippingLabel:
+    """A label that alpha has made without its PDF, and whose lease has ended."""
+    sandbox.arm(fault, count=1)
+    assert post(buyer, order()).status_code == 502
+    ShippingLabel.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
+    return row()
 
 
 @pytest.mark.real_services

@@ -119,7 +119,7 @@ def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purcha
 def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
     buyer: Caller, sandbox: Sandbox, folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labels.lifecycle.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)  # on a busy machine too
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", DEADLINE_S)  # on a busy machine too
     folder.write_text("no folder")
     post(buyer, order(), key="k")
     folder.unlink()

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from config.api import bodies
-from labels.lifecycle.bulkhead import bulkhead
 from shops.api.errors.plain import BODY_TOO_LARGE, PLAIN_ERRORS
+from shops.contracts.bulkhead import bulkhead
 from tests.labels.orders import order, post
 from tests.support.api import UNKNOWN_PATH, Caller, Nobody, assert_error, client, logged_in
 from tests.support.paths import SEARCH, SHIPMENTS

@@ -1,0 +1,78 @@
+"""One conversation with a carrier: what has to be true before it is asked, and what surrounds the questions.
+
+The contract is there, and its credentials can be read; the circuit breaker of the service lets calls through, and its
+bulkhead has a place; log lines name the label. Each call in the block has a deadline, and lets go of the database while
+the carrier is silent: both are the client's (carriers.client, shops.contracts.metrics).
+"""
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from carriers.base import Carrier
+from carriers.client import Service
+from carriers.observer import calls_for
+from carriers.shipment import Credentials
+from shops.contracts.accounts import UnknownAccountError, credentials_for
+from shops.contracts.bulkhead import NotAskedError, bulkhead
+from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
+
+
+class NoAccountError(NotAskedError):
+    """The shop has no contract with the carrier, or the account's credentials can't be read."""
+
+
+class OfAccount(Protocol):
+    """A row that a carrier is asked about on an account: a label or a deposit slip."""
+
+    id: str
+    shop_id: str
+    carrier_code: str
+    account_number: str
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A carrier's client, and the credentials to ask it with."""
+
+    carrier: Carrier
+    credentials: Credentials
+
+
+@contextmanager
+def conversation(
+    carrier_code: str, credentials: Credentials, service: Service, *, about: str | None = None, key: Hashable = None
+) -> Iterator[Conversation]:
+    """Talk to a service of a carrier in the block, `about` a label's id.
+
+    Raise BulkheadFullError, KeyInUseError, or CarrierUnavailable where the circuit breaker is open. In the block the
+    client raises CarrierError only.
+    """
+    carrier = client(carrier_code)
+    if breaker := carrier.circuit_breakers.get(service):
+        breaker.refuse_if_open(credentials.shop_id)
+    with bulkhead.enter(carrier_code, service, key=key), calls_for(about):
+        yield Conversation(carrier, credentials)
+
+
+@contextmanager
+def conversation_about(row: OfAccount, service: Service) -> Iterator[Conversation]:
+    """Talk about a label or a slip, on the account that it is of; raise NoAccountError too."""
+    with conversation(row.carrier_code, credentials_of(row), service, about=row.id) as talk:
+        yield talk
+
+
+def credentials_of(row: OfAccount) -> Credentials:
+    """Return the credentials of the account that a label or a slip is of; raise NoAccountError."""
+    contract = CarrierContract.find(shop_id=row.shop_id, carrier_code=row.carrier_code)
+    if contract is None:
+        raise NoAccountError(f"the shop has no {row.carrier_code} contract any more, so the carrier can't be asked")
+    try:
+        return credentials_for(contract, row.account_number)
+    except UnknownAccountError as error:
+        raise NoAccountError(f"account {row.account_number}, which it was bought on, is not kept any more") from error
+    except UnreadableSecretError as error:
+        raise NoAccountError("the contract's credentials can't be read: see CREDENTIALS_KEYS") from error
