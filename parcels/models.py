@@ -137,6 +137,7 @@ class Parcel(models.Model):
             models.Index(fields=["-created_at", "-id"], name="parcel_newest"),
             # For the staff's filters: a list is read in its order, and a value that few parcels have is found at once.
             models.Index(fields=["last_status", "-created_at", "-id"], name="parcel_status"),
+            models.Index(fields=["carrier_code", "last_status", "-created_at", "-id"], name="parcel_carrier_status"),
             models.Index(
                 fields=["carrier_code", "-created_at", "-id"],
                 name="parcel_other_carrier",

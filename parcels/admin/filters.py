@@ -61,6 +61,10 @@ class DeliveryFilter(filters.DropdownFilter):
         return of_timing
 
 
+def lists_overdue(request: HttpRequest) -> bool:
+    return request.GET.get(DeliveryFilter.parameter_name) == Timing.OVERDUE
+
+
 class SilenceFilter(filters.DropdownFilter):
     """Parcels that are followed, and of which nobody has told anything new for some days."""
 

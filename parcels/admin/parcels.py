@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -19,8 +19,10 @@ from parcels.admin.filters import (
     RecentFilter,
     SilenceFilter,
     StatusFilter,
+    lists_overdue,
 )
 from parcels.admin.search import whole, with_email
+from parcels.figures.timing import WINDOW_END
 from parcels.models import Parcel, ParcelTracking
 from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import status_label, time
@@ -51,6 +53,12 @@ class ParcelList(CappedList):
         "cross_sell_recommendations",
         "search_words",
     )
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """List parcels past their promise by its end, the last first: the newest parcels are never among them."""
+        ordering = super().get_ordering(request, queryset)
+        is_chosen = ORDER_VAR in self.params
+        return list(ordering) if is_chosen or not lists_overdue(request) else [WINDOW_END.desc(), *ordering]
 
 
 @admin.register(Parcel)

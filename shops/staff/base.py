@@ -8,8 +8,9 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.core.paginator import Page, Paginator
+from django.db.models import F, Model, QuerySet
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, reverse
 from django.views.decorators.http import require_GET
@@ -114,6 +115,21 @@ class CappedPaginator(RowPaginator):
     @property
     def is_capped(self) -> bool:
         return self.found > LISTED_AT_MOST
+
+    def page(self, number: int | str) -> Page[Any]:
+        """Find few rows by the filters' indexes and sort them: along the order's own, all newer rows would be read."""
+        if not self.is_capped:
+            self.object_list = sorted_after_all(cast("QuerySet[Any]", self.object_list))
+        return super().page(number)
+
+
+def sorted_after_all(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Order rows as they are, in a way that no index gives, so that the planner chooses by the filters alone."""
+    first, *rest = rows.query.order_by
+    if not isinstance(first, str):  # an expression, which the list chose for its index
+        return rows
+    column = Coalesce(F(first.removeprefix("-")), F(first.removeprefix("-")))
+    return rows.order_by(column.desc() if first.startswith("-") else column.asc(), *rest)
 
 
 class CappedList(RestrictedChangeList):

@@ -154,6 +154,7 @@ def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeyp
         ({"status": "EXCEPTION"}, "parcel_status"),
         ({"status": "none"}, "parcel_status"),
         ({"carrier": "gamma"}, "parcel_other_carrier"),
+        ({"carrier": "alpha", "status": "EXCEPTION"}, "parcel_carrier_status"),
         ({"delivery": "late"}, "parcel_timing"),
     ],
 )
@@ -167,6 +168,30 @@ def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: s
         (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
         cursor.execute(f"EXPLAIN {count}")
         assert index in str(cursor.fetchall())
+
+
+def test_few_rows_are_sorted_and_not_looked_for_in_the_order_of_all(staff: Client, shop: Shop) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has another planner")
+    made = [
+        import_parcel(shop, carrierCode="alpha", lastStatus="EXCEPTION", createdAt=NOON_MS + number)["id"]
+        for number in range(3)
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    rows = staff.get(PARCELS, {"carrier": "alpha", "status": "EXCEPTION"}).context["cl"].result_list
+    assert [row.pk for row in rows] == made[::-1]
+    assert "parcel_newest" not in rows.explain()
+    rows = staff.get(PARCELS, {"o": "7"}).context["cl"].result_list
+    assert [row.pk for row in rows] == made
+
+
+def test_of_the_parcels_past_their_promise_the_last_comes_first(staff: Client, shop: Shop) -> None:
+    for number, end in enumerate((3, 1, 2)):
+        window = dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), NOON_MS + end)
+        import_parcel(shop, id=f"P{number}", createdAt=NOON_MS + number, estimatedDeliveryDateWindow=window)
+    assert listed(staff, delivery="overdue") == ["P0", "P2", "P1"]
+    assert listed(staff, delivery="overdue", o="7") == ["P0", "P1", "P2"]
 
 
 def test_an_empty_list_is_looked_for_once(staff: Client, shop: Shop) -> None:
