@@ -37,7 +37,8 @@ class Channel(models.TextChoices):
 class AuditEntry(models.Model):
     """One action. It holds no customer's data: a customer is a digest, which the e-mail leads to and not back.
 
-    PostgreSQL sets the time, whatever the one who adds an entry says.
+    PostgreSQL sets the time and the actor, whatever the one who adds an entry says: the actor is the transaction's
+    (`recording.Named`), or the database's role where none is named.
     """
 
     id = models.BigAutoField(primary_key=True)

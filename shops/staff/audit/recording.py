@@ -1,6 +1,7 @@
 """Adds entries to the audit log, with the one who acts now, and a line to the service's log for each."""
 
 import hmac
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import CharField, Func, Model, Value
 
 from shops.staff.audit.models import Action, AuditEntry, Channel
 
@@ -26,6 +27,24 @@ class Actor(NamedTuple):
     channel: Channel
     address: str = ""
     user_id: int | None = None
+
+    def columns(self) -> dict[str, str]:
+        """Return what an entry says of the one who acts, by column."""
+        return {"actor": self.name, "channel": str(self.channel), "address": self.address}
+
+
+class Named(Func):
+    """Names the one who acts to PostgreSQL, whose trigger takes an entry's actor from there alone."""
+
+    output_field = CharField()
+    template = "set_config('audit.actor', %(expressions)s, true)"
+
+    def __init__(self, actor: Actor) -> None:
+        super().__init__(Value(json.dumps(actor.columns()), CharField()))
+        self._name = actor.name
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
+        return "%s", [self._name]
 
 
 class Shown(NamedTuple):
@@ -67,9 +86,7 @@ def record(  # noqa: PLR0913 - an entry's facts, by keyword
     if rows:
         details["shown"] = [row.id for row in rows]
     entry = AuditEntry(
-        actor=actor.name,
-        channel=actor.channel,
-        address=actor.address,
+        **actor.columns(),
         action=action,
         shop_id=shop_id or getattr(on, "shop_id", ""),
         object_type=on._meta.label_lower if on else "",
@@ -80,7 +97,9 @@ def record(  # noqa: PLR0913 - an entry's facts, by keyword
     )
     emails = {row.customer_email for row in rows} - {""}
     entry.shown_customers = [customer_digest(email, settings.SECRET_KEY) for email in emails]
+    entry.actor = Named(actor)
     entry.save(force_insert=True)
+    entry.actor = actor.name
     transaction.on_commit(partial(log, entry, actor))
     return entry
 

@@ -10,8 +10,8 @@ from django.db import Error, connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from shops.staff.audit.models import Action, AuditEntry
-from shops.staff.audit.recording import record
+from shops.staff.audit.models import Action, AuditEntry, Channel
+from shops.staff.audit.recording import Actor, acting, record
 
 pytestmark = pytest.mark.django_db
 
@@ -66,3 +66,29 @@ def test_the_database_dates_an_entry_whatever_time_it_is_given(days: int) -> Non
     assert before < AuditEntry.objects.get(pk=entry.pk).at < before + timedelta(minutes=2)
     with pytest.raises(Error, match="audit entries are not changed"), transaction.atomic():
         entry.delete()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="nothing enforces it on SQLite")
+def test_an_entry_that_is_added_by_hand_names_the_databases_role_beside_whom_it_claims() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT session_user")
+        role = cursor.fetchone()[0]
+        for claimed in ("ada", "a" * 150):
+            forged = added(timezone.now())
+            AuditEntry.objects.bulk_create([AuditEntry(actor=claimed, channel="admin", action=Action.VIEWED)])
+            forged.refresh_from_db()
+            assert forged.actor == f"ada (by database role {role})"
+        assert AuditEntry.objects.first().actor == f"{'a' * 70} (by database role {role})"  # type: ignore[union-attr]
+
+
+def test_an_entry_has_the_actor_of_its_own_act_and_none_of_an_earlier_one() -> None:
+    with transaction.atomic():
+        for name, channel, address in (
+            ("ada", Channel.ADMIN, "192.0.2.7"),
+            ("", Channel.ADMIN, ""),
+            ("émile", Channel.WORK, ""),
+        ):
+            with acting(Actor(name, channel, address)):
+                entry = record(Action.VIEWED)
+            entry.refresh_from_db()
+            assert (entry.actor, entry.channel, entry.address) == (name, channel, address)
