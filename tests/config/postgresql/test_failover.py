@@ -50,6 +50,16 @@ class World(SimpleNamespace):
         """Repeat a request that only the primary can answer, until it succeeds."""
         until(lambda: self.ask(caller, f"{SHIPMENTS}/NONE")[0] == 404)
 
+    def wait_for_replica(self) -> None:
+        """Repeat a look-up, within each shop's limit, until the replica answers it: a failed one rests for 2 s."""
+
+        def is_asked() -> bool:
+            before = self.replica.passed
+            self.look_up(caller(ShopFactory()), "NONE")
+            return self.replica.passed > before
+
+        until(is_asked)
+
     def look_up(self, caller: Caller, number: str) -> tuple[int, Any, float]:
         return self.ask(caller, PARCELS + number)
 
@@ -86,6 +96,7 @@ def started(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> 
 def world(started: World) -> Iterator[World]:
     """The server, recovered from the test before."""
     started.wait_for_primary(caller(ShopFactory()))
+    started.wait_for_replica()
     yield started
     for proxy in (started.primary, started.replica):
         proxy.restore()
