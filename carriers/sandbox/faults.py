@@ -11,6 +11,8 @@ The reference is the one public field that is free text, optional and not valida
 asked for with any address and product. alpha receives it as `recipientRef` (as `content1` for relay products), beta as
 `senderParcelRef`. Names consist of letters and digits, because alpha's text drops everything else, and have at most
 nine characters, because beta's field holds 15.
+
+A parcel whose label was lost by a fault is never handed in, as nobody could print it.
 """
 
 from __future__ import annotations
@@ -57,6 +59,12 @@ class Fault:
     kind: Kind = Kind.RESPONSE
     carriers: Carriers = BOTH
     delay_s: float = 0.0
+
+    @property
+    def loses_label(self) -> bool:
+        """Tell if the client gets no label that can be printed, though the parcel is bought."""
+        is_unreadable = self.corrupt not in (None, corruption.mixed)
+        return self.is_made and (is_unreadable or self.name in {"base64", "nolabel", "notpdf"})
 
 
 FAULTS = (

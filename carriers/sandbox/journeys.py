@@ -23,7 +23,7 @@ REAL_TIME = 1.0
 DEFAULT_PACE = 1200.0
 PACE_NAME = "SANDBOX_PACE"
 PACE_HELP = f"seconds of journey that a parcel travels in a second; default {PACE_NAME}, else {DEFAULT_PACE:g}"
-HOME, RELAY, PARTNER = "home", "relay", "partner"
+HOME, RELAY, PARTNER, UNSENT = "home", "relay", "partner", "unsent"
 
 _HERE = Path(__file__)
 # alpha's `content1` holds a description of the goods, too, before the reference.

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox.journeys import HOME, REAL_TIME, journey_of
+from carriers.sandbox.journeys import HOME, REAL_TIME, UNSENT, journey_of
 from carriers.sandbox.parcel import Parcel, read_parcel
 from carriers.sandbox.travel import Change, Way
 
@@ -51,7 +51,7 @@ class Purchase:
         return {**facts, "made_at": made_at.isoformat(timespec="milliseconds"), "cancelled": is_cancelled}
 
 
-def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: float, pace: float) -> Purchase:
+def _purchase_of(parcel: Parcel, account: str, made_at_s: float, **facts: Any) -> Purchase:
     label = parcel.label
     return Purchase(
         carrier=label.carrier,
@@ -63,11 +63,9 @@ def _purchase_of(parcel: Parcel, account: str, made_at_s: float, findable_at_s: 
         parcel_rank=label.rank,
         parcel_count=label.count,
         made_at_s=made_at_s,
-        findable_at_s=findable_at_s,
         reservation_number=parcel.reservation_number,
         is_misrouted=bool(parcel.misrouted_by),
-        journey=journey_of(label),
-        pace=pace,
+        **facts,
     )
 
 
@@ -94,10 +92,17 @@ class Ledger:
         self._collected: set[tuple[str, str]] = set()
         self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
 
-    def record(self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0) -> None:
-        """Enter the parcels of one call, all or none."""
+    def record(
+        self, parcels: Sequence[Parcel], account: str, findable_after_s: float = 0, *, is_label_lost: bool = False
+    ) -> None:
+        """Enter the parcels of one call, all or none; nobody can hand in a parcel whose label was lost."""
         now = time.time()
-        made = [(_purchase_of(parcel, account, now, now + findable_after_s, self.pace), parcel) for parcel in parcels]
+        facts = {"findable_at_s": now + findable_after_s, "pace": self.pace}
+        journeys = [UNSENT if is_label_lost else journey_of(parcel.label) for parcel in parcels]
+        made = [
+            (_purchase_of(parcel, account, now, journey=journey, **facts), parcel)
+            for parcel, journey in zip(parcels, journeys, strict=True)
+        ]
         with self._lock:
             self._write([{"event": "made", **asdict(purchase), "parcel": asdict(parcel)} for purchase, parcel in made])
             for purchase, parcel in made:

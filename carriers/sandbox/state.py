@@ -91,7 +91,8 @@ class State:
     def sell(self, parcels: Sequence[Parcel], account: str, injection: Injection) -> None:
         """Enter one call's parcels in the ledger."""
         is_late = injection.name in ("late", "young")
-        self.ledger.record(parcels, account, findable_after_s=injection.delay_s if is_late else 0)
+        findable_after_s = injection.delay_s if is_late else 0
+        self.ledger.record(parcels, account, findable_after_s, is_label_lost=injection.fault.loses_label)
         if injection.name == "collected":
             for parcel in parcels:
                 self.ledger.collect(parcel.label.carrier, parcel.number)

@@ -30,6 +30,7 @@ STATUSES = {
     "absent": [*MOVING, OUT, Status.DELIVERY_FAILURE, OUT, HOME],
     "lost": [*MOVING[:-1], Status.EXCEPTION],
     "silent": [*MOVING[:3], OUT, HOME],
+    "unsent": [Status.FULFILLED],
     "customs": [*MOVING[:-1], Status.EXCEPTION, Status.IN_TRANSIT, Status.IN_TRANSIT, OUT, HOME],
 }
 # By carrier: alpha's code of a delivery is that of a return too, and a partner of alpha's reuses it on the way.

@@ -46,6 +46,7 @@ START_TIMEOUT_S = 30
 WAKE_S = 0.5
 # A parcel in transit is asked about every 5 seconds instead of every 2 hours.
 TRACKING_PACE = 1440
+SETTLE_WAIT = "60"  # seconds, in place of half an hour
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in openapi.ORDER.items() if name != "originAddress"}
 
@@ -173,6 +174,7 @@ def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
         "BETA_ACCOUNT_URL": sandbox.beta_account_url,
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
         "TRACKING_PACE": str(TRACKING_PACE),
+        "SETTLE_WAIT": os.environ.get("SETTLE_WAIT", SETTLE_WAIT),
         "WEBHOOK_ALLOW_PRIVATE": "1",
     }
 

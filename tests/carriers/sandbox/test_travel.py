@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import pytest
+import requests
 
 from carriers import alpha, beta
 from carriers.sandbox.journeys import DEFAULT_PACE, JOURNEYS, LANGUAGES, TEXTS, asked_for, pace_of, steps
@@ -113,6 +116,23 @@ def test_the_reference_of_an_order_chooses_its_journey(sandbox: SandboxServer) -
     beta_buy(sandbox)
 
     assert [row["journey"] for row in ledger(sandbox)] == ["lost", "refused", "home"]
+
+
+@pytest.mark.parametrize("fault", ["RESETMADE", "CLOSEMADE", "EMPTY", "MADE502"])
+def test_nobody_hands_in_a_parcel_whose_label_was_lost(sandbox: SandboxServer, fault: str) -> None:
+    with suppress(requests.ConnectionError, AttributeError, ValueError, ET.ParseError):
+        alpha_buy(sandbox, {"refValue.0.recipientRef": f"FAULT {fault}"})
+    with suppress(requests.ConnectionError, AttributeError, ValueError):
+        beta_buy(sandbox, {"letter.sender.senderParcelRef": f"FAULT {fault}"})
+
+    assert [row["journey"] for row in ledger(sandbox)] == ["unsent", "unsent"]
+
+
+@pytest.mark.parametrize("fault", ["MIXED", "WARNING"])
+def test_a_label_of_an_odd_answer_is_handed_in(sandbox: SandboxServer, fault: str) -> None:
+    beta_buy(sandbox, {"letter.sender.senderParcelRef": f"FAULT {fault}"})
+
+    assert [row["journey"] for row in ledger(sandbox)] == ["home"]
 
 
 def test_an_unknown_journey_is_refused(sandbox: SandboxServer) -> None:
