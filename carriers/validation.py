@@ -1,9 +1,12 @@
-"""Validation of a shipment before it is sent; the errors name the API's fields."""
+"""Validation of a shipment before it is sent, phone numbers included; the errors name the API's fields."""
 
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Final, TypeVar
+
+import phonenumbers
+from phonenumbers import PhoneNumber, PhoneNumberType
 
 from carriers.errors import PickupPointRejected, Rejected, RequestRejected
 from carriers.products import PRODUCTS, Product, Route
@@ -16,6 +19,10 @@ RECIPIENT: Final = "destinationAddress"
 _EMAIL: Final = re.compile(r"[!-~]+@[!-~]{3,}")
 _E164: Final = re.compile(r"\+[1-9][0-9]{4,14}")
 _COUNTRY: Final = re.compile(r"[A-Z]{2}")
+# The prefixes that beta accepts for a French mobile, including ranges that are not yet in use.
+_FRENCH_MOBILES: Final = ("+336", "+337")
+# In some countries mobile and fixed numbers look alike; there a number is taken for a mobile.
+_MOBILE_TYPES: Final = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
 T = TypeVar("T")
 
 
@@ -93,3 +100,35 @@ def email_of(party: Party, field: CarrierField) -> str:
     if party.email and (len(party.email) > field.max_length or not _EMAIL.fullmatch(party.email)):
         raise field.error(f"is not an e-mail address of at most {field.max_length} characters")
     return party.email
+
+
+def is_french_mobile(e164: str) -> bool:
+    """Return true if an E.164 number is a French mobile."""
+    return e164.startswith(_FRENCH_MOBILES)
+
+
+def is_mobile(e164: str) -> bool:
+    """Return true if an E.164 number can receive text messages."""
+    if is_french_mobile(e164):
+        return True
+    number = _parsed(e164)
+    return number is not None and phonenumbers.number_type(number) in _MOBILE_TYPES
+
+
+def phone_spaced(e164: str) -> str:
+    """Return an E.164 number with a space after the country's number, empty if no country has it."""
+    number = _parsed(e164)
+    return f"+{number.country_code} {e164.removeprefix(f'+{number.country_code}')}" if number else ""
+
+
+def is_number_in_use(e164: str) -> bool:
+    """Return true if an E.164 number is of a range that is in use."""
+    number = _parsed(e164)
+    return number is not None and phonenumbers.is_valid_number(number)
+
+
+def _parsed(e164: str) -> PhoneNumber | None:
+    try:
+        return phonenumbers.parse(e164)
+    except phonenumbers.NumberParseException:
+        return None

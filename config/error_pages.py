@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.views import defaults
 
-from config.api.hosts import is_admin
+from config.api.admin_hosts import is_admin
 
 FORBIDDEN = ("Permission denied", "Your account lacks the permission. Ask an administrator for it.")
 NOT_FOUND = ("Page not found", "There is nothing here: the address is wrong, or the object was deleted.")

@@ -80,14 +80,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.middleware.AdminPolicy",
-    "config.login.entrance.Entrance",
+    "config.login.rate_limit.LoginRateLimit",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
     "config.api.middleware.Authentication",
     "config.api.middleware.Forms",
     "config.api.middleware.Csrf",
     "config.login.middleware.StaffSession",
-    "config.login.entrance.Places",
+    "config.login.rate_limit.ConcurrentLogins",
     "config.api.middleware.Messages",
     "config.login.middleware.Account",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -202,7 +202,7 @@ RATE_LIMIT = validators.parse_rate(env.str("RATE_LIMIT", "100/60s", validate=val
 REDIS_URL = env.str("REDIS_URL", "", validate=validators.redis_url)
 REDIS_OPTIONS = {
     "pool_class": Pool,
-    # The deadline of a request's whole wait for the counter (config.redis.counting).
+    # The deadline of a request's whole wait for the counter (config.redis.counter).
     "socket_timeout": 0.2,
     "retry": Retry(NoBackoff(), 0),
     # A new connection sends no commands that counting does not need.
@@ -213,7 +213,7 @@ CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "rate_limit": (
         # A list, as Django splits a string at commas into several servers.
-        {"BACKEND": "config.redis.counting.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
+        {"BACKEND": "config.redis.counter.CountingRedisCache", "LOCATION": [REDIS_URL], "OPTIONS": REDIS_OPTIONS}
         if REDIS_URL
         # High enough that no count is culled while its window runs.
         else {

@@ -59,7 +59,7 @@ def new_label(
     *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
 ) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
-    ordered_at = clock.now_or_later()
+    ordered_at = clock.upper_bound_now()
     return ShippingLabel(
         account_number=number_for(contract, order["product_code"]),
         created_at=ordered_at,

@@ -1,7 +1,8 @@
 """The label endpoints, and the PDFs of labels kept in a local folder."""
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
 
 from django.http import HttpResponse
 from rest_framework.permissions import AllowAny
@@ -10,19 +11,26 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import headers, openapi
-from labels.errors import StorageUnavailableError
+from labels import openapi
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import purchase
+from labels.lifecycle.errors import StorageUnavailableError
 from labels.models import ShippingLabel
 from labels.pdfs import storage
 from labels.serializers import LabelSerializer, ignored_header, read_order
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
+from shops.api.paths import TRACKING
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
+
+# Proxies take some kilobytes of headers; a carrier's text has at most 200 characters.
+MAX_WARNINGS: Final = 5
+MAX_WARNING_LENGTH: Final = 200
+# Printable ASCII but for the percent sign and the comma, which separates.
+PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%,")
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
@@ -52,7 +60,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             key=key,
             token_id=token.id,
         )
-        answer_headers = headers.of_purchase(label, is_replay=is_replay)
+        answer_headers = headers_of_purchase(label, is_replay=is_replay)
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
 
     @openapi.retrieve
@@ -62,7 +70,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         label = None if "\0" in label_id else labels.filter(id=label_id).first()
         if label is None:
             raise ApiError(LABEL_NOT_FOUND)
-        return Response(self.body(label), headers=headers.of_label(label))
+        return Response(self.body(label), headers=headers_of(label))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:
         try:
@@ -70,6 +78,18 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
         return LabelSerializer(context={"url": url}).to_representation(label)
+
+
+def headers_of(label: ShippingLabel) -> dict[str, str]:
+    """Return `Label-Warnings`: what the carrier said of the label, percent-encoded; nothing without a warning."""
+    texts = [quote(text[:MAX_WARNING_LENGTH].strip(), safe=PLAIN) for text in label.warnings[:MAX_WARNINGS]]
+    return {"Label-Warnings": ", ".join(texts)} if texts else {}
+
+
+def headers_of_purchase(label: ShippingLabel, *, is_replay: bool) -> dict[str, str]:
+    """Return the headers of a 201, beside those of every answer."""
+    replayed = {"Idempotent-Replayed": "true"} if is_replay else {}
+    return {"Location": f"{TRACKING}/shipments/{label.id}", **headers_of(label), **replayed}
 
 
 class LabelFileView(APIView):

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Tracer(Protocol):
-    """Sends spans, of what it chooses of a label and of a call to a carrier."""
+    """Tracing backend for labels and carrier calls."""
 
     def step(self, name: str, label: Any) -> AbstractContextManager[None]:
         """Make the block a span, below the one that it is in."""

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from carriers import phones
 from carriers.errors import AddressRejected, PickupPointRejected, RequestRejected
 from carriers.pickup_points import FIELD
 from carriers.shipment import Party, PickupPoint
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
-from carriers.validation import RECIPIENT, SENDER, all_of, email_of, phone_of
+from carriers.validation import RECIPIENT, SENDER, all_of, email_of, is_mobile, phone_of, phone_spaced
 
 CARRIER: Final = "alpha"
 CIVILITY: Final = "M"  # an empty one fails, and the sender's is unknown
@@ -169,11 +168,11 @@ def _contact(party: Party, path: str, *, is_phone_required: bool = False, is_rel
     )
     if is_phone_required and not phone:
         raise phone_field.error("is required by the product")
-    is_mobile = phones.is_mobile(party.phone)
+    can_get_texts = is_mobile(party.phone)
     return {
         "Email": email,
-        "Phone": phone if is_phone_required or not is_mobile else "",
-        "MobilePhone": phone if is_mobile else "",
+        "Phone": phone if is_phone_required or not can_get_texts else "",
+        "MobilePhone": phone if can_get_texts else "",
     }
 
 
@@ -182,7 +181,7 @@ def _phone(party: Party, field: CarrierField, *, is_relay_europe: bool) -> str:
     phone = phone_of(party, field)
     if not (phone and is_relay_europe):
         return phone
-    spaced = phones.spaced(phone)
+    spaced = phone_spaced(phone)
     if not spaced:
         raise field.error("is not a number of any country")
     return fitting(spaced, field)

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from carriers import phones
 from carriers.shipment import Party
 from carriers.text import CarrierField
-from carriers.validation import phone_of
+from carriers.validation import is_french_mobile, is_mobile, is_number_in_use, phone_of
 
 # There any number goes into the mobile's field.
 MOBILE_ONLY: Final = frozenset({"BE", "US"})
@@ -44,7 +43,7 @@ def numbers(party: Party, field: CarrierField, rule: MobileRule) -> Mapping[str,
         raise field.error(f"a {kind} number is required {rule.reason}")
     if rule.is_notice and party.country_code == "BE" and not _BELGIAN_MOBILE.fullmatch(phone):
         raise field.error(f"a Belgian mobile number (+324 and 8 digits) is required {rule.reason}")
-    if rule.is_notice and not phones.is_valid(phone):
+    if rule.is_notice and not is_number_in_use(phone):
         raise field.error(f"a number that is in use is required {rule.reason}")
     return {"mobileNumber" if is_mobile else "phoneNumber": phone}
 
@@ -53,4 +52,4 @@ def _is_mobile(phone: str, country_code: str) -> bool:
     """At a French address only French mobiles count as mobile."""
     if country_code in MOBILE_ONLY:
         return True
-    return phones.is_french_mobile(phone) if country_code == "FR" else phones.is_mobile(phone)
+    return is_french_mobile(phone) if country_code == "FR" else is_mobile(phone)

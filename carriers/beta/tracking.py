@@ -10,7 +10,7 @@ from typing import Any, Final
 from carriers.beta.answers import REFUSED_CREDENTIALS, document_of, objects_of, string_of
 from carriers.beta.deposits import kept_until
 from carriers.beta.parties import CARRIER
-from carriers.beta.refusal_table import BUSY
+from carriers.beta.refusals import BUSY
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected
 from carriers.events import code_of, in_order, moment_of, number_of, place_of, read_codes, text_of
 from carriers.http.messages import Answer, Request, UnreadableError

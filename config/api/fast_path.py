@@ -17,14 +17,14 @@ from django.db import close_old_connections
 from django.http import HttpResponse, QueryDict
 from django.middleware.security import SecurityMiddleware
 
-from config.api import recording
+from config.api import request_record
 from config.api.middleware import refusal
 from config.ops.metrics import FAST_PATH_FAILURES
 from parcels import queries
 from parcels.views import NOT_FOUND
 from shops.api.authentication import is_known, sent_token, valid_token
 from shops.api.paths import PARCEL, SEARCH
-from shops.api.throttling import COUNTED, Usage, count
+from shops.api.throttling import USAGE_KEY, Usage, count
 from shops.db.replicas import UNREACHABLE
 
 Environ = dict[str, Any]
@@ -60,7 +60,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     headers = read and headers_of(*map(environ.get, ORIGIN))
     if not read or not headers:
         return None
-    request_id = recording.begin()
+    request_id = request_record.begin()
     found = found_or_failed(environ, read, route)
     close_old_connections()  # to the database, as at the end of Django's own requests
     if found is None:
@@ -68,7 +68,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     shop_id, usage, body = found
     own = {"Content-Length": str(len(body)), **usage.headers, "X-Request-Id": request_id}
     duration_s = time.perf_counter() - started_at
-    recording.record(route=route, method="GET", status=200, shop_id=shop_id, duration_s=duration_s)
+    request_record.record(route=route, method="GET", status=200, shop_id=shop_id, duration_s=duration_s)
     return [*headers, *own.items()], body
 
 
@@ -119,7 +119,7 @@ def found_for_shop(environ: Environ, read: Read) -> tuple[str, Usage, bytes] | N
     token = valid_token(secret, is_replica_enough=True) if secret and is_known(secret) else None
     if token is None:
         return None
-    usage = environ[COUNTED] = count(group="shop", key=token.shop_id)
+    usage = environ[USAGE_KEY] = count(group="shop", key=token.shop_id)
     if usage.is_exceeded:
         return None
     body = read(token.shop_id)

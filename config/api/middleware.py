@@ -18,9 +18,9 @@ from django.middleware.security import SecurityMiddleware
 from django.template.response import SimpleTemplateResponse
 from django.urls import resolve, reverse
 
-from config.api import bodies, recording
+from config.api import bodies, request_record
+from config.api.admin_hosts import is_admin, is_served
 from config.api.errors import error_response, plain_response
-from config.api.hosts import is_admin, is_served
 from config.api.policies import ADMIN_POLICY, check_host
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import HOST_UNKNOWN, HTTPS_REQUIRED, PATH_UNKNOWN
@@ -44,7 +44,7 @@ class RequestMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_at = time.perf_counter()
-        request_id = recording.begin()
+        request_id = request_record.begin()
         response = self.response_to(request)
         response.headers["X-Request-Id"] = request_id
         if bodies.is_unread(request):
@@ -90,7 +90,7 @@ def call_view(request: HttpRequest) -> HttpResponse:
 def record(request: HttpRequest, response: HttpResponse, duration_s: float) -> None:
     """Record a request; an unknown method is "other"."""
     match = request.resolver_match
-    recording.record(
+    request_record.record(
         route=match.view_name if match else None,
         method=request.method if request.method in METHODS else "other",
         status=response.status_code,

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from config.docs.examples import code_block, with_choices
-from config.docs.tables import TABLES
+from config.docs.generated_tables import TABLES
 
 SOURCE = Path(__file__).with_name("guide.md")
 REFUSALS = Path(__file__).with_name("refusals.md")

@@ -14,7 +14,7 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
 from config.docs.guide import ORIGIN_MARK, Text, changes, guide, refusals
-from config.docs.search import index
+from config.docs.search_index import index
 
 MAX_AGE_S = 60  # caches may show the previous release this long
 # Swagger UI's icons are data: URLs. It sets its styles by script, which needs no permission here.

@@ -10,4 +10,4 @@ class AccountConfig(AllauthAccountConfig):
         # They need the models; the latter four receive signals.
         from allauth.account import checks  # noqa: F401, PLC0415
 
-        from config.login import devices, factors, recording, sessions  # noqa: F401, PLC0415
+        from config.login import audit_trail, devices, factors, sessions  # noqa: F401, PLC0415

@@ -10,7 +10,7 @@ from threading import BoundedSemaphore
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from config.login.devices import current_device
-from config.login.refusals import too_busy
+from config.login.refused import too_busy
 
 AT_ONCE = 2  # one that is hashed, and one that waits for its turn
 NICENESS = 10  # a tenth of a busy processor, all of an idle one

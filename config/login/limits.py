@@ -4,14 +4,14 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from config.login.devices import current_device, own_device
-from config.login.refusals import too_many
+from config.login.refused import too_many
 from shops.api import throttling
 
 WINDOW_S = 300
 OF_ADDRESS, OF_NETWORK, OF_USER_NAME, OF_DEVICE = 20, 60, 10, 10
 OF_PAGES = 3  # times as often may the page be shown, which costs 10 ms
 OF_CODES = 5  # of a user: three of a million TOTP codes are right at a time
-blocked = throttling.Blocked(looks_again=False)
+blocked = throttling.ExhaustedSenders(rechecks=False)
 
 
 def count_attempt(request: HttpRequest) -> None:

@@ -9,9 +9,9 @@ from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from config.api.hosts import is_admin
+from config.api.admin_hosts import is_admin
 from config.login import factors
-from config.login.refusals import LoginRefusedError, refusal_page
+from config.login.refused import LoginRefusedError, refusal_page
 from config.login.sessions import keep_or_end
 from config.postgresql.planning import planned_for_values
 from shops.api import throttling

@@ -17,7 +17,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from config.api import bodies
-from config.ops import metrics, threads
+from config.ops import look_up_pool, metrics
 from config.ops.health import checks
 from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S
 from labels.pdfs import storage
@@ -167,7 +167,7 @@ def load() -> "WSGIHandler":
 
 
 def run_granian(plan: Plan) -> None:
-    threads.divide()
+    look_up_pool.install()
     server = Granian(
         f"{APPLICATION}:application",
         address=plan.host,

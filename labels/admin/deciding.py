@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from labels.admin.selected import SelectedLabels, by_reason, is_confirmed, named
+from labels.admin.actions import SelectedLabels, by_reason, is_confirmed, joined_ids
 from labels.lifecycle import decisions
 from labels.models import OPEN, LabelState, ShippingLabel
 
@@ -71,15 +71,15 @@ class DecideSelected(SelectedLabels):
             return None
         if not is_confirmed(request):
             return self.ask(request, context | {"labels": concerned, "left_out": by_reason(left_out)})
-        self.say(request, left_out + outcomes(concerned, decision, cast("User", request.user)))
+        self.report_outcomes(request, left_out + outcomes(concerned, decision, cast("User", request.user)))
         return None
 
-    def say(self, request: HttpRequest, ended: list[tuple[ShippingLabel, str]]) -> None:
+    def report_outcomes(self, request: HttpRequest, ended: list[tuple[ShippingLabel, str]]) -> None:
         """Tell how many ended in which way, and which those are that did not end well."""
         counts = Counter(outcome for _, outcome in ended)
         for outcome, labels in by_reason(ended):
             is_done = outcome in DONE
-            names = "" if is_done else f": {named(labels)}"
+            names = "" if is_done else f": {joined_ids(labels)}"
             self.message_user(
                 request, f"{counts[outcome]} {outcome}{names}.", messages.SUCCESS if is_done else messages.WARNING
             )

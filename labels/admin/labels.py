@@ -37,10 +37,10 @@ from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
+from shops.staff.display_texts import NOTHING
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import page_of
-from shops.staff.wording import NOTHING
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
+from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from labels.templatetags.label_page import state_name

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 
 from labels.ids import id_prefix
 from labels.models import ShippingLabel
-from shops.admin.desk import PANELS
+from shops.admin.shop_overview import PANELS
 from shops.models import Shop
 from shops.staff.filters import start_of
 from shops.staff.week_panel import first_day, week_panel

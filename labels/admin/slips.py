@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 
+from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
 from labels.admin.printing import pdf_answer
-from labels.admin.selected import SelectedLabels, by_reason, is_confirmed
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
@@ -20,9 +20,9 @@ from shops.staff import masking
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.display_texts import NOTHING, badge
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.staff.pages import address_of, key_in, page_of
-from shops.staff.wording import NOTHING, badge
 
 MAX_LABELS = 500
 COLOURS = {"made": "success", "refused": "danger", "open": "warning"}

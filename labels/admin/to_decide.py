@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from labels.admin.outlook import outlooks
+from labels.admin.next_step import next_steps
 from labels.lifecycle import decisions
 from labels.models import IN_CANCELLATION, OPEN, ShippingLabel
 from labels.templatetags.label_page import state_name
@@ -66,9 +66,9 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
         context = {
             "title": "Labels to decide",
             "page": waiting,
-            "waiting": outlooks(self.shown(request, label) for label in waiting),
+            "waiting": next_steps(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
-            "others": outlooks(self.shown(request, label) for label in needing_nobody),
+            "others": next_steps(self.shown(request, label) for label in needing_nobody),
             "may_decide": self.may_decide(request),
             "is_personal": may_see(request),
             "media": self.media,

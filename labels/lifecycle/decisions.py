@@ -16,8 +16,8 @@ from django.db.models import Q
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.shipment import DEFAULT_FORMAT
-from labels.errors import StorageUnavailableError
 from labels.lifecycle import cancelling, outcomes, reconciling
+from labels.lifecycle.errors import StorageUnavailableError
 from labels.lifecycle.leases import hold, take
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel

@@ -11,9 +11,9 @@ from django.db import transaction
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown
 from carriers.http.messages import UnreadableError
 from carriers.shipment import PickupPoint, PurchasedLabel
-from labels import metrics
-from labels.errors import PurchaseFailedError, StorageUnavailableError
+from labels.lifecycle import metrics
 from labels.lifecycle.db_retry import DATABASE_ERRORS, with_db_retry
+from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery, storage, unmerged

@@ -22,11 +22,10 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
-from labels import metrics
-from labels.errors import PurchaseFailedError
 from labels.idempotency import IdempotencyKey
-from labels.lifecycle import outcomes
+from labels.lifecycle import metrics, outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
+from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, completed, new_label, shipment
 from shops import spans
@@ -233,7 +232,7 @@ def deadline_within_lease(label: ShippingLabel, carrier: Carrier) -> Deadline:
     deadline = Deadline(seconds)
     time_needed = timedelta(seconds=seconds + settings.LEASE_MARGIN_S / 2)
     try:
-        is_late = clock.now_or_later() + time_needed > label.leased_until
+        is_late = clock.upper_bound_now() + time_needed > label.leased_until
     except DATABASE_ERRORS as error:
         raise CarrierUnavailable(label.carrier_code, "the service could not check its lease") from error
     if is_late:

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.messages import UnreadableError
-from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import cancelling, outcomes
 from labels.lifecycle.asking import ask
+from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
 from labels.lifecycle.states import Event
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, LabelState, ShippingLabel, settle_wait

@@ -11,8 +11,7 @@ from typing import Any, Final, assert_never
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from labels import metrics
-from labels.lifecycle import events, parcels
+from labels.lifecycle import events, metrics, parcels
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from shops.db import clock
 from shops.db.prepared import PreparedUpdate, argument, pipelined
@@ -158,7 +157,7 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     if step.frees_key:
         changed["idempotency_key"] = None
     if step.ends_purchase:
-        changed["finished_at"] = clock.now_or_later()
+        changed["finished_at"] = clock.upper_bound_now()
     for name, value in changed.items():
         setattr(label, name, value)
     is_one_statement = not (guards or step.effect or step.webhook)

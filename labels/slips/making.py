@@ -88,7 +88,7 @@ def ask(slip: DepositSlip) -> None:
         if isinstance(error, CarrierUnavailable):
             raise NotReachedError from error
         return
-    keep(slip, number=made.number, published_at=made.published_at, pdf=made.pdf)
+    save_answer(slip, number=made.number, published_at=made.published_at, pdf=made.pdf)
     record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
         store(slip)
@@ -96,10 +96,10 @@ def ask(slip: DepositSlip) -> None:
 
 
 def refuse(slip: DepositSlip, reason: str) -> None:
-    keep(slip, refusal=reason)
+    save_answer(slip, refusal=reason)
 
 
-def keep(slip: DepositSlip, **answer: object) -> None:
+def save_answer(slip: DepositSlip, **answer: object) -> None:
     """Write the carrier's answer to the row, which exists: a slip can't be fetched again."""
     for name, value in answer.items():
         setattr(slip, name, value)

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
-from shops.staff.wording import badge, short_name
+from shops.staff.display_texts import badge, short_name
 
 # Orange: waits for a person.
 COLOURS = {

@@ -12,8 +12,8 @@ from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
 from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
 from parcels.models import TrackingStatus
 from shops.staff import figures
+from shops.staff.display_texts import NOTHING, short_name
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
-from shops.staff.wording import NOTHING, short_name
 
 LATE_TRACKING_S: Final = 900
 

@@ -30,10 +30,10 @@ from shops.contracts.clients import tracker
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
+from shops.staff.display_texts import NOTHING
 from shops.staff.filters import AutocompleteSelectFilter
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import page_of
-from shops.staff.wording import NOTHING
 
 admin.site.index_template = "parcels/admin_index.html"
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
-from shops.admin.desk import PANELS
+from shops.admin.shop_overview import PANELS
 from shops.models import Shop
 from shops.staff.filters import start_of
 from shops.staff.week_panel import first_day, week_panel

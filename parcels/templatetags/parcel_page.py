@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from parcels.models import TrackingStatus
-from shops.staff.wording import NOTHING, badge, short_name
+from shops.staff.display_texts import NOTHING, badge, short_name
 
 COLOURS = {
     TrackingStatus.FULFILLED: "default",

@@ -14,10 +14,10 @@ from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import customer_digests
 from shops.staff.base import LargeTableAdmin
+from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column
 from shops.staff.filters import DropdownFilter, MultiChoiceFilter, PeriodFilter
 from shops.staff.pages import address_of
-from shops.staff.wording import NOTHING
 
 
 class ActionFilter(MultiChoiceFilter):

@@ -20,9 +20,9 @@ from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.staff.base import ModelAdmin
+from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter
-from shops.staff.wording import NOTHING
 
 if TYPE_CHECKING:
     from django import forms

@@ -7,9 +7,9 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from shops.staff.base import LargeTableAdmin
+from shops.staff.display_texts import NOTHING, badge
 from shops.staff.exports import Column
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
-from shops.staff.wording import NOTHING, badge
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 from shops.webhooks.replaying import replay

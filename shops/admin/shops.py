@@ -10,13 +10,13 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from shops.admin.desk import PANELS
 from shops.admin.shop_form import FIELDS as SENDER_FIELDS
 from shops.admin.shop_form import ShopForm
+from shops.admin.shop_overview import PANELS
 from shops.admin.tokens import TokenInline, admin_link
 from shops.models import Shop
 from shops.staff.base import ModelAdmin
-from shops.staff.wording import NOTHING
+from shops.staff.display_texts import NOTHING
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User

@@ -17,11 +17,11 @@ from django.utils.html import format_html
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 from shops.staff.base import ModelAdmin
+from shops.staff.display_texts import badge
 from shops.staff.exports import Column
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.staff.masking import may_see
 from shops.staff.pages import page_of
-from shops.staff.wording import badge
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     TokenTabularInline = admin.TabularInline[AccessToken, Shop]

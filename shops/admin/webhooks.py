@@ -14,13 +14,13 @@ from django.template.response import TemplateResponse
 
 from shops.models import Shop
 from shops.staff.base import ModelAdmin
+from shops.staff.display_texts import badge
 from shops.staff.exports import Column, joined
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
-from shops.staff.wording import badge
 from shops.webhooks import endpoints
-from shops.webhooks.addresses import UrlError, check_url
 from shops.webhooks.event_types import SUBSCRIBABLE
 from shops.webhooks.models import WebhookEndpoint
+from shops.webhooks.public_addresses import UrlError, check_url
 from shops.webhooks.replaying import replay_since
 
 if TYPE_CHECKING:

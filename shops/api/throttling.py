@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # After a failure the counter is not asked for this long, so that a dead store delays one request, not every request.
 BACK_OFF_S = 1.0
 # Where the WSGI environment has the usage of a request that was counted before Django got it.
-COUNTED = "service.usage"
+USAGE_KEY = "service.usage"
 NETWORK_PREFIXES = {4: 24, 6: 48}  # of what one customer of a provider may hold
 ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
@@ -71,7 +71,7 @@ class ShopThrottle(BaseThrottle):
     """Counts each request of a shop, exactly, across threads and (with Redis) across processes."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        usage = request.META.get(COUNTED) or count(group="shop", key=str(request.user.pk))
+        usage = request.META.get(USAGE_KEY) or count(group="shop", key=str(request.user.pk))
         request._request.rate_limit_headers = usage.headers  # type: ignore[attr-defined]  # for the middleware
         usage.check()
         return True
@@ -156,14 +156,14 @@ class ProcessCounter:
         return Usage.of(counted, limit=limit, window_s=window_s, reset_s=ends_at - now_s)
 
 
-class Blocked:
+class ExhaustedSenders:
     """The senders whose limit is used up, each until its window ends: few of their tokens are looked up.
 
-    One a second still is where it `looks_again`, as a shop with a valid token may have the same address.
+    One a second still is where it `rechecks`, as a shop with a valid token may have the same address.
     """
 
-    def __init__(self, *, looks_again: bool = True) -> None:
-        self.looks_again = looks_again
+    def __init__(self, *, rechecks: bool = True) -> None:
+        self.rechecks = rechecks
         # By the sender: its usage, the Unix time at which the window ends, and that of the next look-up.
         self.windows: LRUCache[tuple[str, str], tuple[Usage, float, float]] = LRUCache(maxsize=MAX_BLOCKED)
         self.lock = Lock()
@@ -181,7 +181,7 @@ class Blocked:
             if sender not in self.windows:
                 return None
             usage, ends_at, look_up_at = self.windows[sender]
-            if now_s >= ends_at or (self.looks_again and now_s >= look_up_at):
+            if now_s >= ends_at or (self.rechecks and now_s >= look_up_at):
                 self.windows[sender] = usage, ends_at, now_s + 1
                 return None
         return replace(usage, reset_s=ceil(ends_at - now_s))
@@ -201,7 +201,7 @@ class BackOff:
 
 
 back_off = BackOff()
-blocked = Blocked()
+blocked = ExhaustedSenders()
 in_process = ProcessCounter()
 
 

@@ -50,7 +50,7 @@ def ask() -> Callable[[], datetime]:
     return answer
 
 
-def now_or_later() -> datetime:
+def upper_bound_now() -> datetime:
     """Return the database's time without asking again: its latest answer and the time since it was asked.
 
     The answer took some of that time, so this is never early, and late by less than an answer takes.

@@ -6,18 +6,15 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-# Connecting costs PostgreSQL more than all statements of a purchase, and most carriers answer within this time.
-KEPT_S = 2.0
-
 
 @contextmanager
-def released_if_long() -> Iterator[None]:
+def connection_released_after(seconds: float) -> Iterator[None]:
     """Keep this thread's connection through a short block, and end it in the middle of a long one.
 
     The block uses no database. A call that hangs must not hold a connection that look-ups need.
     """
     held = connection.connection if connection.vendor == "postgresql" else None
-    release = threading.Timer(KEPT_S, held.close) if held else None
+    release = threading.Timer(seconds, held.close) if held else None
     if release:
         release.start()
     try:

@@ -11,9 +11,9 @@ from django.utils import timezone
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import acting, current_actor, record
+from shops.staff.display_texts import short_name
 from shops.staff.masking import may_see
 from shops.staff.spreadsheets import FORMATS, Cell
-from shops.staff.wording import short_name
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000

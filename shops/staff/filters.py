@@ -10,7 +10,7 @@ from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 
 from carriers import CARRIERS
-from shops.staff.wording import short_name
+from shops.staff.display_texts import short_name
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
     from django.contrib.admin import SimpleListFilter as CheckboxFilter

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 
 from shops.db import clock
 from shops.staff import figures
-from shops.staff.wording import NOTHING
+from shops.staff.display_texts import NOTHING
 
 # Colours that are told apart in both themes.
 COLOURS: Final = ("var(--color-primary-500)", "#f59e0b", "#14b8a6")

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from shops.staff.display_texts import short_name
 from shops.staff.filters import NONE, today
-from shops.staff.wording import short_name
 
 COUNTED_AT_MOST = 5000
 NO_VALUE = "No status yet"

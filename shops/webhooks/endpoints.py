@@ -12,9 +12,9 @@ from shops.db import clock
 from shops.db.batches import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
-from shops.webhooks.addresses import check_url
 from shops.webhooks.event_types import SUBSCRIBABLE, TEST
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from shops.webhooks.public_addresses import check_url
 from shops.webhooks.retries import SCHEDULE, compressed
 
 MAX_ENDPOINTS = 10

@@ -14,7 +14,7 @@ from shops.db import clock
 from shops.db.fields import JSONTextField, KeyField
 from shops.db.querysets import ForShop
 from shops.ids import new_id
-from shops.webhooks.addresses import MAX_URL_LENGTH
+from shops.webhooks.public_addresses import MAX_URL_LENGTH
 
 
 def new_endpoint_id() -> str:

@@ -20,8 +20,8 @@ from carriers.http.connections import (
     within,
 )
 from shops.contracts.encryption import UnreadableSecretError
-from shops.webhooks.addresses import may_connect
 from shops.webhooks.claims import DEADLINE_S, MAX_FOR_ENDPOINT, Claim
+from shops.webhooks.public_addresses import may_connect
 from shops.webhooks.signing import sign
 
 # Read so that the connection can be used again, and dropped.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from carriers.beta import refusals
-from carriers.beta.refusal_table import REFUSALS
+from carriers.beta.refusals import REFUSALS
 from carriers.client import Limits
 from carriers.errors import (
     AddressRejected,

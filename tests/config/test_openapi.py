@@ -13,8 +13,8 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
-from config.docs.openapi.answers import FAILURES, failures
 from config.docs.openapi.document import as_yaml, generate
+from config.docs.openapi.responses import FAILURES, failures
 from config.docs.openapi.views import FILE
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import models
 from django.utils import timezone
 
-from config.personal_data import COLUMNS, table, text_columns
+from config.personal_columns import COLUMNS, table, text_columns
 from labels.lifecycle.parcels import new_parcel
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, ParcelTracking, UnlistedEventCode

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from config.docs.tables import PROVOKED
+from config.docs.generated_tables import PROVOKED
 from config.management.commands.demo import ORDER
 from shops.api.errors.coded import CODES
 from tests.docs.conftest import Demo

@@ -7,7 +7,7 @@ import pytest
 from rest_framework.serializers import ListSerializer, Serializer
 
 from carriers import CARRIERS
-from config.docs.tables import REFUSALS
+from config.docs.generated_tables import REFUSALS
 from labels.serializers import LabelOrderSerializer
 from shops.api.errors.coded import CODES
 from tests.carriers.support.pages import CODES as DOCUMENTED

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from config.ops.threads import LOOK_UP_THREADS
+from config.ops.look_up_pool import LOOK_UP_THREADS
 from tests.drills import caddy
 from tests.drills.clients import percentiles
 from tests.drills.environment import Environment, environment

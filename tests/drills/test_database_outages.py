@@ -7,8 +7,8 @@ import pytest
 from django.db import OperationalError
 
 from carriers.sandbox.server import SandboxServer
-from labels.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle import db_retry, outcomes, states
+from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.exceptions import ApiError

@@ -9,8 +9,8 @@ from django.utils import timezone
 from carriers.errors import OutcomeUnknown
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import PurchasedLabel
-from labels.errors import PurchaseFailedError
 from labels.lifecycle import leases, outcomes, purchase, reconciling
+from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.api.errors.exceptions import ApiError

@@ -24,7 +24,7 @@ ORDERED_FROM = {product_code: carrier_code for carrier_code, product_code in PRO
 @pytest.fixture
 def long_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let each call to a carrier take until this thread has let go of the database; note whom it was made to."""
-    monkeypatch.setattr("shops.db.idle.KEPT_S", 0.0)
+    monkeypatch.setattr("shops.contracts.metrics.RELEASED_AFTER_S", 0.0)
     made: list[str] = []
     for carrier_code in PRODUCT:
         transport = clients.client(carrier_code)._transport

@@ -15,7 +15,7 @@ from labels.pdfs import recovery, storage
 from tests.labels.conftest import Sandbox, assert_coded, row
 from tests.labels.interruptions import BETA, KEY, assert_bought, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
-from tests.labels.test_storage_audit import check
+from tests.labels.test_storage_check import check
 from tests.labels.urls import fetch
 from tests.support.api import Caller
 

@@ -7,9 +7,9 @@ from urllib.parse import unquote
 import pytest
 
 from carriers.shipment import PickupPoint, PurchasedLabel
-from labels import headers
 from labels.lifecycle import outcomes
 from labels.models import LabelState, ShippingLabel
+from labels.views import headers_of
 from parcels.models import Parcel
 from shops.api.paths import PARCEL
 from tests.labels.conftest import Sandbox, assert_coded, row
@@ -86,7 +86,7 @@ def test_a_label_without_a_warning_has_no_such_header(buyer: Caller) -> None:
 
 def test_warnings_are_safe_and_bounded_in_a_header() -> None:
     texts = ["Coupé, 100 %\r\nSet-Cookie: a=b", "x" * 500, "漢" * 500, "d", "e", "f"]
-    value = headers.of_label(ShippingLabel(id="X" * 15, warnings=texts))["Label-Warnings"]
+    value = headers_of(ShippingLabel(id="X" * 15, warnings=texts))["Label-Warnings"]
     assert value.isascii()
     assert value.isprintable()
     assert len(value) < 3000

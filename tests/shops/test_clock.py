@@ -53,7 +53,7 @@ def test_the_time_that_is_followed_is_never_early_and_costs_no_query(django_asse
     clock.now()
     before = clock.now()
     with django_assert_num_queries(0):
-        followed = clock.now_or_later()
+        followed = clock.upper_bound_now()
     assert before < followed < clock.now() + timedelta(seconds=1)
 
 
@@ -66,4 +66,4 @@ def test_a_time_that_was_read_too_long_ago_is_read_again(
     clock.now()
     monkeypatch.setattr(clock, "latest", clock.latest._replace(asked_at_s=clock.latest.asked_at_s - seconds))
     with django_assert_num_queries(1):
-        clock.now_or_later()
+        clock.upper_bound_now()

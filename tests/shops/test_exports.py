@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from shops.models import Shop
-from shops.staff import exports, spreadsheets, workbooks
+from shops.staff import exports, spreadsheets
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
 from tests.labels.factories import LabelFactory
@@ -205,7 +205,7 @@ def test_numbers_are_numbers_and_text_of_digits_is_text_in_a_workbook() -> None:
 
 
 def test_more_rows_than_a_sheet_holds_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbooks, "MAX_SHEET_ROWS", 3)
+    monkeypatch.setattr(spreadsheets, "MAX_SHEET_ROWS", 3)
     file = b"".join(spreadsheets.as_xlsx(["n"], ([number] for number in range(5))))
     found = [[text for ((_, text),) in sheet] for sheet in sheets(file)]
     assert found == [["n", "0", "1"], ["n", "2", "3"], ["n", "4"]]
@@ -217,7 +217,7 @@ def test_any_text_comes_back_as_it_was_but_for_what_xml_can_not_hold() -> None:
     ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts])))
     read = [text.replace("_x005F_", "_") for ((_, text),) in found]
     assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767]
-    assert [workbooks.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+    assert [spreadsheets.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
 def test_a_large_csv_is_sent_as_it_is_read() -> None:

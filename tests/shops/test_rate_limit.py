@@ -188,7 +188,7 @@ def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
 
 
 def store_at(url: str, **options: Any) -> dict[str, Any]:
-    backend = "config.redis.counting.CountingRedisCache"
+    backend = "config.redis.counter.CountingRedisCache"
     return {"BACKEND": backend, "LOCATION": url, "OPTIONS": django_settings.REDIS_OPTIONS | options}
 
 

@@ -8,11 +8,11 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import patched_settings
 
 from config import __version__
-from config.docs.openapi import fields
-from config.docs.openapi.answers import complete
+from config.docs.openapi import extensions
+from config.docs.openapi.responses import complete
 from config.docs.openapi.webhooks import webhooks
 
-__all__ = ["as_yaml", "fields", "generate"]  # importing `fields` registers its extensions
+__all__ = ["as_yaml", "extensions", "generate"]  # importing `extensions` registers them
 
 DESCRIPTION: Final = f"""\
 Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two

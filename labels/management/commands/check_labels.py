@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from labels.ids import EPOCH
-from labels.pdfs.audit import check
 from labels.pdfs.storage import StorageError
+from labels.pdfs.storage_check import check
 from shops.management import base
 
 

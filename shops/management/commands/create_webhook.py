@@ -10,8 +10,8 @@ from shops.staff.audit import changes
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.webhooks import endpoints
-from shops.webhooks.addresses import UrlError
 from shops.webhooks.event_types import SUBSCRIBABLE
+from shops.webhooks.public_addresses import UrlError
 
 
 class Command(base.Command):

@@ -91,7 +91,7 @@ def test_a_cookie_has_no_password_and_is_no_session(ada: Staff, settings: Settin
 
 def test_with_all_places_taken_a_known_device_gets_in(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     logged_out(ada)
-    for module in ("entrance", "hashing"):
+    for module in ("rate_limit", "hashing"):
         monkeypatch.setattr(f"config.login.{module}.places", taken())
     refused: Response = give_password(client(), "ada", REMOTE_ADDR="203.0.113.9")
     assert refused.status_code == 503

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from config.login import hashing, limits
-from config.login.refusals import LoginRefusedError
+from config.login.refused import LoginRefusedError
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
 from tests.support.waiting import until
@@ -125,7 +125,7 @@ def test_the_page_is_limited_too(clock: Clock) -> None:
 
 
 def test_a_form_that_is_still_being_sent_takes_no_place(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.login.entrance.places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("config.login.rate_limit.places", threading.BoundedSemaphore(1))
     inner: list[int] = []
 
     class Slow(BytesIO):

@@ -11,7 +11,7 @@ import redis
 from django.conf import settings as django_settings
 from pytest_django.fixtures import Settings
 
-from config.redis.counting import CountingRedisCache
+from config.redis.counter import CountingRedisCache
 from config.redis.deadlines import BoundedSocket, Deadline
 from config.redis.sentinel import Pool
 from shops.api.throttling import in_process
@@ -156,7 +156,7 @@ def test_a_store_that_answers_nonsense_counts_as_down(
     counter = store(lambda name: nonsense)
     settings.CACHES = django_settings.CACHES | {
         "rate_limit": {
-            "BACKEND": "config.redis.counting.CountingRedisCache",
+            "BACKEND": "config.redis.counter.CountingRedisCache",
             "LOCATION": [url.format(counter.address)],
             "OPTIONS": django_settings.REDIS_OPTIONS | {"socket_timeout": WAIT_TIMEOUT_S},
         }

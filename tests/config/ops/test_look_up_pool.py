@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.ops.threads import LOOK_UP_THREADS, handing_over, is_look_up
+from config.ops.look_up_pool import LOOK_UP_THREADS, handing_over, is_look_up
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.waiting import WAIT_TIMEOUT_S
 

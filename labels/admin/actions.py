@@ -57,7 +57,7 @@ def by_reason(left_out: Iterable[tuple[ShippingLabel, str]]) -> list[tuple[str, 
     return list(gathered.items())
 
 
-def named(labels: Sequence[ShippingLabel]) -> str:
+def joined_ids(labels: Sequence[ShippingLabel]) -> str:
     """Name the first labels of some."""
     ids = ", ".join(label.id for label in labels[:NAMED_AT_MOST])
     return f"{ids} and {len(labels) - NAMED_AT_MOST} more" if len(labels) > NAMED_AT_MOST else ids

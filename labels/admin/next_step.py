@@ -1,4 +1,4 @@
-"""The outlook of a label that waits for a decision: its next steps that need nobody, and their times."""
+"""The next step of a label that waits for a decision, as far as it needs nobody, and its time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,56 +11,56 @@ from shops.db import clock
 
 
 @dataclass(frozen=True)
-class Outlook:
+class NextStep:
     """One label to decide: its future in words, around the time `at` if there is one."""
 
     label: ShippingLabel
     text: str
     at: datetime | None = None
-    rest: str = ""
+    suffix: str = ""
     can_be_asked: bool = False
     is_open: bool = True
 
 
-def outlooks(labels: Iterable[ShippingLabel]) -> list[Outlook]:
+def next_steps(labels: Iterable[ShippingLabel]) -> list[NextStep]:
     """Look at several labels, with one query for all their contracts."""
     labels = list(labels)
     shops = {label.shop_id for label in labels}
     contracts = set(CarrierContract.objects.filter(shop__in=shops).values_list("shop", "carrier_code"))
-    return [outlook(label, has_contract=(label.shop_id, label.carrier_code) in contracts) for label in labels]
+    return [next_step(label, has_contract=(label.shop_id, label.carrier_code) in contracts) for label in labels]
 
 
-def outlook(label: ShippingLabel, *, has_contract: bool) -> Outlook:
+def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
     """Look at one label."""
     carrier, now = label.carrier_code, clock.now()
     if label.state in IN_CANCELLATION and label.is_cancellation_overdue:
-        return Outlook(label, f"Nothing more: {carrier} could not cancel it within an hour.")
+        return NextStep(label, f"Nothing more: {carrier} could not cancel it within an hour.")
     if now < label.leased_until:
-        return Outlook(label, "A process works on it, until", label.leased_until, "at the latest.", is_open=False)
+        return NextStep(label, "A process works on it, until", label.leased_until, "at the latest.", is_open=False)
     if carrier in UNBILLED and label.state not in IN_CANCELLATION:
         return unbilled(label, now)
     if decisions.can_be_asked(label) and not has_contract:
-        return Outlook(label, f"Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
+        return NextStep(label, f"Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
     due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
     return question(label, due, "at" if due else "with the next run of the reconciliation")
 
 
-def unbilled(label: ShippingLabel, now: datetime) -> Outlook:
+def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
     """Tell when a label settles itself, as its carrier bills none that is not used."""
     settles_at = label.created_at + settle_wait()
     if now < settles_at:
-        return Outlook(label, "It fails, with its key free, as it costs nothing. That is at", settles_at)
-    return Outlook(label, "Nothing: its PDF is in the storage, so its shop may have it.")
+        return NextStep(label, "It fails, with its key free, as it costs nothing. That is at", settles_at)
+    return NextStep(label, "Nothing: its PDF is in the storage, so its shop may have it.")
 
 
-def question(label: ShippingLabel, due: datetime | None, when: str) -> Outlook:
+def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
     """Tell what the reconciliation asks about a label when it is due."""
     carrier = label.carrier_code
     if label.state == LabelState.RECEIVED:
-        return Outlook(label, f"Its PDF is merged and stored {when}", due)
+        return NextStep(label, f"Its PDF is merged and stored {when}", due)
     if not decisions.can_be_asked(label):
-        return Outlook(label, f"{carrier} can't be asked. Its PDF is looked for in the storage {when}", due)
+        return NextStep(label, f"{carrier} can't be asked. Its PDF is looked for in the storage {when}", due)
     if label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
-        return Outlook(label, f"{carrier} is asked to cancel it {when}", due, f"until {ends_at:%H:%M} UTC", True)
-    return Outlook(label, f"{carrier} is asked {when}", due, can_be_asked=True)
+        return NextStep(label, f"{carrier} is asked to cancel it {when}", due, f"until {ends_at:%H:%M} UTC", True)
+    return NextStep(label, f"{carrier} is asked {when}", due, can_be_asked=True)

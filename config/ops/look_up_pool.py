@@ -53,7 +53,7 @@ def handing_over(answer: Answer) -> Answer:
     return answer_or_hand_over
 
 
-def divide() -> None:
+def install() -> None:
     """Let granian's workers, which are forked later, hand look-ups over."""
     make_answer = mp._wsgi_call_wrap  # type: ignore[attr-defined]  # it has no public name
     mp._wsgi_call_wrap = lambda *args: handing_over(make_answer(*args))  # type: ignore[attr-defined]

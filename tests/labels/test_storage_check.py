@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from labels.models import LabelState, ShippingLabel
-from labels.pdfs import audit, storage
+from labels.pdfs import storage, storage_check
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF, LabelFactory
@@ -102,7 +102,7 @@ def test_every_month_is_looked_at_or_those_from_one_on(kept: str, own: Caller) -
 
 
 def test_labels_are_read_in_batches_and_without_what_is_large(own: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "BATCH_SIZE", 2)
+    monkeypatch.setattr(storage_check, "BATCH_SIZE", 2)
     labels = [LabelFactory(shop=own.shop) for _ in range(5)]
     storage.remove(labels[4])
     with CaptureQueriesContext(connection) as captured:

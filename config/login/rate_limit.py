@@ -6,10 +6,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from config.api.hosts import is_admin
+from config.api.admin_hosts import is_admin
 from config.login.devices import current_device, recognised, remember
 from config.login.limits import count_attempt, count_page
-from config.login.refusals import LoginRefusedError, refusal_page, too_busy
+from config.login.refused import LoginRefusedError, refusal_page, too_busy
 from config.login.urls import ROOT
 
 LOGIN = f"/{ROOT}login/"
@@ -17,7 +17,7 @@ AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes be
 places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
 
 
-class Entrance:
+class LoginRateLimit:
     """Refuses log-ins beyond a limit before anything else is done for them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -40,7 +40,7 @@ class Entrance:
         return response
 
 
-class Places:
+class ConcurrentLogins:
     """Lets two log-ins in at a time, once their forms are read: a form that never ends would keep a place.
 
     Known devices have places of their own.

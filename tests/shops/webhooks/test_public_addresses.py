@@ -7,9 +7,9 @@ import pytest
 
 from shops.models import Shop
 from shops.webhooks import endpoints
-from shops.webhooks.addresses import UrlError, check_url, is_public, may_connect, split_url
 from shops.webhooks.delivering import deliver_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.public_addresses import UrlError, check_url, is_public, may_connect, split_url
 from tests.shops.webhooks.receivers import Receiver, tell_label
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::101:101"]
