@@ -19,6 +19,7 @@ from shops.models import (
     Shop,
     WebhookDelivery,
     WebhookEndpoint,
+    WebhookEvent,
 )
 from shops.personal_data import Columns, named
 
@@ -36,7 +37,8 @@ SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
     | named("customs_description customs_hs_code", "the shop's goods"),
     CarrierAccount: OWN_ID | named("account_number encrypted_credentials", "the shop's"),
     WebhookEndpoint: OWN_ID | named("url event_types encrypted_secrets disabled_reason", "the shop's"),
-    WebhookDelivery: named("message_id type subject data", "ids, numbers and states") | {"last_reason": "our word"},
+    WebhookEvent: named("message_id type subject data", "ids, numbers and states"),
+    WebhookDelivery: {"subject": "an id", "last_reason": "our word"},
     AuditEntry: named("actor address", "who acted")
     | named("shop_id object_type object_id search_words details", "ids, counts, and digests of customers")
     | {"customer": "keyed digest", "changes": "values that staff set, of shops, contracts and accounts"},

@@ -10,7 +10,7 @@ from labels.personal_data.retention import release_keys, remove_addresses, remov
 from parcels.personal_data.retention import remove_parcels
 from shops.contracts.accounts import FORMER_ACCOUNTS_KEPT
 from shops.db import clock
-from shops.retention import remove_accounts, remove_deliveries, remove_entries, remove_sessions, remove_tokens
+from shops.retention import remove_accounts, remove_entries, remove_events, remove_sessions, remove_tokens
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -35,7 +35,7 @@ def kinds() -> list[Kind]:
         Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
-        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_deliveries),
+        Kind("events", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_events),
         Kind("sessions", 0, remove_sessions),
         Kind("replaced accounts", FORMER_ACCOUNTS_KEPT.days, remove_accounts),
         Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),

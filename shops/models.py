@@ -17,7 +17,7 @@ from shops.db.pacing import Pace
 from shops.ids import new_id
 from shops.staff.audit.models import AuditEntry
 from shops.staff.figures import Recount
-from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 
 # Django finds an app's models here.
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Shop",
     "WebhookDelivery",
     "WebhookEndpoint",
+    "WebhookEvent",
 ]
 
 MAX_NAME_LENGTH = 200

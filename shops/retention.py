@@ -1,4 +1,4 @@
-"""Removes ended access tokens, expired sessions, replaced accounts, old webhook deliveries and audit entries."""
+"""Removes ended access tokens, expired sessions, replaced accounts, old events and audit entries."""
 
 from datetime import datetime
 from typing import Any
@@ -7,7 +7,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
 from shops.db import clock
-from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookDelivery
+from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookEvent
 
 
 def remove_tokens(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
@@ -28,9 +28,9 @@ def remove_accounts(*, before: datetime, batch_size: int, is_dry_run: bool) -> i
     return replaced.count() if is_dry_run else replaced.delete()[0]
 
 
-def remove_deliveries(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Remove the webhook deliveries of events before this time, in batches; return how many."""
-    old = WebhookDelivery.objects.filter(created_at__lt=before).exclude(leased_until__gt=clock.Now())
+def remove_events(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
+    """Remove the events before this time with their deliveries, in batches; return how many."""
+    old = WebhookEvent.objects.filter(created_at__lt=before).exclude(deliveries__leased_until__gt=clock.Now())
     return old.count() if is_dry_run else remove_in_batches(old.order_by("created_at"), batch_size)
 
 
@@ -43,5 +43,6 @@ def remove_entries(*, before: datetime, batch_size: int, is_dry_run: bool) -> in
 def remove_in_batches(rows: QuerySet[Any], batch_size: int) -> int:
     removed = 0
     while ids := list(rows.values_list("pk", flat=True)[:batch_size]):
-        removed += rows.model._default_manager.filter(pk__in=ids).delete()[0]
+        _, by_model = rows.model._default_manager.filter(pk__in=ids).delete()
+        removed += by_model.get(rows.model._meta.label, 0)
     return removed

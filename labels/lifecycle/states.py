@@ -15,7 +15,7 @@ from labels.lifecycle import events, metrics, parcels
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from shops.db import clock
 from shops.db.prepared import PreparedUpdate, argument, pipelined
-from shops.webhooks.outbox import ENDPOINT
+from shops.webhooks.outbox import ENDPOINTS
 
 logger = logging.getLogger("labels.purchase")
 
@@ -176,14 +176,14 @@ def change(label: ShippingLabel, event: Event, guards: tuple[Q, ...], names: tup
     with pipelined():
         updated = update_for(event, names).start(label, own_id=label.id, own_shop=label.shop_id)
         take_effect = prepare_effect(label, step.effect)
-        endpoints = ENDPOINT.start(shop=label.shop_id) if step.webhook else list
+        endpoints = ENDPOINTS.start(shop=label.shop_id) if step.webhook else list
     if not updated():
         if ShippingLabel.objects.row_of(label).exists():
             return False
         write_again(label)
     take_effect()
-    if endpoints():
-        events.emit(label, step.webhook)
+    if step.webhook:
+        events.emit(label, step.webhook, endpoints())
     return True
 
 

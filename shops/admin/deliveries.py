@@ -34,23 +34,23 @@ class TypeFilter(DropdownFilter):
         return [(name, name) for name in EVENT_TYPES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(type=self.value()) if self.value() else queryset
+        return queryset.filter(event__type=self.value()) if self.value() else queryset
 
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     """Deliveries, read-only but for replays."""
 
-    list_display = ("message_id", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
+    list_display = ("event", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
     list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
-    list_select_related = ("endpoint", "shop")  # type: ignore[assignment]  # one more than other large tables
+    list_select_related = ("event", "endpoint", "shop")  # type: ignore[assignment]  # more than other large tables
     search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
     actions = ("replay",)
     export_columns = (
-        Column("Message", "message_id"),
+        Column("Message", "event_id"),
         Column("Endpoint", "endpoint_id"),
         Column("Shop id", "shop_id"),
-        Column("Event", "type"),
+        Column("Event", "event__type"),
         Column("Subject", "subject"),
         Column("State", "state"),
         Column("Attempts", "attempts"),
@@ -61,12 +61,12 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     )
     are_views_recorded = True
     fields = readonly_fields = (
-        *("message_id", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),
-        *("last_attempt_at", "answer", "last_duration_ms", "next_attempt_at", "leased_until"),
+        *("event", "endpoint", "shop", "type", "subject", "data", "created_at", "coloured_state", "attempts"),
+        *("last_attempt_at", "answer", "last_duration_ms", "due_at", "leased_until"),
     )
 
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
-        return WebhookDelivery.objects.filter(Q(message_id=text) | Q(subject=text) | Q(endpoint=text)).values("pk")
+        return WebhookDelivery.objects.filter(Q(event=text) | Q(subject=text) | Q(endpoint=text)).values("pk")
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("shops.change_webhookdelivery")
@@ -81,6 +81,14 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
             f"{count} of {len(chosen)} queued again, due at once; others are under way, or their endpoint is revoked."
         )
         self.message_user(request, text, messages.SUCCESS if count else messages.WARNING)
+
+    @admin.display(description="type")
+    def type(self, delivery: WebhookDelivery) -> str:
+        return delivery.event.type
+
+    @admin.display(description="data")
+    def data(self, delivery: WebhookDelivery) -> Any:
+        return delivery.event.data
 
     @admin.display(description="state")
     def coloured_state(self, delivery: WebhookDelivery) -> str:

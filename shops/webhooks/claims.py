@@ -56,12 +56,12 @@ class Claim:
     @cached_property
     def body(self) -> bytes:
         """The same bytes at every attempt."""
-        created_at = self.delivery.created_at.astimezone(UTC).isoformat(timespec="milliseconds")
+        created_at = self.delivery.event.created_at.astimezone(UTC).isoformat(timespec="milliseconds")
         return orjson.dumps(
             {
-                "type": self.delivery.type,
+                "type": self.delivery.event.type,
                 "timestamp": created_at.replace("+00:00", "Z"),
-                "data": self.delivery.data,
+                "data": self.delivery.event.data,
             }
         )
 
@@ -115,7 +115,7 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
         endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
         claims = share_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
         ids = [each.delivery.id for each in claims]
-        queued().filter(id__in=ids).update(leased_until=now + LEASE, next_attempt_at=now + LEASE)
+        queued().filter(id__in=ids).update(leased_until=now + LEASE, due_at=now + LEASE)
         is_forgotten = When(served_at__lt=now - compressed(FORGOTTEN_AFTER), then=None)
         WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(
             served_at=now, failing_since=Case(is_forgotten, default=F("failing_since"))
@@ -125,7 +125,7 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
 
 def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     """Find the endpoints that have something due, and room for it; the one that waits longest first."""
-    due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=clock.Now())
+    due = queued().filter(endpoint=OuterRef("pk"), due_at__lte=clock.Now())
     waiting = WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load().is_full)
     if not has_slow:
         waiting = waiting.exclude(is_slow=True)
@@ -138,7 +138,7 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
     Their shops stay unlocked: a shop that buys or imports would have no webhooks meanwhile. So processes that claim at
     the same moment may give a shop more than its share for once.
     """
-    due = queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now).order_by("next_attempt_at", "id")
+    due = queued().filter(endpoint=OuterRef("pk"), due_at__lte=now).order_by("due_at", "id")
     endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
     endpoints = endpoints.annotate(due=Ids(due.values("id")[:looked_at]))
     locked = endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True)
@@ -148,11 +148,11 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
 def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
     """Return the endpoints' due rows that are the first of their subject; put off the others that are met."""
     first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
-    due = queued().filter(id__in=[row for each in endpoints for row in each.due or ()], next_attempt_at__lte=now)
-    due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("next_attempt_at", "id")
+    due = queued().filter(id__in=[row for each in endpoints for row in each.due or ()], due_at__lte=now)
+    due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("due_at", "id")
     found: dict[str, list[WebhookDelivery]] = defaultdict(list)
     behind = []
-    for row in due.select_for_update(skip_locked=True):
+    for row in due.select_related("event").select_for_update(of=("self",), skip_locked=True):
         if row.id == row.first:
             found[row.endpoint_id].append(row)
         else:
@@ -160,8 +160,8 @@ def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[Webhoo
     if behind:
         # `outcomes` makes the next row of a subject due when the first is over, after this transaction at the
         # latest, because it has to wait for the row.
-        put_off = Subquery(first.values("next_attempt_at")[:1])
-        queued().filter(id__in=behind).update(next_attempt_at=Coalesce(put_off, Value(now)))
+        put_off = Subquery(first.values("due_at")[:1])
+        queued().filter(id__in=behind).update(due_at=Coalesce(put_off, Value(now)))
     return found
 
 

@@ -100,10 +100,10 @@ def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
     is_recent = Q(last_attempt_at__gt=now - spacing)
     for rows, due_at in ((waiting.exclude(is_recent), now), (waiting.filter(is_recent), now + spacing)):
         with transaction.atomic():
-            later = rows.filter(next_attempt_at__gt=due_at).select_for_update(skip_locked=True)
+            later = rows.filter(due_at__gt=due_at).select_for_update(skip_locked=True)
             for ids in batches(list(later.values_list("id", flat=True))):
                 attempts = Greatest(F("attempts") - 1, 0)
-                WebhookDelivery.objects.filter(id__in=ids).update(next_attempt_at=due_at, attempts=attempts)
+                WebhookDelivery.objects.filter(id__in=ids).update(due_at=due_at, attempts=attempts)
 
 
 def send_test(endpoint: WebhookEndpoint) -> None:

@@ -45,8 +45,8 @@ def oldest_due_s() -> float:
     What waits for the next attempt is not due, and a slow endpoint is served again whenever it has answered.
     """
     now = clock.now()
-    due = WebhookDelivery.objects.queued().filter(endpoint=OuterRef("pk"), next_attempt_at__lte=now)
-    oldest = Subquery(due.order_by("next_attempt_at").values("next_attempt_at")[:1])
+    due = WebhookDelivery.objects.queued().filter(endpoint=OuterRef("pk"), due_at__lte=now)
+    oldest = Subquery(due.order_by("due_at").values("due_at")[:1])
     waiting = WebhookEndpoint.objects.active().annotate(oldest=oldest).exclude(oldest=None).order_by()
     since = [max(served_at or at, at) for at, served_at in waiting.values_list("oldest", "served_at")]
     return (now - min(since)).total_seconds() if since else 0.0

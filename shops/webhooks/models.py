@@ -1,9 +1,9 @@
-"""Shops' webhook endpoints, and the deliveries to them: the outbox."""
+"""Events of shops, their webhook endpoints, and the deliveries of the ones to the others: the outbox."""
 
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
 from django.db.models import Q
@@ -117,6 +117,45 @@ class WebhookEndpoint(models.Model):
         return "active"
 
 
+class TransactionId(models.Func):
+    """The id of the transaction that writes a row, on PostgreSQL, where transactions end in another order."""
+
+    allowed_default = True
+    function = "0"
+    template = "%(function)s"
+    output_field = models.BigIntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, function="pg_current_xact_id()::text::bigint", **extra)
+
+
+class WebhookEvent(models.Model):
+    """A change of a subject, once, from its transaction; a shop has it with an endpoint and without one."""
+
+    id = models.BigAutoField(primary_key=True)
+    message_id = KeyField(
+        max_length=64, unique=True, default=new_message_id, help_text="webhook-id: the same at every attempt."
+    )
+    shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="+", db_index=False)
+    type = models.CharField(max_length=64)
+    subject = KeyField(max_length=255, help_text="The parcel, label or endpoint that it is about.")
+    data = JSONTextField()
+    created_at = models.DateTimeField(db_default=Now())
+    transaction_id = models.BigIntegerField(db_default=TransactionId(), editable=False)
+
+    objects = ForShop.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["shop", "transaction_id", "id"], name="event_in_order"),
+            models.Index(fields=["created_at"], name="event_created"),
+        ]
+
+    def __str__(self) -> str:
+        return self.message_id
+
+
 class DeliveryState(models.TextChoices):
     """The progress of a delivery."""
 
@@ -140,17 +179,17 @@ class WebhookDelivery(models.Model):
     """One event for one endpoint, from the transaction of the change that it tells of."""
 
     id = models.BigAutoField(primary_key=True)  # its order is that of the changes of one subject
-    message_id = KeyField(max_length=64, default=new_message_id, help_text="webhook-id: the same at every attempt.")
+    event = models.ForeignKey(
+        WebhookEvent, on_delete=models.CASCADE, to_field="message_id", related_name="deliveries", db_index=False
+    )
     endpoint = models.ForeignKey(WebhookEndpoint, on_delete=models.PROTECT, related_name="deliveries", db_index=False)
     shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="+", db_index=False)
-    type = models.CharField(max_length=64)
-    subject = KeyField(max_length=255, help_text="The parcel or label that it is about: its events keep their order.")
-    data = JSONTextField()
+    subject = KeyField(max_length=255, help_text="The event's: deliveries of one subject keep their order.")
     created_at = models.DateTimeField(db_default=Now())
 
     state = models.CharField(max_length=16, choices=DeliveryState, default=DeliveryState.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(db_default=Now())
     leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that sends it now.")
     last_attempt_at = models.DateTimeField(null=True)
     last_status = models.PositiveSmallIntegerField(null=True, help_text="Of the answer to the last attempt.")
@@ -160,28 +199,29 @@ class WebhookDelivery(models.Model):
     objects = WebhookDeliveryQuerySet.as_manager()
 
     class Meta:
+        db_table = "shops_delivery"
         ordering = ["-id"]
         verbose_name_plural = "webhook deliveries"
         indexes = [
             # Due rows of an endpoint, and the first row of a subject.
-            models.Index(fields=["endpoint", "next_attempt_at", "id"], name="webhook_due", condition=Q(state="queued")),
-            models.Index(fields=["endpoint", "subject", "id"], name="webhook_subject", condition=Q(state="queued")),
-            models.Index(fields=["shop"], name="webhook_leased", condition=Q(leased_until__isnull=False)),
-            models.Index(fields=["created_at"], name="webhook_oldest", condition=Q(state="queued")),
-            # For staff.
-            models.Index(fields=["endpoint", "-id"], name="webhook_endpoint_newest"),
-            models.Index(fields=["-id"], name="webhook_dead", condition=Q(state="dead")),
-            models.Index(fields=["message_id"], name="webhook_message"),
-            models.Index(fields=["subject", "-id"], name="webhook_about"),
+            models.Index(fields=["endpoint", "due_at", "id"], name="delivery_due", condition=Q(state="queued")),
+            models.Index(fields=["endpoint", "subject", "id"], name="delivery_subject", condition=Q(state="queued")),
+            models.Index(fields=["shop"], name="delivery_leased", condition=Q(leased_until__isnull=False)),
+            models.Index(fields=["created_at"], name="delivery_oldest", condition=Q(state="queued")),
+            # For staff, and shops.
+            models.Index(fields=["endpoint", "-id"], name="delivery_endpoint_newest"),
+            models.Index(fields=["-id"], name="delivery_dead", condition=Q(state="dead")),
+            models.Index(fields=["event"], name="delivery_event"),
+            models.Index(fields=["subject", "-id"], name="delivery_about"),
             # For retention.
-            models.Index(fields=["created_at"], name="webhook_created"),
+            models.Index(fields=["created_at"], name="delivery_created"),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="webhook_state_is_known"),
+            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_is_known"),
             models.CheckConstraint(
-                condition=Q(state="queued") | Q(leased_until=None), name="webhook_leased_while_queued"
+                condition=Q(state="queued") | Q(leased_until=None), name="delivery_leased_while_queued"
             ),
         ]
 
     def __str__(self) -> str:
-        return self.message_id
+        return self.event_id

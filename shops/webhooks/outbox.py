@@ -1,19 +1,23 @@
 """The outbox: events are written in the transaction of the change that they tell of."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from django.db import transaction
 
-from shops.db.prepared import PreparedQuery, argument
+from shops.db.bulk import insert_values
+from shops.db.prepared import PreparedQuery, Row, argument
 from shops.webhooks.event_types import EVENT_TYPES
-from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, new_message_id
+from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookEvent, new_message_id
 
-BATCH_SIZE = 500
-# One of a shop's endpoints, if it has any: most have none.
-ENDPOINT = PreparedQuery(
-    lambda: WebhookEndpoint.objects.for_shop(argument("shop")).not_revoked().order_by().values_list("pk")[:1]
+# The database gives the other columns their values.
+EVENT_COLUMNS = ("message_id", "shop_id", "type", "subject", "data")
+DELIVERY_COLUMNS = ("event_id", "endpoint_id", "shop_id", "subject", "state", "attempts", "last_reason")
+# The id of each endpoint that events are kept for, and the types that it wants, of which none are all.
+ENDPOINTS = PreparedQuery(
+    lambda: WebhookEndpoint.objects.for_shop(argument("shop")).not_revoked().order_by().values_list("pk", "event_types")
 )
 
 
@@ -24,49 +28,42 @@ class Event:
     type: str
     subject: str
     data: dict[str, Any]
+    message_id: str = field(default_factory=new_message_id)
 
     def __post_init__(self) -> None:
         assert self.data.keys() == EVENT_TYPES[self.type].fields.keys(), self.type
 
 
 def tell(shop_id: str, event_type: str, subject: str, data: dict[str, Any]) -> None:
-    """Write one event for each of the shop's endpoints that wants it, in the caller's transaction.
+    """Write an event, and a delivery of it to each endpoint that wants it, in the caller's transaction.
 
     Call it after the subject's row is locked or changed, as the order of calls is the order of delivery.
     """
     tell_all(shop_id, [Event(event_type, subject, data)])
 
 
-def tell_all(shop_id: str, events: Iterable[Event]) -> None:
-    """Write many events of a shop with one look at its endpoints; without one, `events` is not iterated."""
+def tell_all(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row] | None = None) -> None:
+    """Write many events of a shop; `endpoints` are its `ENDPOINTS` where they were read before."""
     assert transaction.get_connection().in_atomic_block, "an event is committed with its change"
-    endpoints = list(WebhookEndpoint.objects.for_shop(shop_id).not_revoked().defer("encrypted_secrets"))
-    if endpoints:
-        write(
-            delivery
-            for event in events
-            for delivery in deliveries(event, [each for each in endpoints if each.wants(event.type)])
-        )
+    events = list(events)
+    if events:
+        write(shop_id, events, ENDPOINTS.rows(shop=shop_id) if endpoints is None else endpoints)
 
 
 def tell_endpoint(endpoint: WebhookEndpoint, event: Event) -> None:
     """Write an event for one endpoint, whatever it asked for."""
-    write(deliveries(event, [endpoint]))
+    write(endpoint.shop_id, [event], [(endpoint.id, ())])
 
 
-def write(rows: Iterable[WebhookDelivery]) -> None:
-    WebhookDelivery.objects.bulk_create(rows, batch_size=BATCH_SIZE)
+def write(shop_id: str, events: Sequence[Event], endpoints: Sequence[Row]) -> None:
+    rows = [(each.message_id, shop_id, each.type, each.subject, orjson.dumps(each.data).decode()) for each in events]
+    insert_values(WebhookEvent, EVENT_COLUMNS, rows)
+    if endpoints:
+        insert_values(WebhookDelivery, DELIVERY_COLUMNS, deliveries(shop_id, events, endpoints))
 
 
-def deliveries(event: Event, endpoints: Iterable[WebhookEndpoint]) -> Iterator[WebhookDelivery]:
-    """Make the event's row for each endpoint; they share the message's id."""
-    message_id = new_message_id()
-    for endpoint in endpoints:
-        yield WebhookDelivery(
-            message_id=message_id,
-            endpoint=endpoint,
-            shop_id=endpoint.shop_id,
-            type=event.type,
-            subject=event.subject,
-            data=event.data,  # type: ignore[misc]  # a JSON value
-        )
+def deliveries(shop_id: str, events: Iterable[Event], endpoints: Sequence[Row]) -> Iterator[tuple[Any, ...]]:
+    for event in events:
+        for endpoint_id, wanted in endpoints:
+            if not wanted or event.type in wanted:
+                yield event.message_id, endpoint_id, shop_id, event.subject, DeliveryState.QUEUED, 0, ""

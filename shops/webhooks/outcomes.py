@@ -73,7 +73,7 @@ def record_failure(outcome: Outcome, now: datetime) -> None:
     WebhookDelivery.objects.filter(id=delivery.id).update(
         state=DeliveryState.DEAD if pause is None else DeliveryState.QUEUED,
         attempts=F("attempts") + 1,
-        next_attempt_at=now + pause if pause else now,
+        due_at=now + pause if pause else now,
         leased_until=None,
         last_attempt_at=now,
         last_status=outcome.status,
@@ -88,7 +88,7 @@ def release_next(outcomes: Iterable[Outcome], now: datetime) -> None:
     over = WebhookDelivery.objects.filter(id__in=[each.claim.delivery.id for each in outcomes])
     over = over.exclude(state=DeliveryState.QUEUED)
     following = over.annotate(next=Subquery(behind.order_by("id").values("id")[:1])).values("next")
-    queued().filter(id__in=following.order_by()).update(next_attempt_at=now)
+    queued().filter(id__in=following.order_by()).update(due_at=now)
 
 
 def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
@@ -114,6 +114,6 @@ def record_health(outcomes: Sequence[Outcome], now: datetime) -> None:
 def announce(outcome: Outcome) -> None:
     ATTEMPTS.labels(outcome.reason or DELIVERED).observe(outcome.duration_s)
     if outcome.reason:
-        facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.message_id}
+        facts = {"endpoint": outcome.claim.endpoint.id, "message_id": outcome.claim.delivery.event_id}
         facts |= {"reason": outcome.reason, "http_status": str(outcome.status or "")}
         logger.warning("webhook not delivered", extra=facts)

@@ -15,7 +15,7 @@ def replay(deliveries: QuerySet[WebhookDelivery, Any]) -> int:
     What is queued already is due at once.
     """
     idle = deliveries.filter(endpoint__revoked_at=None).exclude(leased_until__gt=clock.Now())
-    return idle.update(state=DeliveryState.QUEUED, attempts=0, next_attempt_at=clock.Now())
+    return idle.update(state=DeliveryState.QUEUED, attempts=0, due_at=clock.Now())
 
 
 def replay_since(endpoint: WebhookEndpoint, since: datetime) -> int:

@@ -90,7 +90,7 @@ def post(claim: Claim) -> int:
 
 
 def headers(claim: Claim) -> dict[str, str]:
-    message_id, sent_at = claim.delivery.message_id, int(claim.time.timestamp())
+    message_id, sent_at = claim.delivery.event_id, int(claim.time.timestamp())
     keys = claim.endpoint.signing_secrets(claim.claimed_at)
     return {
         "Content-Type": "application/json",

@@ -10,7 +10,7 @@ from django.db.models import Q
 from labels.lifecycle.states import TRANSITIONS, Event, move
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
-from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import row
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.test_metrics import value
@@ -18,13 +18,6 @@ from tests.support.api import Caller
 
 RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook.md")
 ROW = re.compile(r"^\| `(\w+)` \| ([\w`, ]+) \| `(\w+)` \| (\w*) \| ([^|]*) \| `?([\w.]*)`? \| (.+) \|$", re.MULTILINE)
-
-
-@pytest.fixture(autouse=True)
-def endpoint(own: Caller) -> None:
-    made = WebhookEndpoint(shop=own.shop, url="https://shop.example/")
-    made.set_secret("whsec_" + "A" * 43 + "=")
-    made.save()
 
 
 def label_in(state: LabelState, own: Caller) -> ShippingLabel:
@@ -71,7 +64,7 @@ def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, o
     moved = row()
     assert (label.state, moved.state, moved.pdf and bytes(moved.pdf)) == (step.target, step.target, facts["pdf"])
     assert moved.idempotency_key == (None if step.frees_key else "k")
-    told = [each.type for each in WebhookDelivery.objects.filter(subject=label.id)]
+    told = [each.type for each in WebhookEvent.objects.filter(subject=label.id)]
     assert told == ([step.webhook] if step.webhook else [])
     assert Parcel.objects.exists() is (event == Event.STORED)
     assert (moved.finished_at != finished_at) is step.ends_purchase
@@ -83,7 +76,7 @@ def test_from_any_other_state_nothing_happens(event: Event, source: LabelState, 
     label = label_in(source, own)
     before = ShippingLabel.objects.values().get()
     assert not move(label, event)
-    assert (ShippingLabel.objects.values().get(), WebhookDelivery.objects.count()) == (before, 0)
+    assert (ShippingLabel.objects.values().get(), WebhookEvent.objects.count()) == (before, 0)
 
 
 def test_a_guard_that_is_not_true_of_the_row_keeps_it_as_it_is(own: Caller) -> None:

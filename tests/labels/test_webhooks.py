@@ -10,22 +10,15 @@ from labels.lifecycle import cancelling, decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from shops.webhooks import outbox
-from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox, row
 from tests.labels.interruptions import CANCEL, KEY, interrupt, pass_time
 from tests.labels.orders import order, post
 from tests.support.api import Caller
 
 
-@pytest.fixture(autouse=True)
-def endpoint(buyer: Caller) -> None:
-    made = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
-    made.set_secret("whsec_" + "A" * 43 + "=")
-    made.save()
-
-
 def told() -> list[tuple[str, dict[str, Any]]]:
-    return [(each.type, each.data) for each in WebhookDelivery.objects.order_by("id") if each.type.startswith("label")]
+    return [(each.type, each.data) for each in WebhookEvent.objects.order_by("id") if each.type.startswith("label")]
 
 
 def types() -> list[str]:

@@ -25,7 +25,7 @@ from labels.pdfs import storage
 from parcels.models import Parcel, ParcelTracking
 from parcels.tracking import recording
 from shops.contracts import clients
-from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox
 from tests.labels.interruptions import pass_time
 from tests.labels.orders import order, post
@@ -65,9 +65,6 @@ class World:
     def __init__(self, buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.buyer, self.sandbox, self.folder = buyer, sandbox, folder
         self.person = User.objects.create_user("ada")
-        endpoint = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
-        endpoint.set_secret("whsec_" + "A" * 43 + "=")
-        endpoint.save()
         self.own = threading.local()  # the interruption that is planned for a thread
         self.seen: Counter[tuple[str, str]] = Counter()
         self.is_merging = True
@@ -100,7 +97,7 @@ class World:
     def restart(self) -> None:
         """Begin a story: nothing was bought, nothing fails."""
         self.sandbox.server.state.reset()
-        for model in (WebhookDelivery, ParcelTracking, Parcel, ShippingLabel):
+        for model in (WebhookEvent, ParcelTracking, Parcel, ShippingLabel):
             model.objects.all().delete()
         self.is_merging = True
         self.open_storage()
@@ -158,7 +155,7 @@ class World:
 
     def restore(self, label: ShippingLabel) -> None:
         """Bring the database back to the moment at which the label's purchase was under way."""
-        WebhookDelivery.objects.filter(subject=label.id).delete()
+        WebhookEvent.objects.filter(subject=label.id).delete()
         Parcel.objects.filter(id=label.id).delete()
         blank: dict[str, Any] = {"tracking_numbers": [], "reservation_number": "", "finished_at": None}
         ShippingLabel.objects.filter(id=label.id).update(state=LabelState.PURCHASING, **blank)
@@ -256,6 +253,6 @@ class World:
         """The numbers that alpha made and will bill, or that beta made."""
         return [each.tracking_number for each in self.made(label) if not self.sandbox.is_cancelled(each)]
 
-    def told(self, label: ShippingLabel) -> list[WebhookDelivery]:
-        rows = WebhookDelivery.objects.filter(subject=label.id, type__startswith="label.")
+    def told(self, label: ShippingLabel) -> list[WebhookEvent]:
+        rows = WebhookEvent.objects.filter(subject=label.id, type__startswith="label.")
         return list(rows.order_by("id"))

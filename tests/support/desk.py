@@ -62,7 +62,7 @@ def rows() -> dict[str, models.Model]:
         slip_of_somebody(shop),
         parcel_of_somebody(shop),
         endpoint,
-        WebhookDelivery.objects.filter(type="webhook.test").get(),
+        WebhookDelivery.objects.filter(event__type="webhook.test").get(),
         AccessTokenFactory(shop=shop),
         ContractFactory(shop=shop, carrier_code="alpha"),
         label_of_somebody(shop),

@@ -116,4 +116,4 @@ def secret_of(endpoint: WebhookEndpoint) -> str:
 
 def make_due() -> None:
     """Let all pauses between attempts be over."""
-    WebhookDelivery.objects.filter(state=DeliveryState.QUEUED).update(next_attempt_at=timezone.now())
+    WebhookDelivery.objects.filter(state=DeliveryState.QUEUED).update(due_at=timezone.now())

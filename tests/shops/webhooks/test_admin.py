@@ -147,7 +147,7 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
     deliver_due()
     made = WebhookDelivery.objects.get()
     for page in (staff.get(DELIVERIES).text, staff.get(f"{DELIVERIES}{made.id}/change/").text):
-        for shown in (made.message_id, endpoint.id, "label.failed", "seen", "503"):
+        for shown in (made.event_id, endpoint.id, "label.failed", "seen", "503"):
             assert shown in page
     assert "1: 503" in staff.get(DELIVERIES).text
     assert "1 of 1 queued" in act(staff, "replay", made)
@@ -158,12 +158,12 @@ def test_a_delivery_is_seen_with_its_answer_and_made_again(
     assert WebhookDelivery.objects.get().state == "delivered"
 
 
-@pytest.mark.parametrize("field", ["message_id", "subject", "endpoint_id"])
+@pytest.mark.parametrize("field", ["event_id", "subject", "endpoint_id"])
 def test_deliveries_are_found_by(field: str, staff: Client, endpoint: WebhookEndpoint) -> None:
     tell_label(endpoint.shop_id, "wanted")
     made = WebhookDelivery.objects.get()
-    assert made.message_id in staff.get(DELIVERIES, {"q": getattr(made, field)}).text
-    assert made.message_id not in staff.get(DELIVERIES, {"q": "other"}).text
+    assert made.event_id in staff.get(DELIVERIES, {"q": getattr(made, field)}).text
+    assert made.event_id not in staff.get(DELIVERIES, {"q": "other"}).text
 
 
 def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> None:
@@ -174,9 +174,9 @@ def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> No
         *({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}),
         {"created_from": today, "created_to": today},
     ):
-        assert made.message_id in staff.get(DELIVERIES, fitting).text, fitting
+        assert made.event_id in staff.get(DELIVERIES, fitting).text, fitting
     for other in ({"state": "dead"}, {"type": "label.generated"}, {"created_to": "2026-01-01"}):
-        assert made.message_id not in staff.get(DELIVERIES, other).text, other
+        assert made.event_id not in staff.get(DELIVERIES, other).text, other
 
 
 def test_lists_cost_the_same_for_one_row_and_for_many(staff: Client, endpoint: WebhookEndpoint) -> None:

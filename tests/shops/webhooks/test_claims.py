@@ -114,7 +114,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_changes_nothing
     (first,) = claim(1)
     assert claim(1) == []
     WebhookDelivery.objects.update(
-        leased_until=timezone.now() - timedelta(seconds=1), next_attempt_at=timezone.now() - timedelta(seconds=1)
+        leased_until=timezone.now() - timedelta(seconds=1), due_at=timezone.now() - timedelta(seconds=1)
     )
     (second,) = claim(1)
     assert first.delivery.id == second.delivery.id
@@ -133,7 +133,7 @@ def test_only_the_first_row_of_a_subject_is_claimed_and_the_next_when_it_is_over
     for _ in range(3):
         (held,) = claim(10)
         assert claim(10) == []
-        order.append(held.delivery.data["code"])
+        order.append(held.delivery.event.data["code"])
         outcomes.record([Outcome(held, 200, "", 0.1)])
     assert order == ["1", "2", "3"]
 

@@ -56,7 +56,7 @@ def test_a_delivery_is_a_signed_post_with_type_time_and_data(endpoint: WebhookEn
     assert received.data["id"] == "label-1"
     made = row()
     assert (made.state, made.attempts, made.last_status, made.last_reason) == ("delivered", 1, 200, "")
-    assert received.id == made.message_id
+    assert received.id == made.event_id
     assert made.leased_until is None
     assert deliver_due() == 0
 
@@ -158,7 +158,7 @@ def test_events_of_one_subject_wait_for_the_first_and_others_do_not(
     tell_label(endpoint.shop_id, "other")
     deliver_due()
     assert [(each.data["id"], each.data["code"]) for each in receiver.received][1:] == [("other", "ALPHA_UNAVAILABLE")]
-    WebhookDelivery.objects.filter(data__contains='"1"').update(next_attempt_at=timezone.now())
+    WebhookDelivery.objects.filter(event__data__contains='"1"').update(due_at=timezone.now())
     deliver_due()
     assert [each.data["code"] for each in receiver.received][2:] == ["1", "2", "3"]
 
@@ -173,7 +173,7 @@ def test_rows_behind_a_failed_one_are_put_off_until_it_is_due_so_that_they_cost_
     deliver_due()
     assert len(receiver.received) == 1
     first = WebhookDelivery.objects.order_by("id")[0]
-    assert set(WebhookDelivery.objects.values_list("next_attempt_at", flat=True)) == {first.next_attempt_at}
+    assert set(WebhookDelivery.objects.values_list("due_at", flat=True)) == {first.due_at}
 
 
 def test_an_answer_without_an_end_is_cut_off_and_its_status_counts(shop: Shop) -> None:
@@ -403,7 +403,7 @@ def test_an_event_that_alone_is_refused_is_tried_once_a_minute_at_most_and_for_t
     tell_label(endpoint.shop_id, "other")
     assert deliver_due() == 1
     refused = row(subject="refused")
-    wait = refused.next_attempt_at - timezone.now()
+    wait = refused.due_at - timezone.now()
     assert timedelta(seconds=50) < wait <= timedelta(seconds=60)
     assert refused.attempts == 7  # the attempt that was brought forward takes none of the schedule
 

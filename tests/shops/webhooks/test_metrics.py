@@ -27,7 +27,7 @@ def waiting(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     """An endpoint with two deliveries, due for five minutes and for one."""
     for subject, due_s in (("one", 300), ("two", 60)):
         tell_label(endpoint.shop_id, subject)
-        WebhookDelivery.objects.filter(subject=subject).update(next_attempt_at=ago(due_s))
+        WebhookDelivery.objects.filter(subject=subject).update(due_at=ago(due_s))
     return endpoint
 
 

@@ -131,7 +131,7 @@ def test_a_name_that_is_bound_again_after_its_check_is_not_connected_to(
     # It is the check that keeps it away: without it, the same endpoint is connected to.
     settings.WEBHOOK_ALLOW_PRIVATE = True
     WebhookEndpoint.objects.filter(id=endpoint.id).update(url=f"http://shop.example:{receiver.server_port}/")
-    WebhookDelivery.objects.update(next_attempt_at=endpoint.created_at)
+    WebhookDelivery.objects.update(due_at=endpoint.created_at)
     deliver_due()
     assert receiver.connections == 1
 
