@@ -1,7 +1,6 @@
 """Claims due deliveries: endpoint by endpoint, the one that waits longest first, within limits, in order.
 
-A row's lease is also its next attempt: when it runs out, the row is due again. Only the first queued row of an
-endpoint and subject is claimed; those behind it are put off until it is due.
+Only the first queued row of an endpoint and subject is claimed; those behind it are put off until it is due.
 """
 
 import math
@@ -14,11 +13,12 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.db.models import Case, Count, Exists, F, JSONField, OuterRef, Q, Subquery, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce, Greatest
 
 from carriers.http.connections import Deadline, clock_s
 from shops.db import clock
+from shops.db.due import FirstIds, is_due, share_out
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from shops.webhooks.retries import compressed
 
@@ -66,43 +66,38 @@ class Claim:
         )
 
 
-class Ids(Subquery):
-    """The ids that a query finds, as one value: so one query finds those of many endpoints, each within a limit."""
-
-    output_field = JSONField()
-    template = "(SELECT json_group_array(id) FROM (%(subquery)s))"
-
-    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return self.as_sql(compiler, connection, "(SELECT jsonb_agg(id) FROM (%(subquery)s) AS found)", **extra)
+def most_at_once(*, is_slow: bool | None, failing_since: datetime | None) -> int:
+    """Return how many attempts an endpoint may have at the same time."""
+    if failing_since:
+        return MAX_FOR_FAILING_ENDPOINT
+    return MAX_FOR_NEW_ENDPOINT if is_slow is None else MAX_FOR_ENDPOINT
 
 
 class Load:
     """Attempts under way in all processes, by endpoint and by shop."""
 
     def __init__(self) -> None:
-        leased = queued().filter(leased_until__gt=clock.Now()).order_by().values_list("endpoint", "shop")
-        self.of_endpoint: Counter[str] = Counter()
+        leased: Any = queued().filter(leased_until__gt=clock.Now()).order_by()
+        leased = leased.values_list("endpoint", "shop", "endpoint__is_slow", "endpoint__failing_since")
+        self.of_endpoint: dict[str, int] = {}
         self.of_shop: Counter[str] = Counter()
-        for endpoint_id, shop_id, count in leased.annotate(Count("id")):
-            self.of_endpoint[endpoint_id] += count
+        self.full_endpoints = []
+        for endpoint_id, shop_id, is_slow, failing_since, count in leased.annotate(Count("id")):
+            self.of_endpoint[endpoint_id] = count
             self.of_shop[shop_id] += count
+            if count >= most_at_once(is_slow=is_slow, failing_since=failing_since):
+                self.full_endpoints.append(endpoint_id)
 
     def room(self, endpoint: WebhookEndpoint) -> int:
-        most = MAX_FOR_NEW_ENDPOINT if endpoint.is_slow is None else MAX_FOR_ENDPOINT
-        most = MAX_FOR_FAILING_ENDPOINT if endpoint.failing_since else most
-        free = min(most - self.of_endpoint[endpoint.id], MAX_FOR_SHOP - self.of_shop[endpoint.shop_id])
-        return max(free, 0)
+        free = most_at_once(is_slow=endpoint.is_slow, failing_since=endpoint.failing_since)
+        free -= self.of_endpoint.get(endpoint.id, 0)
+        return min(free, MAX_FOR_SHOP - self.of_shop[endpoint.shop_id])
 
     @property
     def is_full(self) -> Q:
         """The condition of endpoints without room."""
-        full = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_ENDPOINT]
-        full_if_new = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_NEW_ENDPOINT]
-        full_if_failing = [each for each, count in self.of_endpoint.items() if count >= MAX_FOR_FAILING_ENDPOINT]
-        full_shops = [each for each, count in self.of_shop.items() if count >= MAX_FOR_SHOP]
-        is_failing = Q(id__in=full_if_failing, failing_since__isnull=False)
-        is_new = Q(id__in=full_if_new, is_slow=None)
-        return Q(id__in=full) | is_new | is_failing | Q(shop__in=full_shops)
+        full_shops = [shop_id for shop_id, count in self.of_shop.items() if count >= MAX_FOR_SHOP]
+        return Q(id__in=self.full_endpoints) | Q(shop__in=full_shops)
 
 
 def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
@@ -113,9 +108,9 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
     with transaction.atomic():
         now = clock.now()
         endpoints = lock(waiting, now, LOOKED_AT * math.ceil(limit / len(waiting)))
-        claims = share_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
+        claims = shared_out(endpoints, first_rows(endpoints, now), limit, slow_limit, now)
         ids = [each.delivery.id for each in claims]
-        queued().filter(id__in=ids).update(leased_until=now + LEASE, due_at=now + LEASE)
+        queued().filter(id__in=ids).update(leased_until=now + LEASE)
         is_forgotten = When(served_at__lt=now - compressed(FORGOTTEN_AFTER), then=None)
         WebhookEndpoint.objects.filter(id__in=[each.id for each in endpoints]).update(
             served_at=now, failing_since=Case(is_forgotten, default=F("failing_since"))
@@ -125,7 +120,7 @@ def claim(limit: int, slow_limit: int | None = None) -> list[Claim]:
 
 def waiting_endpoints(limit: int, *, has_slow: bool) -> list[str]:
     """Find the endpoints that have something due, and room for it; the one that waits longest first."""
-    due = queued().filter(endpoint=OuterRef("pk"), due_at__lte=clock.Now())
+    due = queued().filter(is_due(clock.Now()), endpoint=OuterRef("pk"))
     waiting = WebhookEndpoint.objects.active().filter(Exists(due)).exclude(Load().is_full)
     if not has_slow:
         waiting = waiting.exclude(is_slow=True)
@@ -138,9 +133,9 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
     Their shops stay unlocked: a shop that buys or imports would have no webhooks meanwhile. So processes that claim at
     the same moment may give a shop more than its share for once.
     """
-    due = queued().filter(endpoint=OuterRef("pk"), due_at__lte=now).order_by("due_at", "id")
+    due = queued().filter(is_due(now), endpoint=OuterRef("pk")).order_by("due_at", "id")
     endpoints = WebhookEndpoint.objects.active().filter(id__in=ids)
-    endpoints = endpoints.annotate(due=Ids(due.values("id")[:looked_at]))
+    endpoints = endpoints.annotate(due=FirstIds(due, looked_at))
     locked = endpoints.select_for_update(of=("self",), skip_locked=True, no_key=True)
     return sorted(locked, key=lambda endpoint: ids.index(endpoint.id))
 
@@ -148,7 +143,7 @@ def lock(ids: Sequence[str], now: datetime, looked_at: int) -> list[WebhookEndpo
 def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[WebhookDelivery]]:
     """Return the endpoints' due rows that are the first of their subject; put off the others that are met."""
     first = queued().filter(endpoint=OuterRef("endpoint"), subject=OuterRef("subject")).order_by("id")
-    due = queued().filter(id__in=[row for each in endpoints for row in each.due or ()], due_at__lte=now)
+    due = queued().filter(is_due(now), id__in=[row for each in endpoints for row in each.due or ()])
     due = due.annotate(first=Subquery(first.values("id")[:1])).order_by("due_at", "id")
     found: dict[str, list[WebhookDelivery]] = defaultdict(list)
     behind = []
@@ -160,12 +155,13 @@ def first_rows(endpoints: Iterable[Any], now: datetime) -> dict[str, list[Webhoo
     if behind:
         # `outcomes` makes the next row of a subject due when the first is over, after this transaction at the
         # latest, because it has to wait for the row.
-        put_off = Subquery(first.values("due_at")[:1])
+        its_turn = Greatest("due_at", Coalesce("leased_until", "due_at"))
+        put_off = Subquery(first.values(at=its_turn)[:1])
         queued().filter(id__in=behind).update(due_at=Coalesce(put_off, Value(now)))
     return found
 
 
-def share_out(
+def shared_out(
     endpoints: Sequence[WebhookEndpoint],
     rows: dict[str, list[WebhookDelivery]],
     limit: int,
@@ -175,11 +171,14 @@ def share_out(
     """Give each endpoint an equal share of the limit; what one has no use for is the next one's."""
     load = Load()
     claims: list[Claim] = []
-    for index, endpoint in enumerate(endpoints):
-        share = math.ceil((limit - len(claims)) / (len(endpoints) - index))
-        room = min(share, load.room(endpoint), slow_limit if endpoint.is_slow else limit)
-        own = rows.get(endpoint.id, [])[:room]
-        slow_limit -= len(own) if endpoint.is_slow else 0
+    slow_left = slow_limit
+
+    def room(endpoint: WebhookEndpoint) -> int:
+        return min(load.room(endpoint), slow_left if endpoint.is_slow else limit)
+
+    own_rows = {endpoint: rows.get(endpoint.id, []) for endpoint in endpoints}
+    for endpoint, own in share_out(endpoints, own_rows, limit, room):
+        slow_left -= len(own) if endpoint.is_slow else 0
         load.of_shop[endpoint.shop_id] += len(own)
         claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in own]
     return claims

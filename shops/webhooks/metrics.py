@@ -7,6 +7,7 @@ from prometheus_client import Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from shops.db import clock
+from shops.db.due import is_due
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 
 ATTEMPT_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20)
@@ -45,7 +46,7 @@ def oldest_due_s() -> float:
     What waits for the next attempt is not due, and a slow endpoint is served again whenever it has answered.
     """
     now = clock.now()
-    due = WebhookDelivery.objects.queued().filter(endpoint=OuterRef("pk"), due_at__lte=now)
+    due = WebhookDelivery.objects.queued().filter(is_due(now), endpoint=OuterRef("pk"))
     oldest = Subquery(due.order_by("due_at").values("due_at")[:1])
     waiting = WebhookEndpoint.objects.active().annotate(oldest=oldest).exclude(oldest=None).order_by()
     since = [max(served_at or at, at) for at, served_at in waiting.values_list("oldest", "served_at")]

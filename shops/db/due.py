@@ -1,0 +1,46 @@
+"""Queues of rows that fall due: `due_at` says when, and `leased_until` that a process is at work on one.
+
+A claim leases the queue's own rows, passing over those that another process has locked, and nobody else's. It is fair
+between groups, such as shops or endpoints: each gets an equal share, and what one has no use for is the next one's.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from math import ceil
+from typing import Any, TypeVar
+
+from django.db.models import JSONField, Q, QuerySet, Subquery
+
+from shops.db.clock import Now
+
+Group = TypeVar("Group")
+Row = TypeVar("Row")
+
+
+def is_due(now: datetime | Now, due_at: str = "due_at") -> Q:
+    """Return the condition of rows that are due and that no process has; `now` is the database's."""
+    return Q(**{f"{due_at}__lte": now}) & (Q(leased_until=None) | Q(leased_until__lte=now))
+
+
+class FirstIds(Subquery):
+    """The ids of the first rows of a query as one value, so that one query finds those of many groups."""
+
+    output_field = JSONField()
+    template = "(SELECT json_group_array(%(key)s) FROM (%(subquery)s))"
+
+    def __init__(self, rows: QuerySet[Any], count: int) -> None:
+        super().__init__(rows.values("pk")[:count], key=rows.model._meta.pk.column)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, "(SELECT jsonb_agg(%(key)s) FROM (%(subquery)s) AS found)", **extra)
+
+
+def share_out(
+    groups: Sequence[Group], rows: Mapping[Group, Sequence[Row]], limit: int, room: Callable[[Group], int]
+) -> Iterator[tuple[Group, Sequence[Row]]]:
+    """Yield each group's share of its rows, of so many in all, within its room when its turn comes."""
+    for index, group in enumerate(groups):
+        share = min(ceil(limit / (len(groups) - index)), room(group))
+        own = rows.get(group, ())[: max(share, 0)]
+        limit -= len(own)
+        yield group, own
