@@ -116,6 +116,7 @@ class ShippingLabel(models.Model):
     id = KeyField(primary_key=True, max_length=ids.LABEL_ID_LENGTH, default=ids.new_label_id, editable=False)
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="labels", db_index=False)
     state = models.CharField(max_length=16, choices=LabelState, default=LabelState.PURCHASING)
+    last_event = models.CharField(max_length=24, blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(default=clock.now)
     finished_at = models.DateTimeField(null=True, blank=True)
     # The end of the lease of the process that works on it: another one takes over only after that.

@@ -22,6 +22,7 @@ from labels.admin.deciding import DecideSelected
 from labels.admin.filters import OrderedFilter, ProductFilter, ReasonFilter, RecentFilter, StateFilter
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
+from labels.admin.next_step import next_step
 from labels.admin.parcels import parcel_of
 from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
@@ -29,6 +30,7 @@ from labels.admin.search import whole
 from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, waits_for_person
 from labels.lifecycle import decisions
+from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, UNFINISHED, LabelState, ShippingLabel
 from labels.pdfs import storage, unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
@@ -101,6 +103,7 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         contracts = CarrierContract.objects.for_shop(label.shop_id).filter(carrier_code=label.carrier_code)
         parcels = zip_longest(label.weights_kg, label.tracking_numbers, label.parcel_references, fillvalue="")
         product = PRODUCTS.get(label.product_code)
+        contract = contracts.defer("encrypted_credentials").first()
         is_open = label.state in OPEN or unmerged.waits_for_merge(label)
         return {
             "label": label,
@@ -109,7 +112,9 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
             "product_meaning": product.meaning if product else "",
-            "contract": contracts.defer("encrypted_credentials").first(),
+            "contract": contract,
+            "last_event": said_of(label),
+            "next_step": next_step(label, has_contract=contract is not None),
             "has_pdf": label.has_pdf and may_see(request),
             "has_unmerged_pdfs": unmerged.are_kept(label) and may_see(request),
             "is_open": is_open and not label.is_leased,

@@ -1,18 +1,18 @@
-"""The next step of a label that waits for a decision, as far as it needs nobody, and its time."""
+"""The next step of a label, as far as it needs nobody, and its time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from labels.lifecycle import decisions
-from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, UNBILLED, LabelState, ShippingLabel, settle_wait
+from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 
 
 @dataclass(frozen=True)
 class NextStep:
-    """One label to decide: its future in words, around the time `at` if there is one."""
+    """One label: its future in words, around the time `at` if there is one."""
 
     label: ShippingLabel
     text: str
@@ -33,16 +33,27 @@ def next_steps(labels: Iterable[ShippingLabel]) -> list[NextStep]:
 def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
     """Look at one label."""
     carrier, now = label.carrier_code, clock.now()
+    if label.state in OVER:
+        return afterwards(label)
     if label.state in IN_CANCELLATION and label.is_cancellation_overdue:
         return NextStep(label, f"Nothing more: {carrier} could not cancel it within an hour.")
     if now < label.leased_until:
         return NextStep(label, "A process works on it, until", label.leased_until, "at the latest.", is_open=False)
-    if carrier in UNBILLED and label.state not in IN_CANCELLATION:
+    if carrier in UNBILLED and label.state in OPEN:
         return unbilled(label, now)
     if decisions.can_be_asked(label) and not has_contract:
         return NextStep(label, f"Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
     due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
     return question(label, due, "at" if due else "with the next run of the reconciliation")
+
+
+def afterwards(label: ShippingLabel) -> NextStep:
+    """Tell what is still to be done about a label that is over."""
+    if label.ask_again_at is None:
+        return NextStep(label, "Nothing more, by itself.", is_open=False)
+    if label.state == LabelState.FAILED:
+        return NextStep(label, "It is looked for once more at", label.ask_again_at, is_open=False)
+    return NextStep(label, "What was made beyond it is cancelled at", label.ask_again_at, is_open=False)
 
 
 def unbilled(label: ShippingLabel, now: datetime) -> NextStep:

@@ -56,7 +56,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True)
 class Transition:
-    """A row of the table; `says` is for the staff's page and the runbook."""
+    """A row of the table; `says` is on the label's page and in the runbook."""
 
     sources: tuple[LabelState, ...]
     target: LabelState
@@ -145,6 +145,11 @@ TRANSITIONS: Final = {
 }
 
 
+def said_of(label: ShippingLabel) -> str:
+    """Return what the table says of the label's last transition; nothing of one that only began, or of long ago."""
+    return TRANSITIONS[Event(label.last_event)].says if label.last_event else ""
+
+
 def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     """Make a transition, with its key, its parcel and its webhook, in one transaction; tell if it was made.
 
@@ -153,7 +158,7 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     database has lost, in a failover to a standby without it, is written again by the purchase that it is of.
     """
     step = TRANSITIONS[event]
-    changed = {"state": step.target, **facts}
+    changed = {"state": step.target, "last_event": event.value, **facts}
     if step.frees_key:
         changed["idempotency_key"] = None
     if step.ends_purchase:

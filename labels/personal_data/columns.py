@@ -59,7 +59,7 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
         )
         | named("product_code label_format account_number token_id", "the shop's contract and choice")
         | named("weights_kg sides_cm", "numbers")
-        | named("error_code staff_notice", "our words")
+        | named("error_code staff_notice last_event", "our words")
         | {"decided_by": "a member of staff"},
     ),
     DepositSlip: Columns(

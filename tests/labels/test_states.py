@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.db.models import Q
 
-from labels.lifecycle.states import TRANSITIONS, Event, move
+from labels.lifecycle.states import TRANSITIONS, Event, move, said_of
 from labels.models import LabelState, ShippingLabel
 from parcels.models import Parcel
 from shops.webhooks.models import WebhookEvent
@@ -67,6 +67,7 @@ def test_a_transition_does_what_its_row_says(event: Event, source: LabelState, o
     told = [each.type for each in WebhookEvent.objects.filter(subject=label.id)]
     assert told == ([step.webhook] if step.webhook else [])
     assert Parcel.objects.exists() is (event == Event.STORED)
+    assert said_of(moved) == step.says
     assert (moved.finished_at != finished_at) is step.ends_purchase
     assert value("label_transitions_total", carrier="beta", event=event) == before + 1
 

@@ -2,21 +2,41 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
+from django.utils.html import escape
 
+from labels.lifecycle.states import TRANSITIONS, Event
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.staff.pages import page_of as page_address
 from tests.labels.admin.pages import CONTRACTS, LABELS, NOON, decide, page_of
-from tests.labels.factories import ContractFactory, LabelFactory
+from tests.labels.factories import PDF, ContractFactory, LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import client, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory
 
 HOSTILE = """"><script>alert(1)</script><img src=x onerror='alert(2)'>{{7*7}}"""
+
+
+@pytest.mark.parametrize(
+    ("event", "facts", "next_step"),
+    [
+        (Event.SETTLED, {"state": "failed"}, "Nothing more, by itself."),
+        (Event.VOIDED, {"state": "failed", "ask_again_at": NOON}, "It is looked for once more at"),
+        (Event.STORED, {"surplus_numbers": ["N2"], "ask_again_at": NOON}, "What was made beyond it is cancelled at"),
+        (Event.BOUGHT, {"state": "received", "pdf": PDF}, "Its PDF is merged and stored with the next run"),
+    ],
+)
+def test_the_page_says_what_happened_last_and_what_happens_next(
+    event: Event, facts: dict[str, Any], next_step: str, staff: Client
+) -> None:
+    page = page_of(staff, LabelFactory(last_event=event, **facts))
+    last = escape(TRANSITIONS[event].says)
+    assert f"<strong>Last:</strong> {last} <strong>Next:</strong> {next_step}" in page
 
 
 def test_the_page_tells_the_whole_story(staff: Client, shop: Shop) -> None:
