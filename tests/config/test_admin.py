@@ -52,7 +52,7 @@ def root() -> Client:
 
 def test_every_page_is_found_in_the_url_configuration() -> None:
     found = admin_paths()
-    for path in ("", "x", "login/", "autocomplete/", "shops/", "shops/shop/", "labels/shippinglabel/x/adopt/"):
+    for path in ("", "x", "login/", "autocomplete/", "auth/", "shops/shop/", "labels/shippinglabel/x/adopt/"):
         assert f"/admin/{path}" in found
     assert not [path for path in found if set(path) & set("<>()?^$")]
 

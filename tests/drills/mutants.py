@@ -77,8 +77,8 @@ MUTANTS = [
     Mutant(
         "the deadline begins after the lease check",
         "labels/lifecycle/purchase.py",
-        "create_label(ordered, credentials, deadline)",
-        "create_label(ordered, credentials)",
+        "talk.credentials, deadline_within_lease(label, talk.carrier))",
+        "talk.credentials)",
         "frozen",
     ),
     Mutant(
