@@ -15,7 +15,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetector --disable-plugin IPPublicDetector \
 	--disable-plugin Base64HighEntropyString --disable-plugin HexHighEntropyString
 
-.PHONY: help demo test lint audit contract openapi monitoring bench load drill release lock clean
+.PHONY: help demo test lint audit contract openapi bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -52,9 +52,6 @@ contract: $(VENV)/.dev ## test the service against its OpenAPI description, 20,0
 
 openapi: $(VENV)/.dev ## write config/docs/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
-
-monitoring: $(VENV)/.dev ## write deploy/prometheus, deploy/grafana and the runbook's table of alerts from deploy/monitoring
-	$(BIN)/python -m deploy.monitoring
 
 bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the cost of labels, imports and tracking; PARCELS=2000000
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
@@ -95,7 +92,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	exit $$status
 
 # What the first two write anew is a change, which the check refuses.
-release: openapi monitoring ## check what a release needs, build the image, put it and its bill of materials into var/release
+release: openapi ## check what a release needs, build the image, put it and its bill of materials into var/release
 	@version=$$($(BIN)/python -m deploy.release) && name=parcel-service-$$version && \
 	deploy/build.sh --tag "parcel-service:$$version" $(ARGS) && \
 	rm -rf var/release && mkdir var/release && cd var/release && \

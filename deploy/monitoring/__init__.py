@@ -1,1 +1,0 @@
-"""Alert rules, their tests, dashboards and the runbook's table of alerts: files that are generated from here."""
