@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
@@ -11,10 +12,25 @@ from typing import Any
 
 from anyascii import anyascii
 
+from carriers.sandbox import point_directory
 from carriers.sandbox.countries import PARIS
 
 LATER_DAYS = 20
 CLOSED_DAYS = 14
+METRES_A_DEGREE = 111_000
+Week = dict[int, tuple[str, ...]]  # spans by day, from 1, Monday; a day that is left out is closed
+
+
+def _week(days: range, *spans: str) -> Week:
+    return dict.fromkeys(days, spans)
+
+
+# Points have them in turn. Some spans adjoin.
+WEEKS = (
+    _week(range(1, 6), "08:15-12:00", "14:00-19:00") | _week(range(6, 7), "09:00-12:30"),
+    _week(range(1, 7), "07:00-21:00") | _week(range(7, 8), "09:00-13:00"),
+    _week(range(2, 7), "09:30-12:00", "12:00-18:30"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,7 @@ class PickupPoint:
     city: str
     latitude: str
     longitude: str
-    kind: str  # relay, locker, post_office or carrier_site
+    kind: str  # relay, locker, post_office or carrier_site; one of beta's records has none
     network: str  # beta's `reseau`
     max_weight_kg: int
     status: str
@@ -44,6 +60,16 @@ class PickupPoint:
     @property
     def is_locker(self) -> bool:
         return self.kind == "locker"
+
+    @property
+    def hours(self) -> Week:
+        """Return the opening hours."""
+        return WEEKS[int(re.sub(r"\D", "", self.code) or 0) % len(WEEKS)]
+
+    @property
+    def season(self) -> tuple[str, str] | None:
+        """Return the first and the last day of the year between which the hours hold, of some of beta's points."""
+        return ("10/03", "13/06") if self.code.endswith("50") and self.carrier == "beta" else None
 
     @property
     def holiday(self) -> tuple[date, date] | None:
@@ -66,13 +92,12 @@ class PickupPoint:
 
 def _read() -> list[PickupPoint]:
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        return [
-            PickupPoint(**{**row, "max_weight_kg": int(row["max_weight_kg"])})  # type: ignore[arg-type]
-            for row in csv.DictReader(file)
-        ]
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    return [PickupPoint(**row | {"max_weight_kg": int(row["max_weight_kg"])}) for row in rows]
 
 
-POINTS = tuple(_read())
+NAMED = tuple(_read())  # those that tests and examples ask for by their code
+POINTS = (*NAMED, *(PickupPoint(**row) for row in point_directory.rows()))
 _BY_CODE = {(point.carrier, point.code): point for point in POINTS}
 
 
@@ -82,21 +107,24 @@ def point_of(carrier: str, code: str) -> PickupPoint | None:
 
 
 def near(carrier: str, country: str, zip_code: str, city: str) -> list[tuple[PickupPoint, int]]:
-    """Return an area's points and their distances in metres, those of the town first.
+    """Return an area's points and their distances in metres, the nearest first.
 
     The city beats the postal code when they disagree; a postal code is accepted in the city's place.
     """
     known = [point for point in POINTS if (point.carrier, point.country) == (carrier, country)]
     towns = [point for point in known if folded(city) in (folded(point.city), folded(point.zip_code))]
-    if not towns:
-        towns = [point for point in known if point.zip_code == zip_code]
+    same = [point for point in (towns or known) if folded(point.zip_code) == folded(zip_code)]
+    towns = towns or same
     area = (towns[0].zip_code if towns else zip_code)[:2]
-    others = [point for point in known if point not in towns and point.zip_code[:2] == area]
-    return [*_at_distances(towns, 150, 200), *_at_distances(others, 9_000, 2_500)]
+    found = [point for point in known if point in towns or point.zip_code[:2] == area]
+    origin = next(iter((*same, *towns, *found)), None)
+    return sorted(((point, _metres(origin, point)) for point in found), key=lambda each: each[1]) if origin else []
 
 
-def _at_distances(points: list[PickupPoint], first_m: int, step_m: int) -> list[tuple[PickupPoint, int]]:
-    return [(point, first_m + step_m * rank) for rank, point in enumerate(points)]
+def _metres(origin: PickupPoint, point: PickupPoint) -> int:
+    north = float(point.latitude) - float(origin.latitude)
+    east = (float(point.longitude) - float(origin.longitude)) * math.cos(math.radians(float(origin.latitude)))
+    return 150 + round(METRES_A_DEGREE * math.hypot(north, east))
 
 
 def folded(text: str) -> str:

@@ -15,7 +15,7 @@ from carriers.errors import (
     PickupPointRejected,
     RequestRejected,
 )
-from carriers.sandbox.pickup_points import POINTS, PickupPoint
+from carriers.sandbox.pickup_points import NAMED, PickupPoint
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Credentials, Package
 from tests.carriers.conftest import Serve
@@ -363,7 +363,7 @@ def test_customs_go_by_the_points_place(serve: Serve) -> None:
 # The sandbox
 
 
-@pytest.mark.parametrize("point", [point for point in POINTS if point.carrier == "beta"], ids=lambda point: point.code)
+@pytest.mark.parametrize("point", [point for point in NAMED if point.carrier == "beta"], ids=lambda point: point.code)
 def test_every_point_of_the_sandbox_is_bought_or_refused_and_none_is_misrouted(
     sandbox: SandboxServer, clients: dict[str, Carrier], point: PickupPoint
 ) -> None:

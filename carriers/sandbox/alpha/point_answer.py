@@ -12,16 +12,6 @@ if TYPE_CHECKING:
     from carriers.sandbox.alpha.soap import Tree
     from carriers.sandbox.pickup_points import PickupPoint
 
-# Days come in any order; a missing day (here 7, Sunday) is closed.
-HOURS = {
-    1: "08:15-12:00 14:00-19:00",
-    6: "09:00-12:30",
-    2: "08:15-12:00 14:00-19:00",
-    5: "08:15-19:00",
-    3: "08:15-12:00 14:00-19:00",
-    4: "08:15-12:00 14:00-19:00",
-}
-
 
 def point_tree(point: PickupPoint, distance_m: int) -> Tree:
     leaves = {
@@ -47,16 +37,17 @@ def point_tree(point: PickupPoint, distance_m: int) -> Tree:
 
 
 def _opening_hours(point: PickupPoint) -> list[tuple[str, Tree]]:
-    """Return the days; a locker, whose access is open, has none."""
+    """Return the days, in any order, without those that are closed; a locker, whose access is open, has none."""
     if point.is_locker:
         return []
-    return [("listeHoraireOuverture", _day(day, hours)) for day, hours in HOURS.items()]
+    days = sorted(point.hours, key=lambda day: day * 5 % 7)
+    return [("listeHoraireOuverture", _day(day, point.hours[day])) for day in days]
 
 
-def _day(day: int, hours: str) -> Tree:
-    spans = [span.split("-") for span in hours.split()]
-    periods: list[tuple[str, Tree]] = [("listeHoraireOuverture", [("debut", a), ("fin", b)]) for a, b in spans]
-    return [("horairesAsString", hours), ("jour", str(day)), *periods]
+def _day(day: int, spans: tuple[str, ...]) -> Tree:
+    ends = [span.split("-") for span in spans]
+    periods: list[tuple[str, Tree]] = [("listeHoraireOuverture", [("debut", a), ("fin", b)]) for a, b in ends]
+    return [("horairesAsString", " ".join(spans)), ("jour", str(day)), *periods]
 
 
 def _holidays(point: PickupPoint) -> list[tuple[str, Tree]]:

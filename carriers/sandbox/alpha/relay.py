@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from carriers.sandbox.alpha.shipment import Fields, Shipment
 
 
+NO_LOCKERS = ("5X", "6B")  # which are searched with type C
+
+
 def misrouted_by(shipment: Shipment, index: int) -> tuple[str, ...]:
     """Return the fields that are not the relay's own: the carrier sells the label and sorts by them all the same."""
     skybill = shipment.skybills[index]
     if not tables.PRODUCTS[skybill["productCode"]].is_relay:
         return ()
     relay = point_of("alpha", shipment.refs[index]["idRelais"])
-    if relay is None or not relay.is_open or float(skybill["weight"]) > relay.max_weight_kg:
+    is_locker_refused = skybill["productCode"] in NO_LOCKERS and relay is not None and relay.is_locker
+    if relay is None or is_locker_refused or not relay.is_open or float(skybill["weight"]) > relay.max_weight_kg:
         return ("idRelais",)
     return _differences(shipment.one("recipientValue"), relay)
 

@@ -6,11 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.beta import tables
+from carriers.sandbox.beta.point_answer import type_of
 from carriers.sandbox.pickup_points import PickupPoint, folded, point_of
 
 if TYPE_CHECKING:
     from carriers.sandbox.beta.json_request import Json
     from carriers.sandbox.beta.violations import Violations
+
+
+# The kinds that each code takes: HD takes every one.
+TAKEN = {
+    "HD": ("BPR", "ACP", "CDI", "A2P", "CMT", "BDP", "PCS"),
+    "BPR": ("BPR", "ACP", "CDI"),
+    **{code: (code,) for code in ("A2P", "CMT", "BDP", "PCS")},
+}
 
 
 def validate_pickup(violations: Violations, letter: Json) -> None:
@@ -30,6 +39,7 @@ def _validate_point(violations: Violations, letter: Json, code: str) -> None:
         violations.error(30401, "pickupLocationId")
         return
     violations.require(point.country == letter["addressee"]["address"].get("countryCode"), 30403)
+    violations.require(type_of(point) in TAKEN[letter["service"]["productCode"]], 30402)
     violations.require(point.status == "full" or point.is_open, 30900)
     violations.require(letter["parcel"].get("weight", 0) <= point.max_weight_kg, 30901)
     violations.require(point.status != "full", 30902)

@@ -10,17 +10,18 @@ from carriers.sandbox.countries import FRANCE, PARIS
 if TYPE_CHECKING:
     from carriers.sandbox.pickup_points import PickupPoint
 
-WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi")
+WEEKDAYS = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
+NO_SPAN = "00:00-00:00"
 FRENCH_TYPES = {"post_office": "BPR", "carrier_site": "ACP", "relay": "A2P", "locker": "A2P"}
 EUROPEAN_TYPES = {"post_office": "BDP", "carrier_site": "BDP", "relay": "CMT", "locker": "PCS"}
 
 
 def type_of(point: PickupPoint) -> str:
-    return (FRENCH_TYPES if point.country in FRANCE else EUROPEAN_TYPES)[point.kind]
+    return (FRENCH_TYPES if point.country in FRANCE else EUROPEAN_TYPES).get(point.kind, "")
 
 
 def point_json(point: PickupPoint, distance_m: int) -> dict[str, Any]:
-    hours = "00:00-23:59" if point.is_locker else "09:00-12:00 14:00-18:00"
+    first, last = point.season or (None, None)
     return {
         "accesPersonneMobiliteReduite": True,
         "adresse1": point.address1,
@@ -32,8 +33,7 @@ def point_json(point: PickupPoint, distance_m: int) -> dict[str, Any]:
         "congesTotal": point.status == "holiday",
         "distanceEnMetre": distance_m,
         "distributionSort": None,
-        **{f"horairesOuverture{day}": hours for day in WEEKDAYS},
-        "horairesOuvertureDimanche": "00:00-00:00",  # none
+        **{f"horairesOuverture{name}": _spans(point, day) for day, name in enumerate(WEEKDAYS, 1)},
         "identifiant": point.code,
         "indiceDeLocalisation": "",
         "langue": "FR",
@@ -46,11 +46,19 @@ def point_json(point: PickupPoint, distance_m: int) -> dict[str, Any]:
         "lotAcheminement": None,
         "nom": point.name,
         "parking": False,
+        "periodeActiviteHoraireDeb": first,
+        "periodeActiviteHoraireFin": last,
         "poidsMaxi": point.max_weight_kg * 1000,  # grams
         "reseau": point.network,
         "typeDePoint": type_of(point),
         "versionPlanTri": None,
     }
+
+
+def _spans(point: PickupPoint, day: int) -> str:
+    """Write a day's two spans; NO_SPAN is none."""
+    spans = ("00:00-23:59",) if point.is_locker else point.hours.get(day, ())
+    return " ".join((*spans, NO_SPAN, NO_SPAN)[:2])
 
 
 def _holidays(point: PickupPoint) -> list[dict[str, Any]]:

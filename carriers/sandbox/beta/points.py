@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from carriers.sandbox.state import State
 
 SEARCH, LOOK_UP = "findRDVPointRetraitAcheminement", "findPointRetraitAcheminementByID"
+MOST_POINTS = 20
 MAGIC_ID = re.compile(r"99(\d{4})")  # an id that asks for an error: 990124 is error 124
 # The kinds that each value of filterRelay keeps.
 KEPT: dict[str, Callable[[PickupPoint], bool]] = {
@@ -68,7 +69,7 @@ def _found(fields: Fields) -> list[dict[str, Any]]:
     ]
     if not found:
         raise PointError(NO_POINT)
-    return found
+    return found[:MOST_POINTS]
 
 
 def _keep_every(_: PickupPoint) -> bool:

@@ -53,7 +53,8 @@ def test_a_look_up_answers_the_point(sandbox: SandboxServer) -> None:
         "A2P",
         "R03",
     )
-    assert point["horairesOuvertureDimanche"] == "00:00-00:00"
+    assert point["horairesOuvertureLundi"] == "08:15-12:00 14:00-19:00"
+    assert point["horairesOuvertureDimanche"] == "00:00-00:00 00:00-00:00"
     assert ask(sandbox, LOOK_UP, id="692690", weight=None)["pointRetraitAcheminement"]["poidsMaxi"] == 30000
 
 
@@ -127,20 +128,24 @@ def found(sandbox: SandboxServer, **changes: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("changes", "codes"),
     [
-        ({}, ["006431", "123456", "692690"]),
-        ({"filterRelay": "0"}, ["692690"]),
+        ({}, ["006431", "123456"]),
+        ({"city": "Lyon", "zipCode": "69002", "filterRelay": "0"}, ["692690", "300037"]),
         ({"filterRelay": "2"}, ["006431", "123456"]),
         ({"city": "Lille", "zipCode": "59000"}, []),
         ({"city": "Toulouse", "filterRelay": "2"}, ["004713"]),
         ({"city": "Toulouse", "filterRelay": "3"}, []),
-        ({"city": "Berlin", "zipCode": "10178", "countryCode": "DE", "optionInter": "1"}, ["810101", "810102"]),
+        ({"city": "Berlin", "zipCode": "10178", "countryCode": "DE", "optionInter": "1"}, ["810102", "810101"]),
         ({"city": "Berlin", "countryCode": "DE", "optionInter": "1", "filterRelay": "10"}, ["810101"]),
+        ({"city": "Liège", "zipCode": "4000", "countryCode": "BE", "optionInter": "1"}, ["300559", "300560"]),
     ],
 )
 def test_a_search_answers_the_points_of_the_town(
     sandbox: SandboxServer, changes: dict[str, str], codes: list[str]
 ) -> None:
-    assert found(sandbox, **changes) == codes
+    answered = found(sandbox, **changes)
+    assert len(answered) <= 20
+    assert set(codes) <= set(answered)
+    assert answered[:1] == codes[:1]
 
 
 @pytest.mark.parametrize(
