@@ -3,8 +3,9 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
@@ -14,7 +15,14 @@ from carriers.errors import CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
 from carriers.observer import Observer
-from carriers.pickup_points import PickupPointCache, check_point
+from carriers.pickup_points import (
+    FoundPoints,
+    Networks,
+    PickupPointCache,
+    PointQuery,
+    check_point,
+    nearest_first,
+)
 from carriers.products import Product
 from carriers.shipment import (
     DEFAULT_FORMAT,
@@ -27,6 +35,8 @@ from carriers.shipment import (
     Shipment,
 )
 from carriers.shipping_day import shipping_day
+
+SEARCH_TIMEOUT_S: Final = 8.0  # for a search, a customer waits
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,7 @@ class Carrier(Client):
     services: ClassVar[tuple[Service, ...]] = (Service.SHIPPING, Service.PICKUP_POINTS, Service.CONTRACT_CHECKS)
     purchase_operation: ClassVar[str]  # as log lines and metrics name it
     points_operations: ClassVar[tuple[str, ...]]  # as above; a call that the circuit breaker refuses has the first
+    search_operation: ClassVar[str]  # of points, as above
     bills_unused_labels: ClassVar[bool] = True  # else nothing has to be cancelled at the carrier, nor decided
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
     max_parcels: ClassVar[int]
@@ -70,10 +81,11 @@ class Carrier(Client):
         limits: Limits | None = None,
         transport: Transport | None = None,
         observer: Observer | None = None,
+        networks: Networks | None = None,
     ) -> None:
         limits = limits or Limits()
         super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
-        self._points = PickupPointCache()
+        self._points = PickupPointCache(networks)
         self._endpoint = endpoint
 
     @staticmethod
@@ -137,6 +149,36 @@ class Carrier(Client):
         Nothing where there is no service to ask.
         """
         return {}
+
+    def find_points(
+        self, query: PointQuery, credentials: Credentials, admitted: AbstractContextManager[object] | None = None
+    ) -> FoundPoints:
+        """Return the points near a place that take the query's parcel, nearest first; raises CarrierError only.
+
+        An answer of the last quarter of an hour serves all shops, one of the last day where the service fails.
+        `admitted` is entered before the carrier is asked.
+        """
+        if self._endpoint.points_url is None:
+            raise CarrierUnavailable(self.name, "it has no pickup point service to ask")
+
+        def ask() -> Sequence[PickupPoint]:
+            deadline = Deadline(min(self._timeout_s, SEARCH_TIMEOUT_S))
+            with (
+                admitted or nullcontext(),
+                self._call(self.search_operation, credentials, deadline, service=Service.PICKUP_POINTS),
+            ):
+                return nearest_first(self._search_points(query, credentials, deadline))
+
+        asked_at, points = self._points.search(query, ask)
+        return FoundPoints(asked_at, [each for each in points if query.is_taken_by(each) and self._sells(query, each)])
+
+    @abstractmethod
+    def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
+        """Ask the point service for the points near a place that a label can be printed for, in its order."""
+
+    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
+        """Return true if the query's product goes to points of this kind."""
+        return True
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Ask the point service for a point; raises PickupPointRejected if it does not exist."""

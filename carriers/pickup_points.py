@@ -1,10 +1,13 @@
-"""Pickup points: remembered for a day, and refused when they cannot take a shipment."""
+"""Pickup points: what is searched for, what answers are remembered for a day, and which points take a parcel."""
 
+import re
 import time
-from collections.abc import Callable
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from cachetools import TTLCache
 
@@ -15,21 +18,82 @@ from carriers.shipping_day import shipping_day
 DAY_S: Final = 24 * 3600
 # Whether a point is open is asked again when the answer is older, or about another day.
 FRESH_S: Final = 3600
+SEARCH_FRESH_S: Final = 900
 MAX_POINTS: Final = 10_000
+MAX_SEARCHES: Final = 2_000
+HEAVY_KG: Final = Decimal(20)  # above it only post offices take a parcel
 FIELD: Final = "pickupPointCode"
 
+_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
 Key = tuple[str, str]  # country and code
+Span = tuple[str, str]  # such as 09:00 and 12:00
+
+
+@dataclass(frozen=True)
+class PointQuery:
+    """A search near a place, for a parcel that is handed in on a day; `carrier_code` is the product's."""
+
+    product_code: str
+    carrier_code: str
+    country_code: str
+    zip_code: str = field(repr=False)
+    city: str = field(repr=False)
+    day: date
+    address1: str = field(default="", repr=False)
+    weight_kg: Decimal | None = None
+
+    @property
+    def is_heavy(self) -> bool:
+        return self.weight_kg is not None and self.weight_kg > HEAVY_KG
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what decides the carrier's answer."""
+        place = (" ".join(text.split()).casefold() for text in (self.zip_code, self.city, self.address1))
+        return self.carrier_code, self.country_code, *place, self.day, self.is_heavy
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Return what may be a customer's, and is masked in a carrier's text."""
+        return [word for text in (self.address1, self.city, self.zip_code) for word in (text, *text.split())]
+
+    def is_taken_by(self, point: PickupPoint) -> bool:
+        """Return true if the point is open on the day and takes the weight, as far as it is known."""
+        most_kg = point.max_weight_kg
+        is_light = self.weight_kg is None or most_kg is None or self.weight_kg <= most_kg
+        return is_light and point.is_open_on(self.day)
+
+
+class FoundPoints(NamedTuple):
+    """The points of a search, and when the carrier was asked."""
+
+    asked_at: datetime
+    points: Sequence[PickupPoint]
+
+
+class Networks(Protocol):
+    """The networks of the points that were shown, kept for a day where all processes find them."""
+
+    def get(self, key: Key) -> str:
+        """Return the point's network, empty if it is not known."""
+
+    def add(self, networks: Mapping[Key, str]) -> None:
+        """Keep the networks of some points."""
 
 
 class PickupPointCache:
     """The points that a process has asked for; all threads share it.
 
-    An answer serves for an hour and the day that it is about. For the rest of 24 hours it stands in when the point
-    service fails.
+    An answer serves for an hour and the day that it is about, the answer to a search for a quarter of an hour. For the
+    rest of 24 hours it stands in when the point service fails. The points of a search are remembered as if each had
+    been asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, networks: Networks | None = None) -> None:
         self._points: TTLCache[Key, tuple[float, date, PickupPoint]] = TTLCache(MAX_POINTS, DAY_S)
+        self._searches: TTLCache[tuple[object, ...], tuple[float, FoundPoints]] = TTLCache(MAX_SEARCHES, DAY_S)
+        self._networks = networks
         self._lock = Lock()
 
     def get(self, key: Key, day: date, ask: Callable[[], PickupPoint]) -> PickupPoint:
@@ -48,6 +112,36 @@ class PickupPointCache:
             self._points[key] = (time.monotonic(), day, point)
         return point
 
+    def search(self, query: PointQuery, ask: Callable[[], Sequence[PickupPoint]]) -> FoundPoints:
+        """Return the answer to a search, asked for unless a fresh one is known; raises what `ask` raises."""
+        with self._lock:
+            asked_at, found = self._searches.get(query.key, (0.0, None))
+        if found and time.monotonic() - asked_at < SEARCH_FRESH_S:
+            return found
+        try:
+            fresh = FoundPoints(datetime.now(UTC), ask())
+        except CarrierUnavailable:
+            if found is None:
+                raise
+            return found
+        self._remember(query, fresh)
+        return fresh
+
+    def network_of(self, key: Key) -> str:
+        """Return the network of a point that was shown within a day, empty if it is not known."""
+        with self._lock:
+            known = self._points.get(key)
+        return known[2].network if known else self._networks.get(key) if self._networks else ""
+
+    def _remember(self, query: PointQuery, found: FoundPoints) -> None:
+        now_s, points = time.monotonic(), {(query.country_code, point.code): point for point in found.points}
+        with self._lock:
+            self._searches[query.key] = (now_s, found)
+            self._points.update({key: (now_s, query.day, point) for key, point in points.items()})
+        networks = {key: point.network for key, point in points.items() if point.network}
+        if self._networks and networks:
+            self._networks.add(networks)
+
 
 def check_point(carrier: str, point: PickupPoint, shipment: Shipment) -> None:
     """Raise PickupPointRejected for a point that is closed on the shipping day or too small for one of the parcels."""
@@ -57,3 +151,24 @@ def check_point(carrier: str, point: PickupPoint, shipment: Shipment) -> None:
     if point.max_weight_kg is not None and heaviest_kg > point.max_weight_kg:
         problem = f"takes parcels of at most {point.max_weight_kg.normalize():f} kg"
         raise PickupPointRejected(carrier, problem, field=FIELD)
+
+
+def nearest_first(points: Iterable[PickupPoint]) -> list[PickupPoint]:
+    """Sort points by their distance; those without one keep the carrier's order, at the end."""
+    return sorted(points, key=lambda point: (point.distance_m is None, point.distance_m or 0))
+
+
+def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return a day's opening hours in order, adjoining spans as one, without those that are empty or unreadable."""
+    found: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1] and all(map(_TIME.fullmatch, span))):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def degrees(text: str) -> float | None:
+    """Return a coordinate, None for a text that is none."""
+    return float(text) if re.fullmatch(r"-?[0-9]{1,3}(\.[0-9]{1,20})?", text) else None

@@ -101,7 +101,9 @@ class Customs:
 class PickupPoint:
     """The place where the recipient collects the parcel, as the carrier's point service describes it.
 
-    `closures` are the first and last days of the periods in which it is closed.
+    `closures` are the first and last days of the periods in which it is closed. `type_code` is the carrier's own kind,
+    `distance_m` that from the place of a search, `opening_hours` the spans of each day from Monday on, in local time;
+    None is unknown.
     """
 
     code: str
@@ -116,6 +118,12 @@ class PickupPoint:
     max_weight_kg: Decimal | None = None
     is_open: bool = True
     closures: tuple[tuple[date, date], ...] = ()
+    kind: str = "relay"  # or locker, post_office
+    type_code: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
+    distance_m: int | None = None
+    opening_hours: tuple[tuple[tuple[str, str], ...], ...] | None = None
 
     def is_open_on(self, day: date) -> bool:
         """Return true if the point takes parcels on that day."""

@@ -22,6 +22,7 @@ from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejecte
 from carriers.http import soap
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request, UnreadableError
+from carriers.pickup_points import PointQuery
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import (
@@ -54,10 +55,11 @@ class Alpha(Carrier):
     name = CARRIER
     services = (*Carrier.services, Service.CANCELLATION, Service.REPRINTS)
     purchase_operation = alpha_message.PURCHASE
-    points_operations = (points.LOOK_UP, points.LOOK_UP_ABROAD)
+    points_operations = (points.LOOK_UP, points.LOOK_UP_ABROAD, points.SEARCH, points.SEARCH_ABROAD)
+    search_operation = points.SEARCH
     max_parcels = alpha_message.MAX_PARCELS
     max_reference_length = alpha_message.REFERENCE_LENGTH
-    pickup_point_code = alpha_message.PICKUP_POINT_CODE
+    pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "4 digits and a letter"
     goods_by_parcel = staticmethod(shares_by_parcel)
     product_code = re.compile(r"[A-Za-z0-9]{2}")
@@ -141,6 +143,13 @@ class Alpha(Carrier):
         if self._endpoint.tracking_url is None:
             raise CarrierUnavailable(CARRIER, "it has no tracking service to ask")
         return self._endpoint.tracking_url
+
+    def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
+        _check_credentials(credentials)
+        body, url = points.search(query, credentials), str(self._endpoint.points_url)
+        request = Request(points.search_operation(query.carrier_code), url, body, HEADERS, CarrierUnavailable)
+        redactor = Redactor(credentials, personal=query.words)
+        return self._exchange(request, deadline, partial(points.read_points, query=query, redactor=redactor))
 
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         # Nearly all codes have capital letters. The service may tell the cases apart, so the order's own comes second.

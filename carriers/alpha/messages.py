@@ -1,6 +1,5 @@
 """Build alpha's SOAP requests from a shipment, with the names and the order of the protocol."""
 
-import re
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
 from itertools import chain
@@ -11,6 +10,7 @@ from xml.etree.ElementTree import Element
 from carriers import shipping_day
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
+from carriers.alpha.points import PICKUP_POINT_CODE
 from carriers.customs import customs_of, shares_by_parcel, value_eur
 from carriers.errors import RequestRejected
 from carriers.http import soap
@@ -33,7 +33,6 @@ SATURDAY_WEEKDAYS: Final = (3, 4)
 WEEKDAY_SERVICE: Final = "368"
 
 RELAY_ABROAD: Final = "alpha_relais_europe_outre_mer"
-PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{4}[A-Za-z]")
 MAX_PARCELS: Final = 99
 REFERENCE_LENGTH: Final = 35
 CONTENT_LENGTH: Final = 45

@@ -66,7 +66,7 @@ def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: 
         lambda: dict.fromkeys(("Name2", "ContactName"), _person(party, RECIPIENT)),
         lambda: _contact(party, RECIPIENT, is_phone_required=is_phone_required, is_relay_europe=is_relay_europe),
     )
-    place = _place(point) if point else {}
+    place = place_of(point) if point else {}
     extra = {
         "PreAlert": NOTIFY_RECIPIENT if party.email else NOTIFY_NOBODY,
         "Type": PRIVATE,
@@ -78,8 +78,8 @@ def _in_order(prefix: str, values: Values) -> Fields:
     return ((prefix + name, values[name]) for name in _ORDER if name in values)
 
 
-def _place(point: PickupPoint) -> Values:
-    """Return a relay's name and address."""
+def place_of(point: PickupPoint) -> Values:
+    """Return a relay's name and address; raises PickupPointRejected for one that cannot be printed."""
     field = CarrierField(CARRIER, FIELD, NAME_LENGTH)
     place = Party(
         first_name="",

@@ -1,30 +1,46 @@
-"""alpha's pickup point service: looks a relay up by its code."""
+"""alpha's pickup point service: looks a relay up by its code, and searches those of a place."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_UP, Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from carriers.alpha.answers import check_code, result_of
-from carriers.alpha.parties import CARRIER
-from carriers.alpha.refusals import POINT_REFUSALS
-from carriers.errors import PickupPointRejected
+from carriers.alpha.parties import CARRIER, CITY_LENGTH, place_of
+from carriers.alpha.refusals import POINT_REFUSALS, SEARCH_REFUSALS
+from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
-from carriers.pickup_points import FIELD
+from carriers.pickup_points import FIELD, PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint
+from carriers.text import CarrierField, fitting, to_ascii
 
 POINTS_NAMESPACE: Final = "http://cxf.rechercheBt.soap.chronopost.fr/"
 LOOK_UP: Final = "rechercheDetailPointChronopost"
 LOOK_UP_ABROAD: Final = "rechercheDetailPointChronopostInter"
+SEARCH: Final = "recherchePointChronopost"
+SEARCH_ABROAD: Final = "recherchePointChronopostInter"
+NO_POINT: Final = "601"
+IGNORED, BY_ADDRESS = "0", "2"  # of a search's `qualiteReponse`
+WITHOUT_LOCKERS: Final = frozenset({"5X", "6B"})
+ABROAD: Final = frozenset({"49", "4P", "6B"})
+MAX_POINTS: Final = 25
+FARTHEST_KM: Final = 40
+UNKNOWN_G: Final = 2000  # the weight that the carrier's own modules send; it filters nothing
+ADDRESS_LENGTH: Final = 200
+WEEKDAYS: Final = range(1, 8)  # from Monday on
 LANGUAGE: Final = "FR"
 VERSION: Final = "2.0"
 
+PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{4}[A-Za-z]")  # of those that an order may name
+
+_METRES: Final = re.compile(r"[0-9]{1,7}")
 # The service knows overseas countries by their alpha-3 codes, and may answer with others.
 _OVERSEAS: Final = MappingProxyType(
     dict(
@@ -72,8 +88,70 @@ def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redact
     return _point(point, country_code)
 
 
-def _point(point: Element, country_code: str) -> PickupPoint:
+def search_operation(carrier_code: str) -> str:
+    """Return the operation that searches points of a product, by its code."""
+    return SEARCH_ABROAD if carrier_code in ABROAD else SEARCH
+
+
+def search(query: PointQuery, credentials: Credentials) -> bytes:
+    """Return the request for the points near a place; raises RequestRejected for one that cannot be written."""
+    operation = search_operation(query.carrier_code)
+    is_abroad = operation == SEARCH_ABROAD
+    address, city, zip_code = (
+        _text(query.address1, "address1", ADDRESS_LENGTH),
+        _text(query.city, "city", CITY_LENGTH),
+        _text(query.zip_code, "zip", CITY_LENGTH),
+    )
+    weight_g = (query.weight_kg * 1000).to_integral_value(ROUND_UP) if query.weight_kg else UNKNOWN_G
+    fields = [
+        ("accountNumber", credentials.account_number),
+        ("password", credentials.password),
+        *([("address", address)] if address and not is_abroad else []),
+        ("zipCode", zip_code),
+        ("city", city or zip_code),
+        ("countryCode", _OVERSEAS.get(query.country_code, query.country_code)),
+        ("type", "C" if query.carrier_code in WITHOUT_LOCKERS else "P"),
+        ("productCode", query.carrier_code),
+        ("service", "T"),
+        ("weight", str(weight_g)),
+        ("shippingDate", query.day.strftime("%d/%m/%Y")),
+        ("maxPointChronopost", str(MAX_POINTS)),
+        ("maxDistanceSearch", str(FARTHEST_KM)),
+        ("holidayTolerant", "1"),
+        *([("language", LANGUAGE), ("version", VERSION)] if is_abroad else []),
+    ]
+    return soap.envelope(operation, POINTS_NAMESPACE, [soap.leaf(*field) for field in fields])
+
+
+def _text(text: str, parameter: str, length: int) -> str:
+    field = CarrierField(CARRIER, parameter, length, RequestRejected)
+    return fitting(to_ascii(text, field), field)
+
+
+def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:
+    """Return the points of a search that a label can be printed for, in the answer's order."""
+    result = result_of(answer, search_operation(query.carrier_code), redactor)
+    if soap.text(result, "errorCode") == NO_POINT:
+        return []
+    check_code(result, redactor, refusals=SEARCH_REFUSALS)
+    quality = soap.text(result, "qualiteReponse")
+    records = [] if quality == IGNORED else list(soap.children(result, "listePointRelais"))[:MAX_POINTS]
+    points = (_point(record, query.country_code, has_distance=quality == BY_ADDRESS) for record in records)
+    return [point for point in points if _can_be_bought(point)]
+
+
+def _can_be_bought(point: PickupPoint) -> bool:
+    try:
+        place_of(point)
+    except PickupPointRejected:
+        return False
+    return PICKUP_POINT_CODE.fullmatch(point.code) is not None
+
+
+def _point(point: Element, country_code: str, *, has_distance: bool = False) -> PickupPoint:
     country = soap.text(point, "codePays")
+    hours = _opening_hours(point)
+    distance_m = soap.text(point, "distanceEnMetre")
     return PickupPoint(
         code=soap.text(point, "identifiant"),
         name=soap.text(point, "nom"),
@@ -86,7 +164,28 @@ def _point(point: Element, country_code: str) -> PickupPoint:
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
         is_open=soap.text(point, "actif").lower() not in ("false", "0"),
         closures=tuple(_closures(point)),
+        kind="relay" if hours else "locker",
+        type_code=soap.text(point, "typeDePoint"),
+        latitude=degrees(soap.text(point, "coordGeolocalisationLatitude")),
+        longitude=degrees(soap.text(point, "coordGeolocalisationLongitude")),
+        distance_m=int(distance_m) if has_distance and _METRES.fullmatch(distance_m) else None,
+        opening_hours=hours,
     )
+
+
+def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
+    """Return the spans of each day, None for a point without any: its access is open.
+
+    A day's text may differ from its inner list, which counts.
+    """
+    days = {soap.text(day, "jour"): day for day in soap.children(point, "listeHoraireOuverture")}
+    spans = tuple(joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
+    return spans if any(spans) else None
+
+
+def _spans(day: Element) -> Iterator[Span]:
+    for span in soap.children(day, "listeHoraireOuverture"):
+        yield soap.text(span, "debut"), soap.text(span, "fin")
 
 
 def _kilograms(text: str) -> Decimal | None:

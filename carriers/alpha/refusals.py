@@ -116,6 +116,23 @@ POINT_REFUSALS: Final[Refusals] = MappingProxyType(
         },
     }
 )
+# Of its searches, whose place and day are the customer's. 700 is also an empty city, which is never sent.
+SEARCH_REFUSALS: Final[Refusals] = MappingProxyType(
+    {
+        "1500": _CONTRACT,
+        "700": _BUSY,
+        **{
+            code: Refusal(RequestRejected, field, cause="the carrier's point service refuses it", remedy="correct it")
+            for field, codes in (
+                ("zip", "302"),
+                ("shipDate", "306 307"),
+                ("weight", "321"),
+                ("", "300 301 309 317 319 320"),
+            )
+            for code in codes.split()
+        },
+    }
+)
 # Of the price service's `calculateProducts`.
 CONTRACT_REFUSALS: Final[Refusals] = MappingProxyType(
     {
@@ -196,3 +213,4 @@ def rows() -> Iterable[tuple[str, str, Refusal]]:
     yield from (("purchase", code, refusal) for code, refusal in sorted(purchase, key=lambda row: int(row[0])))
     yield from (("cancellation", code, refusal) for code, refusal in CANCELLATION_REFUSALS.items())
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())
+    yield from (("search", code, refusal) for code, refusal in SEARCH_REFUSALS.items())

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -20,6 +21,7 @@ from carriers.deposit_slips import DepositSlip
 from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request
+from carriers.pickup_points import PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
@@ -37,11 +39,12 @@ class Beta(Carrier):
     services = (*Carrier.services, Service.DEPOSIT_SLIPS)
     purchase_operation = PURCHASE
     points_operations = (points.LOOK_UP, points.SEARCH)
+    search_operation = points.SEARCH
     bills_unused_labels = False
     max_slip_parcels = deposit_slips.MAX_PARCELS
     max_parcels = beta_message.MAX_PARCELS
     max_reference_length = beta_message.REFERENCE_LENGTH
-    pickup_point_code = beta_message.PICKUP_POINT_CODE
+    pickup_point_code = points.PICKUP_POINT_CODE
     pickup_point_form = "6 digits"
     goods_by_parcel = staticmethod(items_by_parcel)
     product_code = re.compile(r"[A-Za-z0-9]{1,8}")
@@ -156,28 +159,41 @@ class Beta(Carrier):
                 raise
         return made
 
+    def _search_points(self, query: PointQuery, credentials: Credentials, deadline: Deadline) -> list[PickupPoint]:
+        beta_credentials.check(credentials)
+        redactor = Redactor(credentials, personal=query.words)
+        read = partial(points.read_points, query=query, redactor=redactor)
+        return self._ask_points(points.SEARCH, points.search(query, credentials), deadline, read)
+
+    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
+        return points.sells(query.carrier_code, point)
+
+    def _ask_points(self, operation: str, body: points.Json, deadline: Deadline, read: Callable[[Answer], T]) -> T:
+        url, headers = _url(str(self._endpoint.points_url), operation), {"Content-Type": "application/json"}
+        return self._exchange(Request(operation, url, _encoded(body), headers, CarrierUnavailable), deadline, read)
+
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         """Look the point up by its code.
 
-        Abroad that takes the point's network, which an order does not name: points near the recipient show it, and
-        the point is usually among them.
+        Abroad that takes the point's network, which an order does not name: a search that showed the point told it.
+        Else points near the recipient show it, and the point is usually among them.
         """
         redactor = Redactor(credentials, shipment)
-
-        def ask(operation: str, body: points.Json, read: Callable[[Answer], T]) -> T:
-            url = _url(str(self._endpoint.points_url), operation)
-            headers = {"Content-Type": "application/json"}
-            return self._exchange(Request(operation, url, _encoded(body), headers, CarrierUnavailable), deadline, read)
 
         def look_up(network: str = "") -> PickupPoint:
             body = points.look_up(code, shipment, credentials, network)
             read = partial(points.read_point, code=code, shipment=shipment, redactor=redactor)
-            return ask(points.LOOK_UP, body, read)
+            return self._ask_points(points.LOOK_UP, body, deadline, read)
 
-        if shipment.recipient.country_code in MAINLAND:
+        country_code = shipment.recipient.country_code
+        if country_code in MAINLAND:
             return look_up()
+        if network := self._points.network_of((country_code, code)):
+            with suppress(PickupPointRejected):
+                return look_up(network)
         read = partial(points.read_records, redactor=redactor)
-        near = ask(points.SEARCH, points.search(shipment, credentials), read)
+        body = points.search(points.query_of(shipment), credentials)
+        near = self._ask_points(points.SEARCH, body, deadline, read)
         return points.point_among(near, code, shipment) or _elsewhere(points.networks_of(near), look_up)
 
 

@@ -1,6 +1,5 @@
 """Build beta's label requests from a shipment: one for each parcel."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -12,6 +11,7 @@ from carriers.beta import options, parties
 from carriers.beta.credentials import account_field, contract, field_list
 from carriers.beta.customs import Declaration, check_duties, declarations, is_ddp
 from carriers.beta.parties import CARRIER, LINE_LENGTH
+from carriers.beta.points import PICKUP_POINT_CODE
 from carriers.errors import RequestRejected
 from carriers.products import BETA_OVERSEAS, MAINLAND, Product
 from carriers.shipment import Credentials, Package, Party, PickupPoint, Shipment
@@ -22,7 +22,6 @@ LABEL_FORMATS: Final = MappingProxyType({"10x15": "PDF_10x15_300dpi", "A4": "PDF
 RETURN_TO_SENDER, DO_NOT_RETURN = 2, 3
 RETURNED_FROM: Final = frozenset({"US"})
 
-PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
 MAX_PARCELS: Final = 4
 REFERENCE_LENGTH: Final = 15
 WEIGHT_STEP_KG: Final = Decimal("0.01")

@@ -1,33 +1,45 @@
-"""beta's point service: look up a pickup point by its code, abroad by way of a search."""
+"""beta's point service: look up a pickup point by its code, abroad by way of a search, and search those of a place."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
 from carriers.beta.credentials import own_number
 from carriers.beta.parties import CARRIER, zip_code_of
-from carriers.beta.refusals import POINT_REFUSALS, is_failure
+from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS, is_failure
 from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
 from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import FIELD as POINT
+from carriers.pickup_points import PointQuery, Span, degrees, joined
 from carriers.products import PARIS
 from carriers.redaction import Redactor
 from carriers.refusals import Refusal
-from carriers.shipment import Credentials, PickupPoint, Shipment
+from carriers.shipment import Credentials, Party, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
 
 LOOK_UP: Final = "findPointRetraitAcheminementByID"
 SEARCH: Final = "findRDVPointRetraitAcheminement"
 ALL_KINDS: Final = "1"  # of `filterRelay`
-ABROAD: Final = "1"  # of `optionInter`
+POST_OFFICES: Final = "0"  # of which alone take heavy parcels
+AT_HOME, ABROAD = "0", "1"  # of `optionInter`; Monaco is abroad
+# The kinds that a contract's code takes; HD takes every one.
+_POST_OFFICES: Final = frozenset({"BPR", "ACP", "CDI"})
+TAKEN: Final = MappingProxyType(
+    {"BPR": _POST_OFFICES, **{code: frozenset({code}) for code in ("A2P", "CMT", "BDP", "PCS")}}
+)
+KINDS: Final = MappingProxyType(dict.fromkeys((*_POST_OFFICES, "BDP"), "post_office") | {"PCS": "locker"})
+WEEKDAYS: Final = ("Lundi", "Mardi", "Mercredi", "Jeudi", "Vendredi", "Samedi", "Dimanche")
 LANGUAGE: Final = "FR"
 MAX_POINTS: Final = 200  # of a search's answer
 GRAMS: Final = 1000
 UNKNOWN: Final = "124"  # the code of a wrong id
+PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
 
 Json = dict[str, Any]
 Record = Mapping[str, Any]
@@ -46,17 +58,33 @@ def look_up(code: str, shipment: Shipment, credentials: Credentials, network: st
     return body | ({"reseau": network} if network else {})
 
 
-def search(shipment: Shipment, credentials: Credentials) -> Json:
-    """Return the request for the points near the recipient's postal code and city, abroad."""
+def query_of(shipment: Shipment) -> PointQuery:
+    """Return the search for the points near the recipient's postal code and city."""
+    recipient = shipment.recipient
+    return PointQuery(
+        product_code=shipment.product_code,
+        carrier_code="",
+        country_code=recipient.country_code,
+        zip_code=recipient.zip_code,
+        city=recipient.city,
+        day=shipping_day(shipment),
+        weight_kg=max(package.weight_kg for package in shipment.packages),
+    )
+
+
+def search(query: PointQuery, credentials: Credentials) -> Json:
+    """Return the request for the points near a place; a postal code has letters and digits only."""
+    place = Party("", "", "", query.zip_code, query.city, query.country_code)
     return {
         **_contract(credentials),
-        "zipCode": zip_code_of(shipment.recipient),
-        "city": shipment.recipient.city,
-        "countryCode": shipment.recipient.country_code,
-        "shippingDate": _day(shipment),
-        "weight": _heaviest_g(shipment),
-        "filterRelay": ALL_KINDS,
-        "optionInter": ABROAD,
+        **({"address": query.address1} if query.address1 else {}),
+        "zipCode": re.sub(r"[^A-Za-z0-9]", "", zip_code_of(place)),
+        "city": query.city,
+        "countryCode": query.country_code,
+        "shippingDate": query.day.strftime("%d/%m/%Y"),
+        "weight": None if query.weight_kg is None else _grams(query.weight_kg),
+        "filterRelay": POST_OFFICES if query.is_heavy else ALL_KINDS,
+        "optionInter": AT_HOME if query.country_code == "FR" else ABROAD,
         "lang": LANGUAGE,
     }
 
@@ -70,8 +98,11 @@ def _contract(credentials: Credentials) -> Json:
 
 
 def _heaviest_g(shipment: Shipment) -> str:
-    heaviest_kg = max(package.weight_kg for package in shipment.packages)
-    return str((heaviest_kg * GRAMS).to_integral_value(ROUND_UP))
+    return _grams(max(package.weight_kg for package in shipment.packages))
+
+
+def _grams(weight_kg: Decimal) -> str:
+    return str((weight_kg * GRAMS).to_integral_value(ROUND_UP))
 
 
 def _day(shipment: Shipment) -> str:
@@ -86,13 +117,29 @@ def read_point(answer: Answer, *, code: str, shipment: Shipment, redactor: Redac
         raise _error(POINT_REFUSALS[UNKNOWN])
     if string_of(point, "identifiant") != code:
         raise UnreadableError("the answer is about another pickup point")
-    return _point(point, shipment)
+    return _point(point, shipment.recipient.country_code, shipping_day(shipment))
 
 
-def read_records(answer: Answer, *, redactor: Redactor) -> list[Record]:
+def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:
+    """Return the points of a search that an order may name, in the answer's order; a bad record spoils itself alone."""
+    found = []
+    for record in read_records(answer, redactor=redactor, refusals=SEARCH_REFUSALS):
+        with suppress(PickupPointRejected):
+            found.append(_point(record, query.country_code, query.day))
+    return [point for point in found if point.type_code and PICKUP_POINT_CODE.fullmatch(point.code)]
+
+
+def sells(carrier_code: str, point: PickupPoint) -> bool:
+    """Return true if a product takes points of this kind, by its code."""
+    return carrier_code not in TAKEN or point.type_code in TAKEN[carrier_code]
+
+
+def read_records(
+    answer: Answer, *, redactor: Redactor, refusals: Mapping[str, Refusal] = POINT_REFUSALS
+) -> list[Record]:
     """Return the records of a search, unread, as a bad one spoils no other; none if nothing was found."""
     try:
-        document = _checked(answer, redactor)
+        document = _checked(answer, redactor, refusals)
     except PickupPointRejected:
         return []
     return objects_of(document, "listePointRetraitAcheminement")[:MAX_POINTS]
@@ -103,7 +150,7 @@ def point_among(records: Sequence[Record], code: str, shipment: Shipment) -> Pic
     for record in records:
         if string_of(record, "identifiant") == code:
             with suppress(PickupPointRejected):
-                return _point(record, shipment)
+                return _point(record, shipment.recipient.country_code, shipping_day(shipment))
     return None
 
 
@@ -119,7 +166,7 @@ def no_point_near() -> PickupPointRejected:
     return PickupPointRejected(CARRIER, f"{problem}; {remedy}", field=POINT)
 
 
-def _checked(answer: Answer, redactor: Redactor) -> Mapping[str, Any]:
+def _checked(answer: Answer, redactor: Redactor, refusals: Mapping[str, Refusal] = POINT_REFUSALS) -> Mapping[str, Any]:
     """Return the answer's document; raises the error of its code, CarrierUnavailable for an undocumented one."""
     try:
         document = document_of(answer.body)
@@ -132,11 +179,11 @@ def _checked(answer: Answer, redactor: Redactor) -> Mapping[str, Any]:
     if code in ("", "0"):
         check_status(answer)
         raise UnreadableError("the answer has no error code")
-    raise _refusal(code, redactor.text(string_of(document, "errorMessage")), redactor)
+    raise _refusal(code, redactor.text(string_of(document, "errorMessage")), redactor, refusals)
 
 
-def _refusal(code: str, text: str, redactor: Redactor) -> CarrierError:
-    refusal = POINT_REFUSALS.get(code)
+def _refusal(code: str, text: str, redactor: Redactor, refusals: Mapping[str, Refusal]) -> CarrierError:
+    refusal = refusals.get(code)
     if refusal is None:
         # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
         problem = f"the point service's error code {redactor.code(code)} is not documented"
@@ -155,8 +202,9 @@ def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
     )
 
 
-def _point(point: Record, shipment: Shipment) -> PickupPoint:
+def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     text = partial(string_of, point)
+    distance_m = point.get("distanceEnMetre")
     found = PickupPoint(
         code=text("identifiant"),
         name=text("nom"),
@@ -165,16 +213,39 @@ def _point(point: Record, shipment: Shipment) -> PickupPoint:
         address3=text("adresse3"),
         zip_code=text("codePostal"),
         city=text("localite"),
-        country_code=text("codePays") or shipment.recipient.country_code,
+        country_code=text("codePays") or country_code,
         network=text("reseau"),
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
         is_open=point.get("congesTotal") is not True,
         closures=tuple(_closures(point)),
+        kind=KINDS.get(text("typeDePoint"), "relay"),
+        type_code=text("typeDePoint"),
+        latitude=degrees(text("latitude")),
+        longitude=degrees(text("longitude")),
+        distance_m=distance_m if type(distance_m) is int and distance_m >= 0 else None,
+        opening_hours=_opening_hours(point, day),
     )
     if not (found.name and found.zip_code and found.city):
         problem = "the carrier's record of this point has no address; let the customer choose another one"
         raise PickupPointRejected(CARRIER, problem, field=POINT)
     return found
+
+
+def _opening_hours(point: Record, day: date) -> tuple[tuple[Span, ...], ...] | None:
+    """Return the spans of each day, None where they are not known for the time of the year."""
+    texts = [string_of(point, f"horairesOuverture{name}").split() for name in WEEKDAYS]
+    spans = tuple(joined((start, end) for start, _, end in (text.partition("-") for text in day)) for day in texts)
+    return spans if any(spans) and _is_in_season(point, day) else None
+
+
+def _is_in_season(point: Record, day: date) -> bool:
+    """Return true unless the hours hold between two days of the year, written `10/03`, and this is none of them."""
+    ends = [string_of(point, f"periodeActiviteHoraire{end}").split("/")[::-1] for end in ("Deb", "Fin")]
+    first, last = ends
+    today = day.strftime("%m/%d").split("/")
+    if not all(len(end) == len(today) for end in ends):
+        return True
+    return first <= today <= last if first <= last else not last < today < first
 
 
 def _kilograms(grams: Any) -> Decimal | None:

@@ -276,6 +276,25 @@ POINT_REFUSALS: Final[Mapping[str, Refusal]] = MappingProxyType(
     }
 )
 
+# Of its searches: the place, the day and the weight are the customer's.
+SEARCH_REFUSALS: Final[Mapping[str, Refusal]] = MappingProxyType(
+    {
+        **POINT_REFUSALS,
+        **{
+            code: Refusal(RequestRejected, field, cause="the carrier's point service refuses it", remedy="correct it")
+            for field, codes in (
+                ("zip", "104 117"),
+                ("city", "105"),
+                ("shipDate", "106 122"),
+                ("weight", "120 121"),
+                ("countryCode", "125 144"),
+                ("", "107 123 127 129 143 145"),
+            )
+            for code in codes.split()
+        },
+    }
+)
+
 
 def refusal_of(code: str) -> Refusal | None:
     """Return the meaning of a label service's code, None for an undocumented one."""
@@ -293,3 +312,4 @@ def rows() -> Iterable[tuple[str, str, Refusal]]:
     yield from (("purchase", code, refusal) for code, refusal in REFUSALS.items())
     yield from (("purchase", family, BUSY) for family in FAILURE_FAMILIES)
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())
+    yield from (("search", code, refusal) for code, refusal in SEARCH_REFUSALS.items())

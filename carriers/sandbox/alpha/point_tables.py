@@ -1,7 +1,7 @@
 """alpha's pickup point service as published: operations, children, error codes.
 
-The page names codes 300 (an empty type or service), 601, 700 and 1500; it does not say which of the others belongs
-to which field, so their use here is a choice.
+The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (date), 317, 319, 320, 321 (weight),
+601, 700 and 1500; which field each of the others belongs to is a choice.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ MOST_POINTS, FARTHEST_KM = 25, 40
 
 NO_POINT, SYSTEM, CREDENTIALS = 601, 700, 1500
 MESSAGES = {
-    300: "a mandatory value is empty or unknown", 301: "wrong postal code", 302: "wrong country",
-    306: "wrong product", 307: "wrong shipping date", 309: "wrong weight", 317: "wrong number of points",
-    319: "wrong distance, at most 99", 320: "wrong holiday tolerance", 321: "wrong language or version",
+    300: "a mandatory value is empty or unknown", 301: "wrong country", 302: "wrong postal code",
+    306: "wrong shipping date", 307: "shipping date in the past", 309: "wrong language or version",
+    317: "wrong holiday tolerance", 319: "wrong distance, at most 99", 320: "wrong number of points",
+    321: "wrong weight",
     NO_POINT: "no pickup point found", SYSTEM: "system error", CREDENTIALS: "wrong contract or password",
 }  # fmt: skip
 
@@ -58,15 +59,15 @@ RULES = (
     Rule("type", "[PC]", 300, is_required=True),
     Rule("service", "[A-Z]", 300, is_required=True),
     Rule("city", ".+", SYSTEM, is_required=True),
-    Rule("zipCode", "[A-Za-z0-9 -]{1,10}", 301),
-    Rule("productCode", "[0-9A-Z]{1,2}", 306),
-    Rule("shippingDate", r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", 307, is_required=True),
-    Rule("weight", r"\d{1,5}", 309),
-    Rule("maxPointChronopost", rf"[1-9]|1\d|2[0-{MOST_POINTS % 10}]", 317),
+    Rule("zipCode", "[A-Za-z0-9 -]{1,10}", 302),
+    Rule("productCode", "[0-9A-Z]{1,2}", 300),
+    Rule("shippingDate", r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", 306, is_required=True),
+    Rule("weight", r"\d{1,5}", 321),
+    Rule("maxPointChronopost", rf"[1-9]|1\d|2[0-{MOST_POINTS % 10}]", 320),
     Rule("maxDistanceSearch", rf"[1-9]|[123]\d|{FARTHEST_KM}", 319),
-    Rule("holidayTolerant", "[01]", 320),
-    Rule("language", "FR|DE", 321),
-    Rule("version", r"2\.0", 321),
+    Rule("holidayTolerant", "[01]", 317),
+    Rule("language", "FR|DE", 309),
+    Rule("version", r"2\.0", 309),
 )
 
 

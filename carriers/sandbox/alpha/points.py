@@ -62,7 +62,7 @@ def _search(state: State, message: soap.Message) -> Response:
 def _country(operation: str, code: str) -> str:
     country = point_tables.country_of(code)
     if country is None:
-        raise _refusal(302, "countryCode")
+        raise _refusal(301, "countryCode")
     if operation == FRENCH and country not in FRANCE:
         raise _refusal(point_tables.NO_POINT)
     return country

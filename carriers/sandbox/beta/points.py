@@ -57,7 +57,7 @@ def _perform(state: State, operation: str, fields: Fields) -> Response:
 
 def _found(fields: Fields) -> list[dict[str, Any]]:
     country = fields["countryCode"]
-    if (fields["optionInter"] == "1") == (country in FRANCE):
+    if (fields["optionInter"] == "1") == (country == "FR"):
         raise PointError(144)
     if not any(point.country == country for point in POINTS if point.carrier == "beta"):
         raise PointError(NOT_SERVED)

@@ -121,7 +121,7 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
     assert (
         ask(sandbox, INTER, countryCode="REU", city="Saint-Denis", zipCode="97400").texts("identifiant")[0] == "9741R"
     )
-    assert ask(sandbox, INTER, countryCode="RE", city="Saint-Denis", zipCode="97400").code == "302"
+    assert ask(sandbox, INTER, countryCode="RE", city="Saint-Denis", zipCode="97400").code == "301"
 
 
 @pytest.mark.parametrize(
@@ -132,18 +132,18 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
         ("300", {"type": ""}),
         ("300", {"type": "A"}),
         ("300", {"service": ""}),
-        ("301", {"zipCode": "7500/5"}),
-        ("302", {"countryCode": "XX"}),
-        ("306", {"productCode": "ABC"}),
-        ("307", {"shippingDate": "2026-02-03"}),
+        ("302", {"zipCode": "7500/5"}),
+        ("301", {"countryCode": "XX"}),
+        ("300", {"productCode": "ABC"}),
+        ("306", {"shippingDate": "2026-02-03"}),
         ("307", {"shippingDate": "31/02/2027"}),
-        ("309", {"weight": "100000"}),
-        ("309", {"weight": "1.25"}),
-        ("317", {"maxPointChronopost": "26"}),
+        ("321", {"weight": "100000"}),
+        ("321", {"weight": "1.25"}),
+        ("320", {"maxPointChronopost": "26"}),
         ("319", {"maxDistanceSearch": "41"}),
-        ("320", {"holidayTolerant": "2"}),
-        ("321", {"language": "EN"}),
-        ("321", {"version": "1.0"}),
+        ("317", {"holidayTolerant": "2"}),
+        ("309", {"language": "EN"}),
+        ("309", {"version": "1.0"}),
         ("700", {"city": ""}),
         ("601", {"city": "Nowhere", "zipCode": "01000"}),
     ],
