@@ -3,6 +3,7 @@
 The validated body has the names of the row's columns, as `LabelOrderSerializer` declares them.
 """
 
+import logging
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -11,20 +12,24 @@ from rest_framework.exceptions import ValidationError
 
 from carriers import CARRIERS, shipping_day
 from carriers.customs import customs_of
+from carriers.errors import CredentialsRejected
 from carriers.order_fields import OrderFacts
 from carriers.order_table import refusals
 from carriers.products import PRODUCTS
-from carriers.shipment import DEFAULT_FORMAT, Customs, CustomsItem, Package, Shipment
+from carriers.shipment import DEFAULT_FORMAT, Credentials, Customs, CustomsItem, Package, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.models import ShippingLabel, lease
 from labels.serializers import NO_SENDER
 from shops.api.errors.coded import product_not_activated
 from shops.api.errors.exceptions import ApiError
-from shops.contracts.accounts import number_for
+from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.addresses import party
 from shops.contracts.clients import client
+from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+
+logger = logging.getLogger("labels.purchase")
 
 
 def completed(order: dict[str, Any], sender_address: dict[str, str] | None) -> dict[str, Any]:
@@ -53,6 +58,15 @@ def check_product(contract: CarrierContract | None, order: dict[str, Any]) -> Ca
     if contract is None or not contract.has_product(product):
         raise ApiError(product_not_activated(carrier), carrier=carrier, product=product)
     return contract
+
+
+def credentials_on(contract: CarrierContract, product_code: str) -> Credentials:
+    """Return the credentials of the account that the product is bought on; raise CredentialsRejected."""
+    try:
+        return credentials_for(contract, number_for(contract, product_code))
+    except UnreadableSecretError as error:
+        logger.error("carrier not asked", extra={"contract": contract.id, "reason": str(error)})  # noqa: TRY400 - known
+        raise CredentialsRejected(contract.carrier_code, "they can't be read") from error
 
 
 def new_label(

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from labels.points.views import PointViewSet
 from labels.views import LabelViewSet
 from shops.api.paths import TRACKING
 
@@ -10,4 +11,5 @@ urlpatterns = [
     re_path(
         rf"^{TRACKING[1:]}/shipments/(?P<label_id>[^/]+)\Z", LabelViewSet.as_view({"get": "retrieve"}), name="label"
     ),
+    path(f"{TRACKING[1:]}/pickup-points", PointViewSet.as_view({"get": "list"}), name="pickup-points"),
 ]

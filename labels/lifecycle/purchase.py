@@ -18,7 +18,7 @@ from django.db import IntegrityError, connection, transaction
 
 from carriers.base import Carrier
 from carriers.client import Service
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown, Rejected
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, Rejected
 from carriers.http.connections import Deadline
 from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
@@ -27,7 +27,7 @@ from labels.lifecycle import metrics, outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
-from labels.orders import check_customs, check_product, completed, new_label, shipment
+from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
 from shops import spans
 from shops.api.errors.coded import (
     IDEMPOTENCY_KEY_IN_PROGRESS,
@@ -36,10 +36,8 @@ from shops.api.errors.coded import (
     LABEL_CANCELLED,
 )
 from shops.api.errors.exceptions import ApiError, CarrierFailedError
-from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
-from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
@@ -103,7 +101,7 @@ def buy_new(
     carrier_code = contract.carrier_code
     try:
         # What can fail here without the carrier fails before there is a row, which would have to be explained.
-        credentials = credentials_for(contract, number_for(contract, order["product_code"]))
+        credentials = credentials_on(contract, order["product_code"])
         with conversation(carrier_code, credentials, Service.SHIPPING, key=key and (shop_id, key.value)) as talk:
             label = new_label(contract=contract, order=order, key=key, token_id=token_id)
             ordered = shipment(label, contract)
@@ -116,10 +114,6 @@ def buy_new(
         raise NotBegunError(CarrierFailedError(refusal, wait=BULKHEAD_FULL_S)) from error
     except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
-    except UnreadableSecretError as error:
-        logger.error("carrier not asked", extra={"contract": contract.id, "reason": str(error)})  # noqa: TRY400 - known
-        unreadable = CredentialsRejected(carrier_code, "they can't be read")
-        raise NotBegunError(CarrierFailedError(unreadable)) from error
 
 
 def find_earlier(shop_id: str, key: IdempotencyKey) -> ShippingLabel | None:

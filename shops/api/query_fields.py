@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -96,12 +97,14 @@ def printable(name: str) -> str:
     return quote(name[:MAX_NAME_LENGTH], safe="")
 
 
-def described(kind: type[QuerySerializer], examples: Mapping[str, Any]) -> list[OpenApiParameter]:
-    """Describe the parameters for OpenAPI, each with its example."""
+def described(
+    kind: type[QuerySerializer], examples: Mapping[str, Any], schemas: Mapping[str, Any] = MappingProxyType({})
+) -> list[OpenApiParameter]:
+    """Describe the parameters for OpenAPI, each with its example; `schemas` are those that a field does not tell."""
     return [
         OpenApiParameter(
             name,
-            schema_of(field),
+            schemas.get(name) or schema_of(field),
             required=field.required,
             description=str(field.help_text),
             examples=[OpenApiExample(name, examples[name])],

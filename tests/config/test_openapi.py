@@ -81,8 +81,15 @@ def test_it_is_valid_openapi_3_1(document: Json) -> None:
 def test_every_route_is_described(document: Json) -> None:
     described = {operation["operationId"] for operation in operations(document)}
     names = [name for name, _ in routes(get_resolver())]
-    assert names == ["parcel", "parcel-search", "labels", "label", "label-file"]
-    assert described == {"lookUpParcel", "searchParcels", "buyLabel", "retrieveLabel", "openLabelPdf"}
+    assert names == ["parcel", "parcel-search", "labels", "label", "pickup-points", "label-file"]
+    assert described == {
+        "lookUpParcel",
+        "searchParcels",
+        "buyLabel",
+        "retrieveLabel",
+        "openLabelPdf",
+        "findPickupPoints",
+    }
     assert len(document["paths"]) == len(names)
 
 
@@ -101,6 +108,7 @@ def test_every_field_and_every_parameter_has_a_meaning_and_an_example(document: 
 
 def test_every_answer_is_closed_and_complete(document: Json) -> None:
     answered = {"Parcel", "Destination", "LineItem", "Event", "CarrierStatus", "DeliveryWindow", "Label", "Error"}
+    answered |= {"PickupPoints", "PickupPoint", "OpeningHours", "Closure"}
     schemas = document["components"]["schemas"]
     assert {name for name, schema in schemas.items() if schema.get("additionalProperties") is False} == answered
     for name in answered - {"Error"}:

@@ -5,12 +5,13 @@ from typing import Any, Final
 from config.api.errors import error_body
 from config.docs.openapi.components import ERROR_TIME, HEADERS, METHODS, SCHEMAS
 from labels import openapi as labels
+from labels.points import openapi as points
 from parcels import openapi as parcels
 from shops.api.errors.entries import ErrorEntry, Failures
 from shops.api.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTED
 
 Json = dict[str, Any]
-FAILURES: Final = parcels.FAILURES | labels.FAILURES
+FAILURES: Final = parcels.FAILURES | labels.FAILURES | points.FAILURES
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
@@ -39,7 +40,7 @@ TITLES: Final = {
 def complete(document: Json) -> None:
     """Add every failure, and the headers and links of every answer, to the generated document."""
     document["components"]["headers"] = HEADERS
-    document["components"]["schemas"] |= SCHEMAS
+    document["components"]["schemas"] |= SCHEMAS | points.SCHEMAS
     for path in document["paths"].values():
         methods = ", ".join(METHODS[method] for method in path)
         for operation in path.values():

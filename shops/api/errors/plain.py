@@ -14,6 +14,15 @@ SEARCH_WITHOUT_FILTER: Final = PLAIN_ERRORS.declare(
     cause="A search names neither an order nor an e-mail address. An empty parameter counts as not given.",
     remedy="Send orderName, email, or both.",
 )
+QUERY_INVALID: Final = PLAIN_ERRORS.declare(
+    "query_invalid",
+    HTTPStatus.BAD_REQUEST,
+    message="{faults}",
+    cause="A query parameter is unknown, is given twice, or can't be read; or a cursor is older than a day, or was made"
+    " for other filters. A filter that was ignored would answer with everybody's rows.",
+    remedy="Correct every parameter that the message names. Begin the list again where it names the cursor.",
+    faults="createdForm: is no parameter here, only limit, cursor, createdFrom, createdTo.",
+)
 BODY_INVALID: Final = PLAIN_ERRORS.declare(
     "body_invalid",
     HTTPStatus.BAD_REQUEST,

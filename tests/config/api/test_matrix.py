@@ -12,7 +12,7 @@ from shops import tokens
 from shops.models import Shop
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory, import_parcel
-from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, VERSION
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, TRACKING, VERSION
 
 pytestmark = pytest.mark.any_database
 
@@ -31,6 +31,11 @@ ROUTES = {
     ),
     "labels": (SHIPMENTS, {"POST": (400, 400, 401)}, (405, 405, 401)),
     "label": (f"{SHIPMENTS}/{LABEL}", {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
+    "pickup-points": (
+        f"{TRACKING}/pickup-points?productCode=relais&zip=69002&city=Lyon&colour=red",
+        {"GET": (400, 400, 401), "HEAD": (400, 400, 401)},
+        (405, 405, 401),
+    ),
     "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
     "unknown-path": (f"{VERSION}/unknown", {}, (404, 404, 404)),
 }

@@ -1,0 +1,109 @@
+"""The query of a search for pickup points, and a point as a shop sees it."""
+
+# ruff: noqa: N815 - the public names are camelCase
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+from rest_framework import serializers
+
+from carriers.pickup_points import FoundPoints
+from carriers.products import PRODUCTS
+from carriers.shipment import PickupPoint
+from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
+from shops.api.serializer_fields import DateField, Fault, StringField
+from shops.contracts.addresses import CountryField, TextField
+
+PICKUP_PRODUCTS: Final = tuple(product.code for product in PRODUCTS.values() if product.needs_pickup_point)
+MAX_LIMIT: Final = 25
+DEFAULT_LIMIT: Final = 10
+MAX_KG: Final = max(PRODUCTS[code].max_weight_kg for code in PICKUP_PRODUCTS)
+DEFAULT_COUNTRY: Final = "FR"
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+class WeightParameter(StringField):
+    """Kilograms, in digits, with a dot."""
+
+    form = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
+
+    def to_internal_value(self, data: Any) -> Any:
+        weight_kg = Decimal(data) if self.form.fullmatch(data) else Decimal(0)
+        if not 0 < weight_kg <= MAX_KG:
+            raise serializers.ValidationError(f"must be above 0 and at most {MAX_KG} kilograms.")
+        return weight_kg
+
+
+class PointQuerySerializer(QuerySerializer):
+    """Where, and for which parcel, points are searched for."""
+
+    productCode = ChoiceParameter(
+        PICKUP_PRODUCTS, source="product_code", required=True, help_text="A product that goes to pickup points."
+    )
+    zip = TextField(max_length=20, help_text="The customer's postal code, as the country writes it.")
+    city = TextField(max_length=50, help_text="The customer's town; alpha goes by it where the postal code disagrees.")
+    countryCode = CountryField(
+        source="country_code",
+        required=False,
+        default=DEFAULT_COUNTRY,
+        help_text=f"The country's ISO 3166-1 alpha-2 code, {DEFAULT_COUNTRY} by default.",
+    )
+    address1 = TextField(
+        required=False,
+        default="",
+        max_length=200,
+        help_text="Street and number. Without them distances begin at the town, or are not known.",
+    )
+    weight = WeightParameter(
+        source="weight_kg",
+        required=False,
+        default=None,
+        help_text="The heaviest parcel's weight in kilograms, at most what the product takes.",
+    )
+    shipDate = DateField(
+        source="ship_on",
+        required=False,
+        help_text="The day that the parcels are handed in, today by default.",
+    )
+    limit = WholeNumberParameter(
+        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="The most points to answer."
+    )
+
+    def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        yield from super().rule_faults(data)
+        if data.get("productCode") not in PICKUP_PRODUCTS:
+            return
+        product, country_code = PRODUCTS[data["productCode"]], data.get("countryCode", DEFAULT_COUNTRY)
+        if country_code not in product.zone:
+            yield ["countryCode"], f"{product.code} does not go to {country_code}; search with a product that does."
+        weight = data.get("weight", "")
+        if WeightParameter.form.fullmatch(weight) and Decimal(weight) > product.max_weight_kg:
+            limit = f"must be above 0 and at most {product.max_weight_kg} kilograms for {product.code}."
+            yield ["weight"], limit
+
+
+def as_json(found: FoundPoints, limit: int) -> dict[str, Any]:
+    as_of = found.asked_at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"data": [point_as_json(point) for point in found.points[:limit]], "asOf": as_of}
+
+
+def point_as_json(point: PickupPoint) -> dict[str, Any]:
+    most_kg, hours = point.max_weight_kg, point.opening_hours
+    return {
+        "pickupPointCode": point.code,
+        "name": point.name,
+        "address1": point.address1,
+        "address2": point.address2 or point.address3,
+        "zip": point.zip_code,
+        "city": point.city,
+        "countryCode": point.country_code,
+        "latitude": point.latitude,
+        "longitude": point.longitude,
+        "distance": point.distance_m,
+        "kind": point.kind,
+        "maxWeight": None if most_kg is None else float(most_kg),
+        "openingHours": None if hours is None else dict(zip(WEEKDAYS, hours, strict=True)),
+        "closures": [{"from": first.isoformat(), "to": last.isoformat()} for first, last in point.closures],
+    }
