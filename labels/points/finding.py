@@ -13,8 +13,8 @@ from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.pickup_points import FoundPoints, PointQuery
 from carriers.products import PRODUCTS
-from labels import metrics
 from labels.orders import check_product, credentials_on, date_faults
+from labels.points import metrics
 from shops.api.errors.exceptions import CarrierFailedError
 from shops.contracts.bulkhead import BulkheadFullError, bulkhead
 from shops.contracts.clients import client

@@ -18,6 +18,7 @@ ISO_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 MILLISECONDS = r"\d{13}"
 VARYING = {
     "timestamp": ISO_TIME,
+    "asOf": ISO_TIME,
     "createdAt": f"{MILLISECONDS}|{ISO_TIME}",
     "updatedAt": MILLISECONDS,
     "date": MILLISECONDS,

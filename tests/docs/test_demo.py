@@ -41,6 +41,7 @@ def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_p
     assert output.startswith('{"id":"')  # nothing wrote over it
     assert output.count('"labelUrl":"') == 2
     assert '"message":' not in output
+    assert '"productCode":"beta_point_retrait_france"' in output
     assert (tmp_path / "label.pdf").read_bytes().startswith(b"%PDF-")
 
 

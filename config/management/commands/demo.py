@@ -14,6 +14,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 import requests
@@ -47,6 +48,8 @@ WAKE_S = 0.5
 # A parcel in transit is asked about every 5 seconds instead of every 2 hours.
 TRACKING_PACE = 1440
 SETTLE_WAIT = "60"  # seconds, in place of half an hour
+# The first point's code, in the answer of a search that was kept.
+FIRST_POINT = r"""sed 's/^{"data":\[{"pickupPointCode":"\([^"]*\)".*/\1/' points.json"""
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in openapi.ORDER.items() if name != "originAddress"}
 
@@ -235,7 +238,10 @@ def write_collection(path: Path, **variables: str) -> None:
 def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -> str:
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
-    order = orjson.dumps(ORDER).decode().replace("'", "'\\''")
+    place = openapi.PICKUP_ORDER["destinationAddress"]
+    search = urlencode({"productCode": openapi.PICKUP_ORDER["productCode"], "zip": place["zip"], "city": place["city"]})
+    order = orjson.dumps(openapi.PICKUP_ORDER | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
+    order = order.replace("FIRST", f"""'"$({FIRST_POINT})"'""")
     return f"""
 The service is running at {url}. Paste these into another terminal:
 
@@ -255,7 +261,11 @@ The service is running at {url}. Paste these into another terminal:
   curl -si -H 'Authorization: Bearer {token}' \\
     '{url}{TRACKING}/search?email={email}'
 
-  # buy a label at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
+  # pickup points near the customer, nearest first
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{url}{TRACKING}/pickup-points?{search}' | tee points.json
+
+  # buy a label to the first of them at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
   curl -s -X POST -H 'Authorization: Bearer {token}' \\
     -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
     -d '{order}' \\

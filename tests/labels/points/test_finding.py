@@ -14,6 +14,7 @@ from carriers.sandbox.pickup_points import point_of
 from carriers.sandbox.routes import ALPHA_POINTS_PATH, BETA_POINTS_PATH
 from labels.points.openapi import SCHEMAS
 from shops.contracts import clients
+from tests.drills.pickup_points import run
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import order, post
@@ -274,6 +275,19 @@ def test_a_point_far_from_home_is_bought_to_once_it_was_shown(buyer: Caller, san
     assert post(buyer, body).status_code == 201
     (parcel,) = sandbox.made()
     assert not parcel.is_misrouted
+
+
+def test_each_point_that_is_shown_is_bought_to(buyer: Caller, sandbox: Sandbox) -> None:
+    def send(method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
+        response = buyer.get(path) if body is None else post(buyer, body)
+        return response.status_code, response.json()
+
+    def misrouted() -> int:
+        return sum(parcel.is_misrouted for parcel in sandbox.made())
+
+    bought, faults = run(send, misrouted, searches=24, purchases=1, seed=29)
+    assert faults == []
+    assert bought > 15
 
 
 def test_a_point_that_was_shown_long_ago_is_looked_up_in_its_network(
