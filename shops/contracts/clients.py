@@ -10,6 +10,7 @@ from carriers.base import Carrier, Endpoint
 from carriers.client import Limits
 from carriers.tracking import Tracker
 from shops.contracts.metrics import CarrierMetrics
+from shops.contracts.networks import SharedNetworks
 
 
 # With the condition, the first requests of a process wait for one client instead of each making its own.
@@ -17,7 +18,7 @@ from shops.contracts.metrics import CarrierMetrics
 def client(carrier_code: str) -> Carrier:
     endpoint = Endpoint(**settings.CARRIER_ENDPOINTS[carrier_code])
     limits = Limits(timeout_s=settings.CARRIER_TIMEOUT, pool_size=settings.CARRIER_CONCURRENCY)
-    return CARRIERS[carrier_code](endpoint, limits, observer=CarrierMetrics())
+    return CARRIERS[carrier_code](endpoint, limits, observer=CarrierMetrics(), networks=SharedNetworks(carrier_code))
 
 
 @cached({}, condition=Condition())

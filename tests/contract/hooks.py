@@ -19,6 +19,11 @@ from carriers.order_table import ORDER_FIELDS
 DATA: dict[str, Any] = json.loads(Path(os.environ["CONTRACT_DATA"]).read_text())
 TALLY = Path(os.environ["CONTRACT_TALLY"])
 ORDERS: list[dict[str, Any]] = DATA["orders"]
+SEARCHES: list[dict[str, Any]] = [
+    {"productCode": "relais", "zip": "69002", "city": "Lyon", "weight": 1.2},
+    {"productCode": "beta_point_retrait_france", "zip": "75011", "city": "Paris", "address1": "18 rue des Écoles"},
+    {"productCode": "beta_point_retrait_europe", "zip": "1000", "city": "Bruxelles", "countryCode": "BE"},
+]
 # Labels bought so far.
 labels: list[str] = [label["id"] for label in DATA["labels"]]
 signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label in DATA["labels"]]
@@ -46,6 +51,7 @@ RULES = re.compile(
     r"|must not weigh more than the parcels\."
     r"|must be the index of a parcel, from 0 to [0-9]+\."
     r"|is required, as other items name their parcel\."
+    r"|\w+ does not go (from [A-Z]{2} )?to [A-Z]{2}(; search with a product that does)?\."
     r"|must be a number that exists for \w+\."
     r"|must have at most two decimals\."  # of binary fractions, a multiple of 0.01 may look like none
     r"|must be a phone number\.( (If it is one of [^,]+, w|W)rite [\w +]+\.)?"
@@ -86,6 +92,8 @@ def fill(case: Case[Any], choice: random.Random) -> None:
         case "search":
             names = choice.sample(["orderName", "email"], choice.randint(1, 2))
             case.query |= {name: value for name, value in choice.choice(DATA["parcels"]).items() if name in names}
+        case "pickup-points":
+            case.query = choice.choice(SEARCHES) | {"limit": choice.randint(1, 25)}
         case "shipments":
             number = choice.randrange(len(ORDERS))
             case.body = ORDERS[number]

@@ -15,11 +15,9 @@ from urllib.parse import urlencode
 
 from carriers.products import PARIS, PRODUCTS
 from carriers.sandbox.pickup_points import POINTS
-from labels.points.serializers import PICKUP_PRODUCTS
 from tests.drills.environment import environment
 from tests.drills.http_client import call
 from tests.drills.printing import exit_code, say
-from tests.labels.orders import SENDER
 from tests.support.paths import POINTS as PATH
 from tests.support.paths import SHIPMENTS
 
@@ -33,6 +31,16 @@ PHONES = {
     "NL": "+31612098712",
     "LU": "+352621098712",
 }
+SENDER = {
+    "firstName": "Atelier",
+    "lastName": "Nord",
+    "address1": "12 rue du Port",
+    "city": "Lille",
+    "zip": "59000",
+    "countryCode": "FR",
+    "phone": "+33320001122",
+}
+BOOKS = {"description": "Books", "quantity": 1, "unitValue": 10, "weight": 0.1, "hsCode": "490199"}
 FRENCH = "+33699001122"
 
 
@@ -42,7 +50,7 @@ def queries(rng: random.Random) -> Iterator[Json]:
     rng.shuffle(towns)
     today = datetime.now(PARIS).date()
     for carrier, country_code, zip_code, city in towns:
-        for product in (PRODUCTS[code] for code in PICKUP_PRODUCTS):
+        for product in filter(lambda each: each.needs_pickup_point, PRODUCTS.values()):
             # At the sandbox these two are sold in France only; the catalogue leaves that to the carrier.
             is_french = product.code in ("shop2shop", "alpha_2shopdirect")
             if product.carrier != carrier or country_code not in product.zone:
@@ -84,6 +92,7 @@ def order_to(query: Json, point: Json, number: int) -> Json:
             "email": "zoe@mail.example",
         },
         "parcels": [{"weight": query["weight"]}],
+        "customs": {"items": [BOOKS], "shippingCost": 5},
     }
 
 
