@@ -213,4 +213,3 @@ def rows() -> Iterable[tuple[str, str, Refusal]]:
     yield from (("purchase", code, refusal) for code, refusal in sorted(purchase, key=lambda row: int(row[0])))
     yield from (("cancellation", code, refusal) for code, refusal in CANCELLATION_REFUSALS.items())
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())
-    yield from (("search", code, refusal) for code, refusal in SEARCH_REFUSALS.items())

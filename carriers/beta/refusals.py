@@ -312,4 +312,3 @@ def rows() -> Iterable[tuple[str, str, Refusal]]:
     yield from (("purchase", code, refusal) for code, refusal in REFUSALS.items())
     yield from (("purchase", family, BUSY) for family in FAILURE_FAMILIES)
     yield from (("pickup point", code, refusal) for code, refusal in POINT_REFUSALS.items())
-    yield from (("search", code, refusal) for code, refusal in SEARCH_REFUSALS.items())

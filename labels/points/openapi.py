@@ -50,7 +50,7 @@ POINT: Final[Json] = {
     "longitude": 4.834,
     "distance": 172,
     "kind": "post_office",
-    "maxWeight": 30.0,
+    "maxWeight": 30,
     "openingHours": {**dict.fromkeys(WEEKDAYS[:5], HOURS), "saturday": [["09:00", "12:00"]], "sunday": []},
     "closures": [{"from": "2026-12-24", "to": "2026-12-31"}],
 }

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from carriers.pickup_points import FoundPoints
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
+from labels.serializers import as_number
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
 from shops.api.serializer_fields import DateField, Fault, StringField
 from shops.contracts.addresses import CountryField, TextField
@@ -103,7 +104,7 @@ def point_as_json(point: PickupPoint) -> dict[str, Any]:
         "longitude": point.longitude,
         "distance": point.distance_m,
         "kind": point.kind,
-        "maxWeight": None if most_kg is None else float(most_kg),
+        "maxWeight": None if most_kg is None else as_number(most_kg),
         "openingHours": None if hours is None else dict(zip(WEEKDAYS, hours, strict=True)),
         "closures": [{"from": first.isoformat(), "to": last.isoformat()} for first, last in point.closures],
     }

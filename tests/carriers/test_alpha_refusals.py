@@ -104,7 +104,7 @@ def test_a_doctype_is_refused_in_any_encoding(serve: Serve) -> None:
 
 def test_every_documented_code_has_a_cause_and_a_remedy() -> None:
     table = list(rows())
-    assert {operation for operation, _, _ in table} == {"purchase", "cancellation", "pickup point", "search"}
+    assert {operation for operation, _, _ in table} == {"purchase", "cancellation", "pickup point"}
     assert len(table) == 11 + 2 + 5 + 13
     for operation, code, meaning in table:
         assert meaning.cause, (operation, code)

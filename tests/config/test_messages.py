@@ -15,7 +15,7 @@ from shops.api.paths import FILES
 from tests.config.api.test_bodies import all_held
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error
-from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
+from tests.support.paths import PARCELS, POINTS, SEARCH, SHIPMENTS
 
 MIB = 2**20
 
@@ -71,6 +71,7 @@ def with_a_token(token: str, path: str) -> Callable[[World], Response]:
 
 CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("search_without_filter", 400, lambda world: world.own.get(SEARCH)),
+    ("query_invalid", 400, lambda world: world.own.get(f"{POINTS}?colour=red")),
     ("body_invalid", 400, an_order_with_faults),
     ("body_not_json", 400, lambda world: post(world.own, b"{")),
     ("request_unreadable", 400, lambda world: world.own.get(f"{SEARCH}?{'a=1&' * 1100}")),

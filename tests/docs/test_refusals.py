@@ -14,12 +14,7 @@ from tests.carriers.support.pages import CODES as DOCUMENTED
 from tests.carriers.support.pages import FIELDS, documented
 from tests.support.api import Nobody
 
-HEADINGS = {
-    "purchase": "labels",
-    "pickup point": "pickup-points",
-    "search": "searches",
-    "cancellation": "cancellations",
-}
+HEADINGS = {"purchase": "labels", "pickup point": "pickup-points", "cancellation": "cancellations"}
 
 
 class Tables(HTMLParser):

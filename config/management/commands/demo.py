@@ -239,7 +239,9 @@ def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
     place = openapi.PICKUP_ORDER["destinationAddress"]
-    search = urlencode({"productCode": openapi.PICKUP_ORDER["productCode"], "zip": place["zip"], "city": place["city"]})
+    heaviest_kg = max(parcel["weight"] for parcel in openapi.PICKUP_ORDER["parcels"])
+    wanted = {"productCode": openapi.PICKUP_ORDER["productCode"], "zip": place["zip"], "city": place["city"]}
+    search = urlencode(wanted | {"weight": heaviest_kg, "limit": 3})
     order = orjson.dumps(openapi.PICKUP_ORDER | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
     order = order.replace("FIRST", f"""'"$({FIRST_POINT})"'""")
     return f"""

@@ -90,7 +90,7 @@ def test_a_point_is_told_as_its_carrier_has_it(asker: Caller) -> None:
         "longitude": 4.834,
         "distance": 150,
         "kind": "post_office",
-        "maxWeight": 30.0,
+        "maxWeight": 30,
         "openingHours": {
             "monday": [],
             **{name: [["09:30", "18:30"]] for name in ("tuesday", "wednesday", "thursday", "friday", "saturday")},

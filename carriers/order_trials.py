@@ -1,0 +1,44 @@
+"""The trial of an order: all that a purchase judges before it buys, and what the carrier would say to it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+from carriers.errors import CarrierUnavailable, Rejected
+from carriers.shipment import PickupPoint
+
+
+class Stage(StrEnum):
+    """What judges an order, in this order; one that refuses it ends the trial."""
+
+    SERVICE = "service"  # the rules between its fields, and what the carrier can print
+    CONTRACT = "contract"
+    PICKUP_POINT = "pickup-point"
+    CARRIER = "carrier"
+
+
+@dataclass
+class Trial:
+    """How a trial went: who was asked, and the refusal that ended it.
+
+    `delivery_day` is the carrier's promise, `point` where the parcels go, for a pickup product.
+    """
+
+    asked: list[Stage] = field(default_factory=list)
+    refused_by: Stage | None = None
+    refusal: Rejected | None = None
+    point: PickupPoint | None = None
+    delivery_day: date | None = None
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Ask in the block; one that can't be asked is left out, and no refusal."""
+        try:
+            yield
+        except CarrierUnavailable:
+            return
+        except Rejected as error:
+            self.refused_by, self.refusal = stage, error
+        self.asked.append(stage)
