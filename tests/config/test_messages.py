@@ -71,7 +71,7 @@ def with_a_token(token: str, path: str) -> Callable[[World], Response]:
 
 CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("search_without_filter", 400, lambda world: world.own.get(SEARCH)),
-    ("query_invalid", 400, lambda world: world.own.get(f"{POINTS}?colour=red")),
+    ("query_invalid", 400, lambda world: world.own.get(f"{POINTS}?productCode=relais&zip=69002&city=Lyon&colour=red")),
     ("body_invalid", 400, an_order_with_faults),
     ("body_not_json", 400, lambda world: post(world.own, b"{")),
     ("request_unreadable", 400, lambda world: world.own.get(f"{SEARCH}?{'a=1&' * 1100}")),

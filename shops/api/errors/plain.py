@@ -21,7 +21,7 @@ QUERY_INVALID: Final = PLAIN_ERRORS.declare(
     cause="A query parameter is unknown, is given twice, or can't be read; or a cursor is older than a day, or was made"
     " for other filters. A filter that was ignored would answer with everybody's rows.",
     remedy="Correct every parameter that the message names. Begin the list again where it names the cursor.",
-    faults="createdForm: is no parameter here, only limit, cursor, createdFrom, createdTo.",
+    faults="colour: is no parameter here, only productCode, zip, city, countryCode, address1, weight, shipDate, limit.",
 )
 BODY_INVALID: Final = PLAIN_ERRORS.declare(
     "body_invalid",
