@@ -79,5 +79,7 @@ class OrderField:
 
     def case(self, facts: OrderFacts) -> Case | None:
         """Return the order's case, None while its product is not known."""
-        cases = self.carriers[facts.product.carrier] if facts.product else ()
-        return next((case for case in cases if case.when.holds(facts)), None)
+        for case in self.carriers[facts.product.carrier] if facts.product else ():
+            if case.when is ALWAYS or case.when.holds(facts):
+                return case
+        return None

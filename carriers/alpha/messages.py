@@ -77,7 +77,7 @@ def check_sender(party: Party) -> None:
 def _element(name: str, fields: Fields, *, keep_empty: bool = False) -> Element:
     """Return a structure, without its empty children."""
     element = Element(name)
-    element.extend(soap.leaf(*field) for field in fields if field[1] or keep_empty)
+    element.extend([soap.leaf(*field) for field in fields if field[1] or keep_empty])
     return element
 
 

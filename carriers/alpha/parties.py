@@ -75,7 +75,7 @@ def recipient_at(point: PickupPoint | None, party: Party, *, is_phone_required: 
 
 
 def _in_order(prefix: str, values: Values) -> Fields:
-    return ((prefix + name, values[name]) for name in _ORDER if name in values)
+    return [(prefix + name, values[name]) for name in _ORDER if name in values]
 
 
 def place_of(point: PickupPoint) -> Values:

@@ -83,7 +83,7 @@ def parsed(text: str, country_code: str | None) -> PhoneNumber | None:
 
 def plain(text: str) -> str:
     """Write spaces for any kind of space, dash or invisible character."""
-    return "".join(" " if is_separator(char) else char for char in text)
+    return "".join([" " if not char.isalnum() and is_separator(char) else char for char in text])
 
 
 def is_separator(char: str) -> bool:
