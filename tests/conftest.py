@@ -9,10 +9,12 @@ import hypothesis
 import pytest
 from django.core.cache import caches
 from django.db import connections
+from pytest_django import DjangoDbBlocker
 
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
+from tests.support import emptying
 from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -52,10 +54,20 @@ def is_about_services(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Put SQLite's test database into a file: connections of several threads lock one in memory against each other."""
+    """Put SQLite's test database into a file: connections of several threads lock one in memory against each other.
+
+    Nothing of it has to survive a power cut.
+    """
     for connection in connections.all():
         if connection.vendor == "sqlite":
+            connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
             connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    with django_db_blocker.unblock():
+        emptying.install()
 
 
 @pytest.fixture(scope="session", autouse=True)
