@@ -1,9 +1,11 @@
 """Fixtures of all tests: two shops with tokens, a client without one, empty counters, a clock."""
 
+import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -11,6 +13,8 @@ from django.core.cache import caches
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
+from carriers import pdf, pdf_merger
+from carriers.http.messages import UnreadableError
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
@@ -22,6 +26,25 @@ from tests.support.waiting import WAIT_TIMEOUT_S
 # Every run tries the same examples, without a deadline, and keeps no files.
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("suite")
+REWRITTEN = pdf.rewritten
+TESTS = Path(__file__).parent
+# Pages and forms of the staff, log-ins and the shape of HTTP: their queries are Django's own, of the simplest kind.
+# Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
+ANY_DATABASE = {
+    TESTS / path
+    for folder, names in {
+        "config": "test_messages",
+        "config/api": "test_errors test_bodies test_policies test_hosts test_http_contract",
+        "config/login": "test_devices test_passwords test_sessions",
+        "labels": "test_needles test_metrics test_idempotency_failures",
+        "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_selected"
+        " test_slips test_unmerged_pdfs",
+        "parcels/admin": "test_page",
+        "shops": "test_admin test_contract_admin test_contract_form test_sender_form",
+        "shops/webhooks": "test_admin test_addresses test_signing",
+    }.items()
+    for path in (f"{folder}/{name}.py" for name in names.split())
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -36,6 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = longest_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let the garbage collector pass over the ten thousand tests, and all modules, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+
+
 def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some of the drills."""
     drills = [item for item in items if "drills" in item.path.parts]
@@ -46,7 +76,7 @@ def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
 
 
 def is_about_services(item: pytest.Item) -> bool:
-    if item.get_closest_marker("any_database"):
+    if item.get_closest_marker("any_database") or item.path in ANY_DATABASE:
         return False
     uses_database = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
     return bool(uses_database or item.get_closest_marker("django_db") or item.get_closest_marker("real_services"))
@@ -79,6 +109,27 @@ def no_log() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def cheap_hashes() -> None:
     OneAtATimeHasher.iterations = 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def merged_here() -> Iterator[None]:
+    """Merge PDFs without the separate process, whose start takes longer than all else of a purchase."""
+
+    def rewritten(pdfs: Sequence[bytes], timeout_s: float) -> bytes:
+        try:
+            return pdf.checked(pdf_merger._merged(iter(pdfs)))
+        except Exception:  # noqa: BLE001 - as of the process, whatever it fails with
+            raise UnreadableError("the labels cannot be merged") from None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pdf, "rewritten", rewritten)
+        yield
+
+
+@pytest.fixture
+def merging_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge PDFs in the separate process, as the service does."""
+    monkeypatch.setattr(pdf, "rewritten", REWRITTEN)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -41,7 +41,7 @@ def page_tree_bomb(depth: int) -> bytes:
     return b"%PDF-1.4\n" + catalog + nodes + page + b"trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF"
 
 
-def test_a_pdf_that_keeps_the_parser_busy_is_abandoned_in_time() -> None:
+def test_a_pdf_that_keeps_the_parser_busy_is_abandoned_in_time(merging_process: None) -> None:
     started_s = time.monotonic()
     with pytest.raises(UnreadableError):
         pdf.rewritten([page_tree_bomb(15)] * 4, DEADLINE_S)

@@ -24,7 +24,7 @@ from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT
 from tests.support.api import Caller
 from tests.support.canaries import canary, found_in
-from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, routes, rows, slip_of_somebody
+from tests.support.desk import label_of_somebody, member, parcel_of_somebody, person, rows, slip_of_somebody
 from tests.support.factories import EventFactory, import_parcel
 from tests.support.processes import ROOT
 
@@ -77,17 +77,15 @@ def at(value: Any, path: str) -> Any:
 # --- Masks ---
 
 
-@pytest.mark.parametrize("role", ["Operations", "Reporting", "Accounts"])
-def test_who_may_not_see_customers_finds_none_in_any_page_export_or_search(role: str) -> None:
-    world, browser = rows(), member(role)
+def test_who_may_not_see_customers_finds_none_in_any_search() -> None:
+    """What is declared is what no search looks in; that no page or file shows it is in tests of the roles."""
+    world, browser = rows(), member("Operations")
     needles = {needle for row in (*world.values(), ParcelTracking.objects.get()) for needle in of_row(row)}
     assert len(needles) > 50
-    seen = {name: found_in(browser.get(address).getvalue()) for name, address in routes(world)}
-    assert {name: found for name, found in seen.items() if found} == {}
     for needle in sorted(needles):
         for box in ("/admin/search/", "/admin/parcels/parcel/", "/admin/labels/shippinglabel/"):
             answer = browser.get(box, {"q": needle})
-            assert answer.status_code in (200, 403), needle
+            assert answer.status_code == 200, needle
             assert {each.lower() for each in found_in(answer.content)} <= {needle.lower().encode()}
             assert not hits(answer), (box, needle)
 

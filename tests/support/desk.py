@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
-from config.roles import ROLES, make_groups
+from config.roles import ROLES
 from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
 from parcels.tracking.story import STORY_FIELDS
@@ -38,7 +38,6 @@ QUERIES = {"autocomplete": {"app_label": "shops", "model_name": "accesstoken", "
 
 def member(role: str) -> Client:
     """A member of the staff with one role; "root" is a superuser, and "none" has no role."""
-    make_groups()  # where a test has flushed what the migration made
     user = User.objects.create_user(role.lower(), is_staff=True, is_superuser=role == "root")
     if role in ROLES:
         user.groups.add(Group.objects.get(name=role))

@@ -90,7 +90,7 @@ def test_no_connection_to_the_database_is_open_during_a_call(carriers: Carriers,
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)",
+                " AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT pid = ANY(%s)",
                 [known],
             )
             others.append(cursor.fetchone()[0])
