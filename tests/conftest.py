@@ -34,14 +34,14 @@ ANY_DATABASE = {
     TESTS / path
     for folder, names in {
         "config": "test_messages",
-        "config/api": "test_errors test_bodies test_policies test_hosts test_http_contract",
+        "config/api": "test_errors test_bodies test_policies test_admin_hosts test_http_contract",
         "config/login": "test_devices test_passwords test_sessions",
         "labels": "test_needles test_metrics test_idempotency_failures",
         "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_selected"
         " test_slips test_unmerged_pdfs",
         "parcels/admin": "test_page",
         "shops": "test_admin test_contract_admin test_contract_form test_sender_form",
-        "shops/webhooks": "test_admin test_addresses test_signing",
+        "shops/webhooks": "test_admin test_signing",
     }.items()
     for path in (f"{folder}/{name}.py" for name in names.split())
 }

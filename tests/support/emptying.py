@@ -22,7 +22,7 @@ def install() -> None:
     """Do so after each test that commits; to be called when the database is as migrations have left it."""
     for alias in connections:
         first_counts(alias)
-    TransactionTestCase._fixture_teardown = empty_all  # type: ignore[method-assign]
+    TransactionTestCase._fixture_teardown = empty_all  # type: ignore[attr-defined]
 
 
 def empty_all(test: TransactionTestCase) -> None:
