@@ -20,6 +20,7 @@ from labels.slips.models import DepositSlip
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
+from shops.db.indexes import index_of_both_cases
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
@@ -202,6 +203,7 @@ class ShippingLabel(models.Model):
             ),
             models.Index(fields=["ask_again_at"], name="label_ask_again", condition=Q(ask_again_at__isnull=False)),
             models.Index(fields=["order_id", "shop"], name="label_order"),
+            index_of_both_cases("order_id", "label_order_cases"),
             # For the staff's filters. Labels to decide are counted on each of their pages, and are a handful.
             models.Index(fields=["state", "-id"], name="label_state", condition=~Q(state="label_generated")),
             models.Index(fields=["carrier_code", "product_code", "-id"], name="label_product"),

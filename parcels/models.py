@@ -12,6 +12,7 @@ from carriers.tracking import Status
 from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
 from parcels.figures.timing import HAS_TIMING, IS_PROMISED, TIMING, WINDOW_END
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
+from shops.db.indexes import index_of_both_cases
 from shops.db.json_text import JSONMembers, JSONObject
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
@@ -146,6 +147,10 @@ class Parcel(models.Model):
             models.Index(TIMING, F("created_at").desc(), F("id").desc(), name="parcel_timing", condition=HAS_TIMING),
             # For the staff's list of those that are past their promise.
             models.Index(WINDOW_END, name="parcel_promised", condition=IS_PROMISED),
+            # For the staff's search, whatever the case of letters.
+            index_of_both_cases("order_number", "parcel_order_number_cases"),
+            index_of_both_cases("order_id", "parcel_order_cases"),
+            index_of_both_cases("id", "parcel_id_cases"),
             # For `parcels.personal_data.erasure`: the few parcels with earlier e-mails.
             models.Index(fields=["shop"], name="parcel_previous_emails", condition=~Q(previous_emails=[])),
         ]

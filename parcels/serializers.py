@@ -46,7 +46,17 @@ class KeyStringField(StringField):
         super().__init__(min_length=1, max_length=max_length, **options)
 
 
-class TrackingNumberField(KeyStringField):
+class AddressedKeyField(KeyStringField):
+    """A key in the addresses of pages, which leave out the parts `.` and `..`."""
+
+    def to_internal_value(self, data: Any) -> str:
+        key = super().to_internal_value(data)
+        if key in {".", ".."}:
+            raise serializers.ValidationError("must not be . or .., as no address leads to it.")
+        return key
+
+
+class TrackingNumberField(AddressedKeyField):
     """A number that the look-up takes, whose path may not end in a slash."""
 
     def to_internal_value(self, data: Any) -> str:
@@ -164,7 +174,7 @@ class DeliveryWindowSerializer(ObjectSerializer):
 class ParcelSerializer(ObjectSerializer):
     """A parcel as a shop sees it; each field is stored in the model's field that `source` names."""
 
-    id = KeyStringField(help_text="The parcel's unique identifier.")
+    id = AddressedKeyField(help_text="The parcel's unique identifier.")
     shopId = StringField(source="shop_id", read_only=True, help_text="The shop that owns the parcel.")
     orderId = StringField(source="order_id", max_length=MAX_KEY_LENGTH, help_text="The order the parcel belongs to.")
     orderNumber = StringField(

@@ -8,7 +8,17 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
 from labels.models import UNFINISHED, ShippingLabel, any_of
-from shops.staff.search import LISTED, MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
+from shops.staff.search import (
+    LISTED,
+    MIN_BEGINNING,
+    READ_AT_MOST,
+    Found,
+    begin_with,
+    compact,
+    in_any_case,
+    of_recipient,
+    spellings,
+)
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
@@ -25,6 +35,7 @@ def whole(text: str) -> QuerySet[Any, Any]:
         .values("pk")
         .union(
             labels.filter(order_id__in=typed).values("pk"),
+            in_any_case(labels, "order_id", text).values("pk"),
             labels.with_tracking_number(*numbers(text)).values("pk"),
             all=True,
         )

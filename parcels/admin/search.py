@@ -5,14 +5,23 @@ from typing import Any
 from django.db.models import QuerySet
 
 from parcels.models import Parcel, ParcelNumber
-from shops.staff.search import MIN_BEGINNING, READ_AT_MOST, Found, begin_with, compact, of_recipient, spellings
+from shops.staff.search import (
+    MIN_BEGINNING,
+    READ_AT_MOST,
+    Found,
+    begin_with,
+    compact,
+    in_any_case,
+    of_recipient,
+    spellings,
+)
 
 
 def whole(text: str) -> QuerySet[Any, Any]:
     """Find the ids of all shops' parcels with this tracking number, order number, order id or id.
 
     Every part is an exact look-up along an index. Case, spaces and the ``#`` of an order number, which no index
-    ignores, are covered by looking up several spellings.
+    ignores, are covered by looking up several spellings, and indexes of keys in mixed case.
     """
     typed = spellings(text)
     parcels = Parcel.objects.order_by().values("pk")
@@ -24,6 +33,9 @@ def whole(text: str) -> QuerySet[Any, Any]:
             parcels.filter(order_number__in=order_numbers(text)),
             parcels.filter(order_id__in=typed),
             parcels.filter(pk__in=typed),
+            in_any_case(parcels, "order_number", text, "#" + text),
+            in_any_case(parcels, "order_id", text),
+            in_any_case(parcels, "id", text),
             all=True,
         )
     )

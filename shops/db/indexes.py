@@ -1,9 +1,20 @@
-"""Indexes that are added and removed while the service runs."""
+"""Indexes that are added and removed while the service runs, and the one of keys in capital and small letters."""
 
 from django.contrib.postgres import operations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import AddIndex, RemoveIndex
 from django.db.migrations.state import ProjectState
+from django.db.models import Index, Q
+from django.db.models.functions import Lower, Upper
+
+
+def has_both_cases(column: str) -> Q:
+    """Make the condition of the few keys with capital and small letters, which no spelling in one case finds."""
+    return ~Q(**{column: Lower(column)}) & ~Q(**{column: Upper(column)})
+
+
+def index_of_both_cases(column: str, name: str) -> Index:
+    return Index(Lower(column), name=name, condition=has_both_cases(column))
 
 
 class AddIndexConcurrently(operations.AddIndexConcurrently):

@@ -1,12 +1,15 @@
 """Rows that a text from a search box may mean: found along indexes only, whatever the tables' size."""
 
 from collections.abc import Iterable, Iterator
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.functions import Lower
 
+from shops.db.indexes import has_both_cases
 from shops.staff.recipients import RecipientSearch
 
 LISTED = 25
@@ -67,6 +70,13 @@ def any_of_them(rows: QuerySet[Any, Any]) -> Iterator[str]:
         yield from (key for (key,) in cursor.fetchall())
 
 
+def in_any_case(rows: QuerySet[Any, Any], column: str, *texts: str) -> QuerySet[Any, Any]:
+    """Find rows whose key, in capital and small letters, is the text in any case of its letters from A to Z."""
+    lowered = {lower(form) for text in texts for form in (text, compact(text))}
+    found: QuerySet[Any, Any] = rows.filter(has_both_cases(column)).alias(lowered=Lower(column))
+    return found.filter(lowered__in=lowered)
+
+
 def compact(text: str) -> str:
     return "".join(text.split())
 
@@ -74,4 +84,14 @@ def compact(text: str) -> str:
 def spellings(text: str) -> set[str]:
     """Return the forms that a text may be stored in: with and without its spaces, each as typed, lower and upper."""
     written = {text, compact(text)}
-    return {case(form) for form in written for case in (str, str.lower, str.upper)}
+    cases = (str, str.lower, str.upper, lower, upper)
+    return {case(form) for form in written for case in cases}
+
+
+def lower(text: str) -> str:
+    """Return a text's small letters as the databases make those of keys: from A to Z."""
+    return text.translate(str.maketrans(ascii_uppercase, ascii_lowercase))
+
+
+def upper(text: str) -> str:
+    return text.translate(str.maketrans(ascii_lowercase, ascii_uppercase))

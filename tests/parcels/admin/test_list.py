@@ -8,6 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
+from parcels.admin.search import whole
 from shops.models import Shop
 from shops.staff import base
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
@@ -42,6 +43,18 @@ def test_one_box_finds_by_number_order_email_and_id(staff: Client, shop: Shop, t
     )
     import_parcel(shop, id="P2", orderNumber="#10000", customerEmail="other.zoe@example.com")
     assert listed(staff, q=text) == ["P1"]
+
+
+@pytest.mark.parametrize("column", ["id", "orderId", "orderNumber"])
+@pytest.mark.parametrize("stored", ["gid://Shopify/Order/4711", "Web_77a", "#Été 7b"])
+def test_a_key_in_capital_and_small_letters_is_found_in_any_case(
+    staff: Client, shop: Shop, column: str, stored: str
+) -> None:
+    key = import_parcel(shop, **{column: stored})["id"]
+    import_parcel(shop, **{column: stored + "x"})
+    ascii_upper = "".join(letter.upper() if letter.isascii() else letter for letter in stored)
+    for text in (stored, ascii_upper, ascii_upper.replace("A", "a"), stored.replace(stored[4], stored[4].swapcase())):
+        assert listed(staff, q=text) == [key]
 
 
 def test_an_order_number_without_a_hash_is_found_with_one(staff: Client, shop: Shop) -> None:
@@ -168,6 +181,16 @@ def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: s
         (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
         cursor.execute(f"EXPLAIN {count}")
         assert index in str(cursor.fetchall())
+
+
+def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has another planner")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    plan = whole("web_77a").explain()
+    for index in ("parcel_order_number_cases", "parcel_order_cases", "parcel_id_cases"):
+        assert index in plan
 
 
 def test_few_rows_are_sorted_and_not_looked_for_in_the_order_of_all(staff: Client, shop: Shop) -> None:
