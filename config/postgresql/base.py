@@ -99,6 +99,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         assert self.connection is not None
         self.connection.execute(RAISE_DURABILITY, prepare=False)
 
+    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:  # noqa: FBT001 - Django's signature
+        """Leave it to the next connection, which begins so, if a transaction has lost this one.
+
+        Django would connect at once, and raise what comes of that in place of the loss.
+        """
+        if self.connection is not None or not autocommit:
+            super().set_autocommit(autocommit, *args, **kwargs)
+
     def is_usable(self) -> bool:
         """Send ``SELECT 1`` only if the connection has unread bytes.
 

@@ -40,6 +40,7 @@ from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.failures import is_refused
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
@@ -170,10 +171,11 @@ def reserve(label: ShippingLabel) -> None:
             is_inserted = bool(inserted())
     except IntegrityError:
         raise
-    except DATABASE_ERRORS:
+    except DATABASE_ERRORS as error:
         connection.close()
-        with suppress(*DATABASE_ERRORS):
-            with_db_retry(lambda: withdraw(label))
+        if not is_refused(error):
+            with suppress(*DATABASE_ERRORS):
+                with_db_retry(lambda: withdraw(label))
         raise
     if not is_inserted:
         raise KeyTakenError

@@ -8,6 +8,7 @@ MEANINGS: Final = {
     "28P01": "wrong password",
     "28000": "role not allowed",
     "3D000": "no such database",
+    "53100": "disk full",
     "53300": "too many connections",
     "57P03": "not accepting connections",
     "57014": "statement cancelled",
@@ -39,6 +40,11 @@ def sqlstate(error: BaseException) -> str | None:
         if type(each).__module__.startswith("psycopg"):
             return next((state for text, state in REFUSALS if text.search(str(each))), None)
     return None
+
+
+def is_refused(error: BaseException) -> bool:
+    """Tell if a database lacked disk or memory (class 53), and so has certainly written nothing."""
+    return (sqlstate(error) or "").startswith("53")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

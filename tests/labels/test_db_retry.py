@@ -1,10 +1,13 @@
 """Writes are retried, on a new connection each time, until the database is back."""
 
 import pytest
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from labels.lifecycle import db_retry
 from labels.lifecycle.db_retry import with_db_retry
+from tests.labels.conftest import Sandbox
+from tests.labels.orders import order, post
+from tests.support.api import Caller
 
 
 @pytest.fixture
@@ -49,3 +52,27 @@ def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
     with pytest.raises(ZeroDivisionError):
         with_db_retry(write)
     assert (len(calls), closed) == (1, [])
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_while_the_databases_disk_is_full_an_order_fails_at_once_and_leaves_nothing(
+    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(seconds: float) -> None:
+        raise AssertionError("an order waits for the database")
+
+    monkeypatch.setattr("labels.lifecycle.db_retry.time.sleep", wait)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$;"
+            "CREATE TRIGGER full_disk BEFORE INSERT ON labels_shippinglabel EXECUTE FUNCTION refuse()"
+        )
+    try:
+        assert post(buyer, order(), key="k").status_code == 500
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION refuse CASCADE")
+    assert sandbox.calls() == 0
+    assert post(buyer, order(), key="k").status_code == 201

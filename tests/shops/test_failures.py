@@ -67,3 +67,19 @@ def test_a_traceback_ends_with_the_sqlstate_and_not_with_the_text() -> None:
     text = format_exception((caught.type, caught.value, caught.tb))
     assert text.endswith("django.db.utils.DataError 22P02")
     assert "Jane'" not in text.rpartition("\n")[2]
+
+
+@pytest.mark.real_services
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_loses_its_connection_raises_the_loss_and_does_not_connect_again() -> None:
+    with (
+        pytest.raises(OperationalError, match="terminating connection"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    assert connection.connection is None
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        assert connection.in_atomic_block
+    assert connection.get_autocommit()

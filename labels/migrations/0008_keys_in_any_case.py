@@ -8,7 +8,7 @@ from shops.db.indexes import AddIndexConcurrently, index_of_both_cases
 class Migration(migrations.Migration):
     atomic = False  # built while the service runs
 
-    dependencies = [("labels", "0006_figures_permission")]
+    dependencies = [("labels", "0007_last_event")]
 
     operations = [
         AddIndexConcurrently(model_name="shippinglabel", index=index_of_both_cases("order_id", "label_order_cases"))
