@@ -12,7 +12,8 @@ from typing import Any, Final
 from carriers.beta.answers import OK, check_status, document_of, objects_of, string_of
 from carriers.beta.credentials import own_number
 from carriers.beta.parties import CARRIER, zip_code_of
-from carriers.beta.refusals import POINT_REFUSALS, SEARCH_REFUSALS, is_failure
+from carriers.beta.point_refusals import POINT_REFUSALS, SEARCH_REFUSALS
+from carriers.beta.refusals import is_failure
 from carriers.errors import CarrierError, CarrierUnavailable, PickupPointRejected
 from carriers.http.messages import Answer, UnreadableError
 from carriers.pickup_points import FIELD as POINT

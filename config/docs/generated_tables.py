@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 
 from carriers import CARRIERS
 from carriers.alpha import refusals as alpha
-from carriers.beta import refusals as beta
+from carriers.beta import point_refusals as beta
 from carriers.order_fields import described
 from carriers.order_table import ORDER_FIELDS
 from carriers.products import PRODUCTS

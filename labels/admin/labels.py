@@ -9,7 +9,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.html import format_html, format_html_join
@@ -24,6 +24,7 @@ from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
 from labels.admin.next_step import next_step
 from labels.admin.parcels import parcel_of
+from labels.admin.pdf import PdfOfLabel
 from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
@@ -31,14 +32,12 @@ from labels.admin.slips import SlipForSelected
 from labels.admin.to_decide import ToDecideAdmin, waits_for_person
 from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
-from labels.models import IN_CANCELLATION, OPEN, UNFINISHED, LabelState, ShippingLabel
-from labels.pdfs import storage, unmerged
+from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from labels.pdfs import unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
-from shops.staff.audit.models import Action
-from shops.staff.audit.recording import record
 from shops.staff.display_texts import NOTHING
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
 from shops.staff.masking import conceal, masked, may_see
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @admin.register(ShippingLabel)
-class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecideAdmin):
+class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelected, ToDecideAdmin):
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
     list_display = ("id", "status", "why", "order", "to", "shop", "product", "ordered")
@@ -137,43 +136,6 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
         ]
         return own + super().get_urls()
 
-    def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
-        if not may_see(request):
-            raise PermissionDenied
-        label = self.label_or_404(request, object_id)
-        # In one query: the PDF may just be moving to the storage.
-        label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
-        if label.state in UNFINISHED and label.pdf is not None:
-            response = self.kept_file(label, bytes(label.pdf))
-        elif label.has_pdf:
-            response = self.signed_redirect(request, label)
-        else:
-            raise Http404("This label has no PDF.")
-        record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
-        response["Cache-Control"] = storage.CACHE_CONTROL
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = storage.FILE_POLICY
-        return response
-
-    def kept_file(self, label: ShippingLabel, content: bytes) -> HttpResponse:
-        """Send a PDF, or the ZIP file of those that are not merged."""
-        if not unmerged.is_zipped(content):
-            response = HttpResponse(content, content_type="application/pdf")
-            response["Content-Disposition"] = storage.disposition(label.pdf_key)
-            return response
-        response = HttpResponse(content, content_type="application/zip")
-        response["Content-Disposition"] = f'attachment; filename="label-{label.id}.zip"'
-        return response
-
-    def signed_redirect(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
-        try:
-            url = storage.signed_url(label, base_url=request.build_absolute_uri("/"))
-        except storage.StorageError:
-            messages.error(request, "The storage can't be reached now. The PDF is safe there; try again later.")
-            return self.back_to(label)
-        return HttpResponseRedirect(url)
-
     def adopt_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the parcels' numbers and PDF, and adopt them."""
         label = self.label_to_decide(request, object_id)
@@ -256,14 +218,6 @@ class ShippingLabelAdmin(PrintSelected, SlipForSelected, DecideSelected, ToDecid
             with suppress(decisions.NotOpenError):  # a colleague was faster
                 decisions.dismiss_notice(label=label, decided_by=cast("User", request.user))
         return self.back_to(label)
-
-    def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        label: ShippingLabel | None = self.row_at(request, object_id)
-        if label is None:
-            raise Http404("There is no label with this id.")
-        return label
 
     def label_to_decide(self, request: HttpRequest, object_id: str) -> ShippingLabel:
         if not self.may_decide(request):
