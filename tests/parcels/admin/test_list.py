@@ -2,6 +2,7 @@
 
 import re
 
+import orjson
 import pytest
 from django.db import connection
 from django.test import Client
@@ -13,7 +14,7 @@ from shops.models import Shop
 from shops.staff import base
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
-from tests.support.factories import EventFactory, ShopFactory, import_parcel
+from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, import_parcel
 
 
 @pytest.mark.parametrize(
@@ -161,26 +162,32 @@ def test_the_list_counts_rows_only_to_its_cap(staff: Client, shop: Shop, monkeyp
     assert "there are more" in answer.text
 
 
+ODD_CARRIERS = ["alpha", "beta", "gamma"]
+
+
 @pytest.mark.parametrize(
     ("query", "index"),
     [
         ({"status": "EXCEPTION"}, "parcel_status"),
         ({"status": "none"}, "parcel_status"),
-        ({"carrier": "gamma"}, "parcel_other_carrier"),
+        ({"carrier": "gamma"}, "parcel_other_carrier|parcel_carrier_status"),
         ({"carrier": "alpha", "status": "EXCEPTION"}, "parcel_carrier_status"),
         ({"delivery": "late"}, "parcel_timing"),
     ],
 )
-def test_a_filter_reads_its_index(staff: Client, query: dict[str, str], index: str) -> None:
+def test_a_filter_reads_its_index(staff: Client, shop: Shop, query: dict[str, str], index: str) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has another planner")
+    usual = [{"carrierCode": carrier, "lastStatus": "DELIVERED"} for carrier in ("alpha", "beta") * 100]
+    odd = [{"carrierCode": carrier, "lastStatus": status} for carrier in ODD_CARRIERS for status in (None, "EXCEPTION")]
+    import_lines(shop, [orjson.dumps(ParcelLineFactory(**fields)) for fields in usual + odd])
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("ANALYZE parcels_parcel; SET LOCAL enable_seqscan = off")
         with CaptureQueriesContext(connection) as captured:
             listed(staff, **query)
         (count,) = [asked["sql"] for asked in captured if 'COUNT(*) FROM (SELECT "parcels_parcel"' in asked["sql"]]
         cursor.execute(f"EXPLAIN {count}")
-        assert index in str(cursor.fetchall())
+        assert re.search(index, str(cursor.fetchall()))
 
 
 def test_a_search_in_another_case_reads_its_indexes(staff: Client, shop: Shop) -> None:
