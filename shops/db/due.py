@@ -26,13 +26,13 @@ class FirstIds(Subquery):
     """The ids of the first rows of a query as one value, so that one query finds those of many groups."""
 
     output_field = JSONField()
-    template = "(SELECT json_group_array(%(key)s) FROM (%(subquery)s))"
+    template = "(SELECT json_group_array(pk) FROM (%(subquery)s))"
 
     def __init__(self, rows: QuerySet[Any], count: int) -> None:
-        super().__init__(rows.values("pk")[:count], key=rows.model._meta.pk.column)
+        super().__init__(rows.values("pk")[:count])
 
     def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return self.as_sql(compiler, connection, "(SELECT jsonb_agg(%(key)s) FROM (%(subquery)s) AS found)", **extra)
+        return self.as_sql(compiler, connection, "(SELECT jsonb_agg(pk) FROM (%(subquery)s) AS found)", **extra)
 
 
 def share_out(
