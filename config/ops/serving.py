@@ -21,6 +21,7 @@ from config.ops import look_up_pool, metrics
 from config.ops.health import checks
 from labels.lifecycle.db_retry import DB_RETRY_TIMEOUT_S
 from labels.pdfs import storage
+from shops.contracts import bulkhead
 
 if TYPE_CHECKING:
     from django.core.handlers.wsgi import WSGIHandler
@@ -87,7 +88,7 @@ def check_count(name: str, value: int) -> None:
 
 
 def check_threads(count: int) -> None:
-    may_hang = len(settings.CARRIER_ENDPOINTS) * settings.CARRIER_CONCURRENCY
+    may_hang = bulkhead.threads_at_most()
     if count <= may_hang:
         logger.warning("SERVE_THREADS is %s, but calls to hung carriers may take %s threads", count, may_hang)
 

@@ -48,6 +48,11 @@ def size(service: Service) -> int:
     return orders if service is Service.SHIPPING else max(1, orders // 2)
 
 
+def threads_at_most() -> int:
+    """Return how many requests may hang at all services of all carriers together, each in a thread."""
+    return sum(size(service) for carrier in CARRIERS.values() for service in carrier.services)
+
+
 class Bulkhead:
     """Admits requests for each service of each carrier: one that hangs leaves the others their own.
 
