@@ -24,7 +24,7 @@ from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
 from labels.admin.next_step import next_step
 from labels.admin.parcels import parcel_of
-from labels.admin.pdf import PdfOfLabel
+from labels.admin.pdf_view import PdfOfLabel
 from labels.admin.personal import MASKED, columns_of
 from labels.admin.printing import PrintSelected
 from labels.admin.search import whole
