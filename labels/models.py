@@ -11,7 +11,8 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
 from django.db.models import Q
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, StrIndex
+from django.db.models.lookups import GreaterThan
 
 from carriers import CARRIERS
 from labels import ids
@@ -68,6 +69,10 @@ class ShippingLabelQuerySet(ForShop):
     def generated(self) -> Self:
         return self.filter(state=LabelState.GENERATED)
 
+    def cancellable(self) -> Self:
+        """Labels that a shop may cancel, and those that are cancelled or about to be."""
+        return self.filter(state__in=(LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED))
+
     def free(self) -> Self:
         """Labels that no process works on."""
         return self.filter(leased_until__lt=clock.Now())
@@ -99,8 +104,9 @@ class ShippingLabelQuerySet(ForShop):
         """Find by any parcel's number, of letters and digits: along the index on PostgreSQL."""
         if connection.features.supports_json_field_contains:
             return self.filter(any_of(Q(tracking_numbers__contains=[number]) for number in numbers))
-        labels = self.alias(numbers_text=Cast("tracking_numbers", models.TextField()))
-        return labels.filter(any_of(Q(numbers_text__contains=f'"{number}"') for number in numbers))
+        text = Cast("tracking_numbers", models.TextField())
+        places = (StrIndex(text, models.Value(f'"{number}"')) for number in numbers)
+        return self.filter(any_of(Q(GreaterThan(place, 0)) for place in places))
 
 
 def total_kg(weights_kg: Iterable[str]) -> Decimal:
@@ -193,6 +199,17 @@ class ShippingLabel(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["shop", "-id"], name="label_shop_newest"),
+            # For the shop's own list, with the carrier that it may be filtered by.
+            models.Index(
+                fields=["shop", "-created_at", "-id", "carrier_code"],
+                name="label_list",
+                condition=Q(state="label_generated"),
+            ),
+            models.Index(
+                fields=["shop", "reference", "-created_at", "-id"],
+                name="label_reference",
+                condition=Q(state="label_generated") & ~Q(reference=""),
+            ),
             models.Index(
                 fields=["leased_until"],
                 name="label_interrupted",

@@ -181,20 +181,20 @@ buy = extend_schema(
     responses={201: OpenApiResponse(LabelSerializer, "The label.", [OpenApiExample("label", LABEL)])},
 )
 
+LABEL_ID_PARAMETER: Final = OpenApiParameter(
+    "label_id",
+    {"type": "string", "pattern": "^[0-9A-Z]{15}$"},
+    OpenApiParameter.PATH,
+    description="The `id` from the answer to the order.",
+    examples=[OpenApiExample("label", LABEL_ID)],
+)
+
 retrieve = extend_schema(
     operation_id="retrieveLabel",
     tags=["labels"],
     summary="Retrieve a label",
     description="Returns a label bought before, its `labelUrl` freshly signed for 15 minutes.",
-    parameters=[
-        OpenApiParameter(
-            "label_id",
-            {"type": "string", "pattern": "^[0-9A-Z]{15}$"},
-            OpenApiParameter.PATH,
-            description="The `id` from the answer to the order.",
-            examples=[OpenApiExample("label", LABEL_ID)],
-        )
-    ],
+    parameters=[LABEL_ID_PARAMETER],
     responses={200: OpenApiResponse(LabelSerializer, "The label.", [OpenApiExample("label", LABEL)])},
 )
 
@@ -266,6 +266,11 @@ LINKS: Final[Json] = {
             "operationId": "retrieveLabel",
             "parameters": {"labelId": "$response.body#/id"},
             "description": "The same label later, with a fresh URL.",
-        }
+        },
+        "cancellation": {
+            "operationId": "cancelLabel",
+            "parameters": {"labelId": "$response.body#/id"},
+            "description": "Its cancellation.",
+        },
     },
 }

@@ -23,6 +23,7 @@ from shops.api.serializer_fields import (
     CodeField,
     DateField,
     Fault,
+    ListOfField,
     NumberField,
     ObjectSerializer,
     StringField,
@@ -228,8 +229,62 @@ class LabelSerializer(serializers.Serializer[ShippingLabel]):
             "carrierCode": instance.carrier_code,
             "productCode": instance.product_code,
             "trackingNumber": instance.tracking_number,
-            "labelUrl": self.context["url"],
+            "labelUrl": self.context.get("url"),
             "weight": as_number(instance.weight_kg),
             "status": instance.state,
             "createdAt": instance.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         }
+
+
+class ListedParcelSerializer(serializers.Serializer[Any]):
+    """A parcel of a label in a list."""
+
+    trackingNumber = StringField(help_text="The carrier's tracking number.")
+    weight = NumberField(help_text="Its weight in kilograms.")
+    reference = StringField(allow_null=True, help_text="Its own reference, as ordered; null without one.")
+
+
+class ListedLabelSerializer(LabelSerializer):
+    """A label in a list: without a URL, and with what its order and its carrier said."""
+
+    labelUrl = None  # type: ignore[assignment]  # removes the field; retrieving the label signs one
+    reference = StringField(allow_null=True, help_text="The order's reference; null without one.")
+    parcels = ListedParcelSerializer(many=True, help_text="The parcels, as they were ordered.")
+    warnings = ListOfField(
+        child=StringField(),
+        help_text="What the carrier said of the label, or that its customs form is missing; empty without any.",
+    )
+
+    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
+        facts = super().to_representation(instance)
+        del facts["labelUrl"]
+        own = instance.parcel_references or [""] * len(instance.weights_kg)
+        parcels = [
+            {"trackingNumber": number, "weight": as_number(Decimal(weight)), "reference": reference or None}
+            for number, weight, reference in zip(instance.tracking_numbers, instance.weights_kg, own, strict=False)
+        ]
+        said = {"reference": instance.reference or None, "parcels": parcels, "warnings": instance.warnings}
+        return facts | said
+
+
+class LabelListSerializer(serializers.Serializer[Any]):
+    """A page of labels."""
+
+    data = ListedLabelSerializer(many=True, help_text="The labels, the newest first.")  # type: ignore[assignment]  # a field
+    next = StringField(allow_null=True, help_text="The `cursor` of the next page; null on the last one.")
+
+
+class CancellationSerializer(serializers.Serializer[ShippingLabel]):
+    """A label that is cancelled, or on the way to it."""
+
+    id = StringField(help_text="The label's identifier.")
+    status = ChoiceField(
+        ("cancelled", "cancelling"),
+        help_text="`cancelling` while the carrier has not answered, or does not know the parcels yet.",
+    )
+    trackingNumbers = ListOfField(child=StringField(), help_text="The tracking numbers of all its parcels.")
+
+    def to_representation(self, instance: ShippingLabel) -> dict[str, Any]:
+        is_over = instance.state == LabelState.CANCELLED
+        status = "cancelled" if is_over else "cancelling"
+        return {"id": instance.id, "status": status, "trackingNumbers": instance.tracking_numbers}

@@ -7,9 +7,14 @@ from labels.views import LabelViewSet
 from shops.api.paths import TRACKING
 
 urlpatterns = [
-    path(f"{TRACKING[1:]}/shipments", LabelViewSet.as_view({"post": "create"}), name="labels"),
+    path(f"{TRACKING[1:]}/shipments", LabelViewSet.as_view({"get": "index", "post": "create"}), name="labels"),
     re_path(
         rf"^{TRACKING[1:]}/shipments/(?P<label_id>[^/]+)\Z", LabelViewSet.as_view({"get": "retrieve"}), name="label"
+    ),
+    re_path(
+        rf"^{TRACKING[1:]}/shipments/(?P<label_id>[^/]+)/cancel\Z",
+        LabelViewSet.as_view({"post": "cancel"}),
+        name="label-cancellation",
     ),
     path(f"{TRACKING[1:]}/pickup-points", PointViewSet.as_view({"get": "list"}), name="pickup-points"),
 ]

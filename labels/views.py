@@ -11,17 +11,26 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import openapi
+from labels import listing, openapi, openapi_listing
 from labels.idempotency import IdempotencyKey, digest, read_key
-from labels.lifecycle import purchase
-from labels.lifecycle.errors import StorageUnavailableError
-from labels.models import ShippingLabel
+from labels.lifecycle import cancelling, purchase
+from labels.lifecycle.errors import NotCancelledError, StorageUnavailableError
+from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
-from labels.serializers import LabelSerializer, ignored_header, read_order
+from labels.serializers import (
+    CancellationSerializer,
+    LabelSerializer,
+    ListedLabelSerializer,
+    ignored_header,
+    read_order,
+)
+from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
+from shops.staff.audit.models import Action, Channel
+from shops.staff.audit.recording import Actor, acting, record
 
 if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
@@ -33,6 +42,9 @@ MAX_WARNING_LENGTH: Final = 200
 PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%,")
 
 
+LISTED, CANCELLATION = ListedLabelSerializer(), CancellationSerializer()
+
+
 class LabelViewSet(GenericViewSet[ShippingLabel]):
     """A shop's shipping labels."""
 
@@ -40,6 +52,13 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
     default_response_headers = {}  # by default the methods, which only a 405 names
+
+    @openapi_listing.listing
+    def index(self, request: Request) -> Response:
+        """Answer a page of the shop's labels, the newest first."""
+        page = read_page(request, listing.LabelQuerySerializer)
+        rows = listing.rows(shop_id=str(request.user.pk), filters=page.filters)
+        return Response(page.answer(rows, LISTED.to_representation))
 
     @openapi.buy
     def create(self, request: Request) -> Response:
@@ -71,6 +90,23 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         if label is None:
             raise ApiError(LABEL_NOT_FOUND)
         return Response(self.body(label), headers=headers_of(label))
+
+    @openapi_listing.cancel
+    def cancel(self, request: Request, label_id: str) -> Response:
+        """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
+        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
+        label = None if "\0" in label_id else labels.filter(id=label_id).first()
+        if label is None:
+            raise ApiError(LABEL_NOT_FOUND)
+        before = label.state
+        try:
+            cancelled = cancelling.cancel_for_shop(label)
+        except cancelling.CancelError as error:
+            raise NotCancelledError(error.reason, error.failure) from error
+        if before == LabelState.GENERATED:
+            with acting(Actor(cast("AccessToken", request.auth).id, Channel.API)):
+                record(Action.CHANGED, cancelled, changes={"state": [before, cancelled.state]})
+        return Response(CANCELLATION.to_representation(cancelled))
 
     def body(self, label: ShippingLabel) -> dict[str, Any]:
         try:

@@ -11,18 +11,28 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from django.db import transaction
 
 from carriers.client import Service
-from carriers.errors import CancellationRefused, CarrierError, OutcomeUnknown
+from carriers.errors import (
+    CancellationRefused,
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+)
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
+from shops.contracts.accounts import UnknownAccountError
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.clients import client
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
+from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
 
 HANDED_IN = "the carrier has taken it in charge"
+CHANGED = "it was changed meanwhile"
+NO_ACCOUNT = "the account that it was bought on is not kept any more"
 WHY_NOT = {
     LabelState.CANCELLED: "was cancelled before",
     LabelState.CANCELLING: "is being cancelled",
@@ -33,11 +43,15 @@ logger = logging.getLogger("labels.cancelling")
 
 
 class CancelError(Exception):
-    """The label was not cancelled; `str()` says why, for staff; `failure` is the carrier's error, if it gave one."""
+    """The label was not cancelled; `str()` says why, for staff.
 
-    def __init__(self, problem: str, failure: CarrierError | None = None) -> None:
+    `failure` is the carrier's error, if it gave one, else `reason` is what the shop is told.
+    """
+
+    def __init__(self, problem: str, failure: CarrierError | None = None, *, reason: str = CHANGED) -> None:
         super().__init__(problem)
         self.failure = failure
+        self.reason = reason
 
 
 def cancel(label: ShippingLabel) -> ShippingLabel:
@@ -51,10 +65,36 @@ def cancel(label: ShippingLabel) -> ShippingLabel:
             perform(begun, talk, is_first=True)
             defer(begun)
     except NotAskedError as error:
-        raise CancelError(f"{label.id} is not cancelled: {error}") from error
+        raise not_asked(label, error) from error
     except CarrierError as error:
         raise CancelError(f"{label.id} is not cancelled: {error}", error) from error
     return begun
+
+
+def not_asked(label: ShippingLabel, error: NotAskedError) -> CancelError:
+    """Word the error for staff, and for the shop without account numbers and settings."""
+    problem = f"{label.id} is not cancelled: {error}"
+    match error.__cause__:
+        case UnknownAccountError():
+            return CancelError(problem, reason=NO_ACCOUNT)
+        case UnreadableSecretError():
+            return CancelError(problem, CredentialsRejected(label.carrier_code, "they can't be read"))
+    if isinstance(error, NoAccountError):
+        return CancelError(problem, reason=str(error))
+    return CancelError(problem, CarrierUnavailable(label.carrier_code, str(error)))
+
+
+def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
+    """Do as `cancel`, and return a label that somebody has cancelled, or is cancelling, as it is."""
+    if label.state != LabelState.GENERATED:
+        return label
+    try:
+        return cancel(label)
+    except CancelError:
+        latest: ShippingLabel = ShippingLabel.objects.row_of(label).defer("pdf").get()
+        if latest.state == LabelState.GENERATED:
+            raise
+        return latest
 
 
 def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:
@@ -67,7 +107,7 @@ def begin(label: ShippingLabel) -> ShippingLabel:
     """Commit the request before the carrier is asked: the shop can't retrieve the label from now on."""
     latest: ShippingLabel = ShippingLabel.objects.row_of(label).get()
     if latest.state == LabelState.GENERATED and parcels.is_handed_in(latest):
-        raise CancelError(f"{label.id} is not cancelled: {HANDED_IN}")
+        raise CancelError(f"{label.id} is not cancelled: {HANDED_IN}", reason=HANDED_IN)
     if not move(latest, Event.CANCEL_ASKED, cancel_requested_at=clock.now(), leased_until=lease(), ask_again_at=None):
         state = ShippingLabel.objects.row_of(label).values_list("state", flat=True).get()
         raise CancelError(f"{label.id} {WHY_NOT.get(LabelState(state), 'is not bought')}")
@@ -117,7 +157,7 @@ def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError
     """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be."""
     if not label.cancelled_numbers:
         end(label, event, cancel_requested_at=None, ask_again_at=None)
-    return CancelError(f"{label.id} is not cancelled: {problem}", failure)
+    return CancelError(f"{label.id} is not cancelled: {problem}", failure, reason=problem)
 
 
 def end(label: ShippingLabel, event: Event, **facts: None) -> None:

@@ -1,10 +1,16 @@
 """Errors of a purchase, told by its label's row."""
 
 from http import HTTPStatus
+from typing import Final
 
-from carriers.errors import OutcomeUnknown
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
 from labels.models import LabelState, ShippingLabel
-from shops.api.errors.coded import CODES, LABEL_STORAGE_UNAVAILABLE, LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
+from shops.api.errors.coded import (
+    CODES,
+    LABEL_NOT_CANCELLABLE,
+    LABEL_STORAGE_UNAVAILABLE,
+    LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY,
+)
 from shops.api.errors.entries import ErrorEntry
 from shops.api.errors.exceptions import ApiError
 
@@ -37,3 +43,22 @@ class StorageUnavailableError(ApiError):
     def __init__(self, label: ShippingLabel) -> None:
         entry = LABEL_STORAGE_UNAVAILABLE if label.idempotency_key else LABEL_STORAGE_UNAVAILABLE_WITHOUT_KEY
         super().__init__(entry, id=label.id)
+
+
+class NotCancelledError(ApiError):
+    """The label stays bought: the carrier, or what it has reported, forbids a cancellation, or it was not reached."""
+
+    def __init__(self, reason: str, failure: CarrierError | None) -> None:
+        match failure:
+            case CarrierUnavailable() | CredentialsRejected():
+                entry = CODES[failure.code]
+                entry = entry.saying(STAYS_BOUGHT[type(failure)], retry_after_s=entry.retry_after_s)
+            case _:
+                entry = LABEL_NOT_CANCELLABLE
+        super().__init__(entry, failure=str(failure).rstrip("."), reason=str(failure or reason).rstrip("."))
+
+
+STAYS_BOUGHT: Final[dict[type[CarrierError], str]] = {
+    CarrierUnavailable: "{failure}. The label stays bought, and a retry is safe.",
+    CredentialsRejected: "{failure}. The label stays bought: have the contract's credentials corrected.",
+}

@@ -8,9 +8,11 @@ numbers.
 
 import json
 
-from carriers.shipment import PurchasedLabel
+from carriers.shipment import PickupPoint, PurchasedLabel
 from labels.models import ShippingLabel
 from labels.pdfs import storage, unmerged
+
+PLACE = ("code", "name", "address1", "address2", "address3", "zip_code", "city", "country_code")
 
 
 def facts_key(label: ShippingLabel) -> str:
@@ -24,6 +26,8 @@ def save(label: ShippingLabel, purchased: PurchasedLabel) -> None:
         "tracking_numbers": purchased.tracking_numbers,
         "reservation_number": purchased.reservation_number,
         "is_customs_form_missing": purchased.is_customs_form_missing,
+        "warnings": purchased.warnings,
+        "pickup_point": place_of(purchased.pickup_point),
     }
     storage.store(label, unmerged.packed(purchased.pdfs))
     storage.write(facts_key(label), json.dumps(facts).encode())
@@ -41,7 +45,14 @@ def find(label: ShippingLabel) -> PurchasedLabel | None:
         unmerged.parts(kept),
         reservation_number=facts["reservation_number"],
         is_customs_form_missing=facts["is_customs_form_missing"],
+        warnings=tuple(facts.get("warnings", ())),
+        pickup_point=PickupPoint(**facts["pickup_point"]) if facts.get("pickup_point") else None,
     )
+
+
+def place_of(point: PickupPoint | None) -> dict[str, str] | None:
+    """Return the name and the address of a pickup point, as text."""
+    return {name: getattr(point, name) for name in PLACE} if point else None
 
 
 def pdf(label: ShippingLabel) -> bytes | None:

@@ -81,14 +81,12 @@ def test_it_is_valid_openapi_3_1(document: Json) -> None:
 def test_every_route_is_described(document: Json) -> None:
     described = {operation["operationId"] for operation in operations(document)}
     names = [name for name, _ in routes(get_resolver())]
-    assert names == ["parcel", "parcel-search", "labels", "label", "pickup-points", "label-file"]
+    assert names == [
+        *("parcel", "parcel-search", "labels", "label", "label-cancellation", "pickup-points", "label-file"),
+    ]
     assert described == {
-        "lookUpParcel",
-        "searchParcels",
-        "buyLabel",
-        "retrieveLabel",
-        "openLabelPdf",
-        "findPickupPoints",
+        *("lookUpParcel", "searchParcels", "openLabelPdf", "findPickupPoints"),
+        *("buyLabel", "listLabels", "retrieveLabel", "cancelLabel"),
     }
     assert len(document["paths"]) == len(names)
 
@@ -109,6 +107,7 @@ def test_every_field_and_every_parameter_has_a_meaning_and_an_example(document: 
 def test_every_answer_is_closed_and_complete(document: Json) -> None:
     answered = {"Parcel", "Destination", "LineItem", "Event", "CarrierStatus", "DeliveryWindow", "Label", "Error"}
     answered |= {"PickupPoints", "PickupPoint", "OpeningHours", "Closure"}
+    answered |= {"LabelList", "ListedLabel", "ListedParcel", "Cancellation"}
     schemas = document["components"]["schemas"]
     assert {name for name, schema in schemas.items() if schema.get("additionalProperties") is False} == answered
     for name in answered - {"Error"}:
@@ -145,7 +144,8 @@ def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: J
     }
     only = {name: examples["method_not_allowed"]["value"]["message"] for name, examples in said.items()}
     reading = "This path does not take this method, only GET, HEAD."
-    assert only.pop("buyLabel") == reading.replace("GET, HEAD", "POST")
+    assert only.pop("buyLabel") == only.pop("listLabels") == reading.replace("HEAD", "HEAD, POST")
+    assert only.pop("cancelLabel") == reading.replace("GET, HEAD", "POST")
     assert set(only.values()) == {reading}
 
 

@@ -14,6 +14,8 @@ EXPECTED = [
     f"POST {SHIPMENTS} 201",
     f"POST {SHIPMENTS} 400",
     f"GET {SHIPMENTS}/{{labelId}} 200",
+    f"GET {SHIPMENTS} 200",
+    f"POST {SHIPMENTS}/{{labelId}}/cancel 200",
     "GET /files/{signedName} 200",
 ]
 

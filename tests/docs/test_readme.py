@@ -111,10 +111,11 @@ def test_its_commands_run_beside_the_demonstration(demo: Demo) -> None:
 
 
 def test_the_examples_are_found() -> None:
-    """One of each kind: a look-up, two searches, a purchase, a retrieval, a search for points, an error."""
+    """One of each kind, in the README's order, and an error."""
     paths = [re.findall(r"/v1/tracking/([\w-]+)(\?\w+)?", command)[0] for command, _ in examples()]
     expected = [("parcels", ""), ("search", "?orderName"), ("search", "?email"), ("shipments", ""), ("shipments", "")]
-    assert paths == [*expected, ("pickup-points", "?productCode"), ("parcels", "")]
+    expected += [("shipments", "?createdFrom"), ("shipments", ""), ("pickup-points", "?productCode")]
+    assert paths == [*expected, ("parcels", "")]
 
 
 def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:

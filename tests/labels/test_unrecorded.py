@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
+from carriers.shipment import PickupPoint, PurchasedLabel
 from labels.lifecycle import db_retry
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
 from labels.pdfs import recovery, storage
 from tests.labels.conftest import Sandbox, assert_coded, row
+from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import BETA, KEY, assert_bought, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
 from tests.labels.test_storage_check import check
@@ -81,3 +83,12 @@ def test_with_neither_database_nor_storage_the_numbers_are_in_the_log(
         assert_coded(post(buyer, order(BETA), key=KEY), 502, "BETA_OUTCOME_UNKNOWN")
     (alarm,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
     assert vars(alarm)["tracking_numbers"] == sandbox.made()[0].tracking_number
+
+
+def test_a_warning_and_the_pickup_point_are_recorded_too(buyer: Caller) -> None:
+    point = PickupPoint("1234A", name="Tabac", address1="1 rue A", zip_code="75011", city="Paris", country_code="FR")
+    label = LabelFactory(shop=buyer.shop, state=LabelState.PURCHASING)
+    recovery.save(label, PurchasedLabel(("N1",), {"N1": b"%PDF-"}, warnings=("Ligne coupée",), pickup_point=point))
+    found = recovery.find(label)
+    assert found is not None
+    assert (found.warnings, found.pickup_point) == (("Ligne coupée",), point)

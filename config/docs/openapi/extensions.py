@@ -20,6 +20,7 @@ from labels import serializers as labels
 from labels.customs import MAX_ITEMS, CustomsItemSerializer, CustomsSerializer
 from labels.ids import LABEL_ID_LENGTH
 from labels.openapi import CUSTOMS, CUSTOMS_ORDER, FURTHER, LABEL, ORDER, SENDER
+from labels.openapi_listing import CANCELLATION, LABEL_LIST, LISTED_LABEL, LISTED_PARCEL
 from labels.order_rules import MAX_PARCELS
 from parcels import serializers as parcels
 from parcels.models import TrackingStatus
@@ -73,6 +74,10 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
     CustomsItemSerializer: Component("CustomsItem", "Goods of one kind.", CUSTOMS["items"][0]),
     addresses.AddressSerializer: Component("Address", "The postal address that parcels come from.", SENDER | FURTHER),
     labels.LabelSerializer: Component("Label", "A label that was bought.", LABEL),
+    labels.LabelListSerializer: Component("LabelList", "A page of labels.", LABEL_LIST),
+    labels.ListedLabelSerializer: Component("ListedLabel", "A label, as a list shows it.", LISTED_LABEL),
+    labels.ListedParcelSerializer: Component("ListedParcel", "A parcel of a label.", LISTED_PARCEL),
+    labels.CancellationSerializer: Component("Cancellation", "How far a cancellation is.", CANCELLATION),
 }
 # The objects of an order, by the JSON path that their fields' begin with.
 PREFIXES: Final = {
@@ -85,16 +90,26 @@ PREFIXES: Final = {
 }
 CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
 PICKUP_POINT_CODES: Final = "|".join(carrier.pickup_point_code.pattern for carrier in CARRIERS.values())
+LABEL_ID_FORM: Final[Json] = {"pattern": f"^[0-9A-Z]{{{LABEL_ID_LENGTH}}}$", "maxLength": None}
+# Those of a label, in an answer of its own and in a list.
+LABEL_DETAILS: Final[dict[str, Json]] = {
+    "id": LABEL_ID_FORM,
+    "shopId": {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
+    "orderId": {"maxLength": 255, "minLength": 1},
+    "trackingNumber": {"minLength": 1, "maxLength": None},
+    "weight": {"exclusiveMinimum": 0, "maximum": MAX_PARCELS * labels.MAX_WEIGHT_KG},
+    "createdAt": {"format": "date-time", "pattern": "Z$", "maxLength": None},
+}
 # Details that no field declares, because nothing needs them at run time; None removes a declared one.
 DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("Parcel", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
-    ("Label", "id"): {"pattern": f"^[0-9A-Z]{{{LABEL_ID_LENGTH}}}$", "maxLength": None},
-    ("Label", "shopId"): {"pattern": "^[A-Za-z0-9_-]{1,64}$", "maxLength": 64},
-    ("Label", "orderId"): {"maxLength": 255, "minLength": 1},
-    ("Label", "trackingNumber"): {"minLength": 1, "maxLength": None},
+    **{(name, field): facts for name in ("Label", "ListedLabel") for field, facts in LABEL_DETAILS.items()},
     ("Label", "labelUrl"): {"format": "uri", "maxLength": None},
-    ("Label", "weight"): {"exclusiveMinimum": 0, "maximum": MAX_PARCELS * labels.MAX_WEIGHT_KG},
-    ("Label", "createdAt"): {"format": "date-time", "pattern": "Z$", "maxLength": None},
+    ("ListedLabel", "reference"): {"maxLength": labels.MAX_REFERENCE_LENGTH},
+    ("ListedParcel", "trackingNumber"): {"minLength": 1, "maxLength": None},
+    ("ListedParcel", "weight"): {"exclusiveMinimum": 0, "maximum": labels.MAX_WEIGHT_KG},
+    ("ListedParcel", "reference"): {"maxLength": labels.MAX_REFERENCE_LENGTH},
+    ("Cancellation", "id"): LABEL_ID_FORM,
     ("LabelOrder", "reference"): {"maxLength": max(carrier.max_reference_length for carrier in CARRIERS.values())},
     ("LabelOrder", "pickupPointCode"): {"pattern": f"^({PICKUP_POINT_CODES})?$", "maxLength": None},
     ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": MAX_PARCELS},

@@ -5,13 +5,14 @@ from typing import Any, Final
 from config.api.errors import error_body
 from config.docs.openapi.components import ERROR_TIME, HEADERS, METHODS, SCHEMAS
 from labels import openapi as labels
+from labels import openapi_listing as listing
 from labels.points import openapi as points
 from parcels import openapi as parcels
 from shops.api.errors.entries import ErrorEntry, Failures
 from shops.api.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTED
 
 Json = dict[str, Any]
-FAILURES: Final = parcels.FAILURES | labels.FAILURES | points.FAILURES
+FAILURES: Final = parcels.FAILURES | labels.FAILURES | listing.FAILURES | points.FAILURES
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
@@ -26,7 +27,7 @@ TITLES: Final = {
     403: "Not allowed",
     404: "Not found",
     405: "Another method",
-    409: "The first request with the key is still running",
+    409: "Not in the state that it is in",
     413: "The body is too large",
     415: "The body is not JSON",
     422: "The key was used with another body",
@@ -41,6 +42,9 @@ def complete(document: Json) -> None:
     """Add every failure, and the headers and links of every answer, to the generated document."""
     document["components"]["headers"] = HEADERS
     document["components"]["schemas"] |= SCHEMAS | points.SCHEMAS
+    # Django REST framework has the methods of a path in no order.
+    paths = document["paths"].items()
+    document["paths"] = {name: {each: path[each] for each in METHODS if each in path} for name, path in paths}
     for path in document["paths"].values():
         methods = ", ".join(METHODS[method] for method in path)
         for operation in path.values():
@@ -87,22 +91,25 @@ def headers(operation: str, status: int) -> Json:
         suffix = "" if status in COUNTED else "IfCounted"
         names |= {"RateLimit-Policy": f"RateLimitPolicy{suffix}", "RateLimit": f"RateLimit{suffix}"}
     of_status = {
-        201: {
-            "Location": "Location",
-            "Label-Warnings": "LabelWarnings",
-            "Idempotent-Replayed": "IdempotentReplayed",
-        },
         401: {"WWW-Authenticate": "WWWAuthenticate"},
         405: {"Allow": "Allow"},
-        409: {"Retry-After": "RetryAfter"},
         429: {"Retry-After": "RetryAfter"},
-        502: {"Retry-After": "RetryAfterIfRepeatable", "Label-Id": "LabelId"},
+        502: {"Retry-After": "RetryAfterIfRepeatable"},
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
     if operation == "buyLabel" and status in ORDERED:
         names |= {"Ignored-Fields": "IgnoredFields"}
     of_operation: dict[str, dict[int, dict[str, str]]] = {
+        "buyLabel": {
+            201: {
+                "Location": "Location",
+                "Label-Warnings": "LabelWarnings",
+                "Idempotent-Replayed": "IdempotentReplayed",
+            },
+            409: {"Retry-After": "RetryAfterIfRepeatable"},
+            502: {"Label-Id": "LabelId"},
+        },
         "retrieveLabel": {200: {"Label-Warnings": "LabelWarnings"}},
         "openLabelPdf": {
             200: {"Content-Disposition": "ContentDisposition"},

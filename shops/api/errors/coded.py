@@ -154,6 +154,15 @@ LABEL_BEING_CANCELLED: Final = CODES.declare(
     retry_after_s=60,
     id="0RCRUGWGBZDJINQ",
 )
+LABEL_NOT_CANCELLABLE: Final = CODES.declare(
+    "LABEL_NOT_CANCELLABLE",
+    HTTPStatus.CONFLICT,
+    message="The label can't be cancelled: {reason}. It stays bought.",
+    cause="The carrier has taken a parcel of the label in charge, has delivered it, or refuses for the reason that the"
+    " message quotes.",
+    remedy="The label stays bought. Have the parcel returned, or ask the carrier to stop it.",
+    reason="the carrier has taken it in charge",
+)
 LABEL_STORAGE_UNAVAILABLE: Final = CODES.declare(
     "LABEL_STORAGE_UNAVAILABLE",
     HTTPStatus.INTERNAL_SERVER_ERROR,

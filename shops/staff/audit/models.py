@@ -32,6 +32,7 @@ class Channel(models.TextChoices):
     ADMIN = "admin"
     COMMAND = "command"
     WORK = "work"
+    API = "api"
 
 
 class AuditEntry(models.Model):
@@ -43,7 +44,7 @@ class AuditEntry(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(db_default=Now())
-    actor = models.CharField(max_length=150, help_text="A user's name, or the operator's who ran a command.")
+    actor = models.CharField(max_length=150, help_text="A user's name, the operator of a command, or a token's id.")
     channel = models.CharField(max_length=16, choices=Channel)
     address = models.CharField(max_length=45, blank=True, help_text="The address that the request came from.")
     action = models.CharField(max_length=16, choices=Action)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.any_database
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
 NUMBER = "6A18523767336"
 ORDER = "#1450"
-LABEL = "0RCR53LVC41HNO2"
+LABEL, CANCELLED = "0RCR53LVC41HNO2", "0RCR53LVC41HNO3"
 
 # A path of each route, and what the shop that owns the parcel, another shop, and a caller without a valid token get.
 ROUTES = {
@@ -29,13 +29,18 @@ ROUTES = {
         {"GET": (200, 200, 403), "HEAD": (200, 200, 403)},
         (405, 405, 403),
     ),
-    "labels": (SHIPMENTS, {"POST": (400, 400, 401)}, (405, 405, 401)),
+    "labels": (
+        f"{SHIPMENTS}?trackingNumber={NUMBER}",
+        {"GET": (200, 200, 401), "HEAD": (200, 200, 401), "POST": (400, 400, 401)},
+        (405, 405, 401),
+    ),
     "label": (f"{SHIPMENTS}/{LABEL}", {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
     "pickup-points": (
         f"{TRACKING}/pickup-points?productCode=relais&zip=69002&city=Lyon&colour=red",
         {"GET": (400, 400, 401), "HEAD": (400, 400, 401)},
         (405, 405, 401),
     ),
+    "label-cancellation": (f"{SHIPMENTS}/{CANCELLED}/cancel", {"POST": (200, 404, 401)}, (405, 405, 401)),
     "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
     "unknown-path": (f"{VERSION}/unknown", {}, (404, 404, 404)),
 }
@@ -75,19 +80,20 @@ CASES = [
 
 def own_what_the_paths_name(shop: Shop) -> None:
     import_parcel(shop, trackingId=NUMBER, orderNumber=ORDER)
-    ShippingLabel.objects.create(
-        id=LABEL,
-        shop=shop,
-        state=LabelState.GENERATED,
-        order_id="1",
-        carrier_code="alpha",
-        product_code="alpha-13",
-        sender={},
-        recipient={},
-        weights_kg=["1"],
-        tracking_numbers=[NUMBER],
-        leased_until=timezone.now(),
-    )
+    for label_id, state in {LABEL: LabelState.GENERATED, CANCELLED: LabelState.CANCELLED}.items():
+        ShippingLabel.objects.create(
+            id=label_id,
+            shop=shop,
+            state=state,
+            order_id="1",
+            carrier_code="alpha",
+            product_code="alpha-13",
+            sender={},
+            recipient={},
+            weights_kg=["1"],
+            tracking_numbers=[NUMBER],
+            leased_until=timezone.now(),
+        )
 
 
 def routes(resolver: URLResolver) -> Iterator[str]:

@@ -1,0 +1,226 @@
+"""A shop cancels its own label by the API: done, under way, or with the reason why not."""
+
+from typing import Any
+
+import pytest
+
+from carriers.client import Service
+from labels.lifecycle.reconciling import reconcile
+from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
+from shops.contracts import conversation
+from shops.contracts.bulkhead import bulkhead
+from shops.contracts.encryption import UnreadableSecretError
+from shops.contracts.models import CarrierContract
+from shops.staff.audit.models import AuditEntry, Channel
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
+from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
+from tests.labels.factories import LabelFactory
+from tests.labels.interruptions import CANCEL, KEY, pass_time
+from tests.labels.orders import LINKED, PRODUCT, order, personal_in, post, weighing
+from tests.support.api import Caller, Response, assert_error, without_timestamp
+from tests.support.paths import SHIPMENTS
+
+pytestmark = pytest.mark.any_database
+
+HIDDEN = [state for state in LabelState if state not in IN_CANCELLATION]
+HIDDEN = [state for state in HIDDEN if state not in {LabelState.GENERATED, LabelState.CANCELLED}]
+
+
+def cancel(caller: Caller, label_id: str, **options: Any) -> Response:
+    return caller.request("POST", f"{SHIPMENTS}/{label_id}/cancel", **options)
+
+
+def bought(buyer: Caller, carrier_code: str = "alpha", parcels: int = 1) -> ShippingLabel:
+    product = LINKED if carrier_code == "beta" and parcels > 1 else PRODUCT[carrier_code]
+    assert post(buyer, order(product, parcels=weighing(*[1] * parcels)), key=KEY).status_code == 201
+    return row()
+
+
+def assert_answer(response: Response, label: ShippingLabel, status: str) -> None:
+    expected = {"id": label.id, "status": status, "trackingNumbers": label.tracking_numbers}
+    assert (response.status_code, response.json()) == (200, expected)
+    assert {"RateLimit", "X-Request-Id", "Cache-Control"} <= set(response.headers)
+
+
+def assert_refused(response: Response, status: int, code: str, message: str) -> None:
+    assert assert_coded(response, status, code) == message
+    assert personal_in(message) == []
+    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
+
+
+@pytest.mark.parametrize(("carrier_code", "parcels"), [("alpha", 1), ("alpha", 3), ("beta", 1), ("beta", 2)])
+def test_a_cancelled_label_is_gone_and_the_answer_stays_the_same(
+    carrier_code: str, parcels: int, buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer, carrier_code, parcels)
+    first = cancel(buyer, label.id)
+    assert_answer(first, label, "cancelled")
+    calls = sandbox.server.state.counts()
+    assert cancel(buyer, label.id).content == first.content
+    assert sandbox.server.state.counts() == calls
+    assert {sandbox.is_cancelled(parcel) for parcel in sandbox.made()} == {carrier_code == "alpha"}
+    assert_error(buyer.get(f"{SHIPMENTS}/{label.id}"), 404)
+    assert buyer.get(SHIPMENTS).json()["data"] == []
+    assert buyer.look_up(label.tracking_number).status_code == 404
+
+
+def test_it_is_told_by_webhook_and_recorded_with_the_token(buyer: Caller) -> None:
+    endpoint = WebhookEndpoint(shop=buyer.shop, url="https://shop.example/")
+    endpoint.set_secret("whsec_" + "A" * 43 + "=")
+    endpoint.save()
+    label = bought(buyer)
+    for _ in range(2):
+        cancel(buyer, label.id)
+    assert list(WebhookDelivery.objects.order_by("id").values_list("event__type", flat=True)) == [
+        "label.generated",
+        "label.cancelled",
+    ]
+    entry = AuditEntry.objects.get(object_id=label.id)
+    assert (entry.actor, entry.channel) == (label.token_id, Channel.API)
+    assert entry.changes == {"state": ["label_generated", "cancelled"]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"data": b"{broken", "content_type": "application/json"},
+        {"data": b"a=1", "content_type": "application/x-www-form-urlencoded"},
+        {"data": b"x" * 100_000, "content_type": "text/plain"},
+    ],
+    ids=["none", "broken", "form", "large"],
+)
+def test_a_body_is_neither_needed_nor_read(options: dict[str, Any], own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state=LabelState.CANCELLED, tracking_numbers=["N1"])
+    assert_answer(cancel(own, label.id, **options), label, "cancelled")
+
+
+@pytest.mark.parametrize("state", HIDDEN)
+def test_what_cant_be_retrieved_and_is_not_cancelled_is_a_404(state: LabelState, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state=state)
+    answer = cancel(own, label.id)
+    assert_error(answer, 404, "There is no label with this id.")
+    assert without_timestamp(answer) == without_timestamp(own.get(f"{SHIPMENTS}/{label.id}"))
+
+
+@pytest.mark.parametrize("state", [LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED])
+def test_another_shops_label_is_one_that_is_missing(state: LabelState, own: Caller, other: Caller) -> None:
+    foreign = LabelFactory(shop=other.shop, state=state)
+    answers = [cancel(own, label_id) for label_id in (foreign.id, "0000000000ABCDE", "%00", "x" * 5000, "é")]
+    assert {without_timestamp(answer) for answer in answers} == {without_timestamp(answers[0])}
+    told = [{name: text for name, text in answer.headers.items() if name in {"Allow", "Vary"}} for answer in answers]
+    assert told == [{}] * len(told)
+    assert_error(answers[0], 404, "There is no label with this id.")
+    assert ShippingLabel.objects.get().state == state
+
+
+@pytest.mark.parametrize("state", IN_CANCELLATION)
+def test_one_that_is_being_cancelled_is_answered_as_that(state: LabelState, own: Caller) -> None:
+    label = LabelFactory(shop=own.shop, state=state, tracking_numbers=["N1"])
+    assert_answer(cancel(own, label.id), label, "cancelling")
+
+
+@pytest.mark.parametrize(("fault", "facts"), [("unfound", {"delay_s": 7200}), ("close", {}), ("html502", {})])
+def test_not_known_yet_and_no_answer_are_under_way_and_settle_themselves(
+    fault: str, facts: dict[str, Any], buyer: Caller, sandbox: Sandbox
+) -> None:
+    label = bought(buyer, parcels=2)
+    sandbox.arm(fault, operation=CANCEL, **{"count": 1} | facts)
+    for _ in range(2):
+        assert_answer(cancel(buyer, label.id), label, "cancelling")
+    sandbox.disarm()
+    pass_time(600)
+    assert reconcile() == {LabelState.CANCELLED: 1}
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
+
+
+def test_what_is_cancelled_in_part_is_under_way(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=3)
+    sandbox.server.state.ledger.collect("alpha", label.tracking_numbers[1])
+    assert_answer(cancel(buyer, label.id), label, "cancelling")
+    assert row().cancelled_numbers == [label.tracking_numbers[0], label.tracking_numbers[2]]
+
+
+def test_what_the_carrier_has_is_refused_with_its_reason(buyer: Caller, sandbox: Sandbox) -> None:
+    bought(buyer)
+    sandbox.arm("3", operation=CANCEL)
+    answer = cancel(buyer, row().id)
+    message = assert_coded(answer, 409, "LABEL_NOT_CANCELLABLE")
+    assert message.startswith("The label can't be cancelled: The carrier refused the cancellation: ")
+    assert message.endswith(". It stays bought.")
+    assert "Retry-After" not in answer.headers
+    assert buyer.get(f"{SHIPMENTS}/{row().id}").status_code == 200
+
+
+@pytest.mark.parametrize("carrier_code", PRODUCT)
+def test_a_parcel_that_is_reported_as_handed_in_is_refused_without_the_carrier(
+    carrier_code: str, buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bought(buyer, carrier_code)
+    calls = sandbox.server.state.counts()
+    monkeypatch.setattr("labels.lifecycle.parcels.is_handed_in", lambda label: True)
+    message = "The label can't be cancelled: the carrier has taken it in charge. It stays bought."
+    assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
+    assert sandbox.server.state.counts() == calls
+
+
+def test_a_carrier_that_is_not_reached_changes_nothing(buyer: Caller, sandbox: Sandbox) -> None:
+    bought(buyer)
+    sandbox.arm("1", operation=CANCEL, count=1)
+    answer = cancel(buyer, row().id)
+    message = assert_coded(answer, 502, "ALPHA_UNAVAILABLE")
+    assert message.endswith(". The label stays bought, and a retry is safe.")
+    assert answer["Retry-After"] == "30"
+    assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
+    assert_answer(cancel(buyer, row().id), row(), "cancelled")
+
+
+def test_a_full_bulkhead_is_a_carrier_that_is_not_reached(
+    buyer: Caller, one_at_a_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bought(buyer)
+    with bulkhead.enter("alpha", Service.CANCELLATION):
+        answer = cancel(buyer, row().id)
+    message = assert_coded(answer, 502, "ALPHA_UNAVAILABLE")
+    assert_refused(answer, 502, "ALPHA_UNAVAILABLE", message)
+    assert answer["Retry-After"] == "30"
+
+
+def test_credentials_that_are_refused_are_not_the_shops_fault(buyer: Caller, sandbox: Sandbox) -> None:
+    bought(buyer)
+    sandbox.arm("30", operation=CANCEL, count=1)
+    answer = cancel(buyer, row().id)
+    message = assert_coded(answer, 502, "ALPHA_CREDENTIALS_REJECTED")
+    assert message.endswith(". The label stays bought: have the contract's credentials corrected.")
+    assert_refused(answer, 502, "ALPHA_CREDENTIALS_REJECTED", message)
+
+
+def unreadable(*_: object) -> None:
+    raise UnreadableSecretError
+
+
+def test_no_setting_and_no_account_number_is_told(buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    bought(buyer)
+    with monkeypatch.context() as patched:
+        patched.setattr(conversation, "credentials_for", unreadable)
+        answer = cancel(buyer, row().id)
+        assert "CREDENTIALS_KEYS" not in assert_coded(answer, 502, "ALPHA_CREDENTIALS_REJECTED")
+    CarrierContract.objects.filter(carrier_code="alpha").update(account_number="19869599")
+    message = "The label can't be cancelled: the account that it was bought on is not kept any more. It stays bought."
+    assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
+    CarrierContract.objects.all().delete()
+    message = (
+        "The label can't be cancelled: the shop has no alpha contract any more, so the carrier can't be asked."
+        " It stays bought."
+    )
+    assert_refused(cancel(buyer, row().id), 409, "LABEL_NOT_CANCELLABLE", message)
+
+
+def test_of_many_requests_at_once_one_asks_the_carrier(buyer: Caller, sandbox: Sandbox) -> None:
+    label = bought(buyer, parcels=2)
+    before = sandbox.questions()
+    answers = in_threads(6, lambda _: cancel(buyer, label.id))
+    assert {answer.status_code for answer in answers} == {200}
+    assert {answer.json()["status"] for answer in answers} <= {"cancelled", "cancelling"}
+    assert sandbox.questions() - before == 2
+    assert_answer(cancel(buyer, label.id), label, "cancelled")
