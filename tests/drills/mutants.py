@@ -1,7 +1,7 @@
 """The mutants: ``python -m tests.drills.mutants [NAME ...]``: deliberate faults, each of which an act must catch.
 
-Each is a small change of the purchase path in a copy of the tree. Its act, which passes on the tree itself, is played
-against the copy and has to find a broken promise.
+Each is a small change of the purchase path, of the table of a label's states or of a queue, in a copy of the tree. Its
+act or model, which passes on the tree itself, is played against the copy and has to find a broken promise.
 """
 
 import argparse
@@ -21,12 +21,16 @@ from tests.drills.printing import exit_code, print_table
 from tests.support.processes import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
-FAULT = re.compile(r"^  FAULT (.*)", re.MULTILINE)
+FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*AssertionError:) (.*)", re.MULTILINE)
+MODELS = {
+    name: [*("-m", "tests.models", name), *("--seed", "1", "--minutes", "0", "--stories", "100", "--steps", "12")]
+    for name in ("label", "parcel")
+}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text of a file, and what replaces it; the act that has to notice."""
+    """A text of a file, and what replaces it; the act or model that has to notice."""
 
     name: str
     path: str
@@ -132,6 +136,42 @@ MUTANTS = [
         "pass",
         "reconciler-frozen",
     ),
+    Mutant(
+        "a cancelled label keeps its numbers",
+        "labels/lifecycle/states.py",
+        """"All its parcels are cancelled.",
+        effect=Effect.RELEASED,""",
+        """"All its parcels are cancelled.",""",
+        "parcel",
+    ),
+    Mutant(
+        "a label that stays bought stays hidden",
+        "labels/lifecycle/states.py",
+        """stays bought.", effect=Effect.BROUGHT_BACK""",
+        """stays bought.\"""",
+        "label",
+    ),
+    Mutant(
+        "a settled purchase keeps its key",
+        "labels/lifecycle/states.py",
+        "settled: Final = partial(Transition, OPEN, S.FAILED, frees_key=True,",
+        "settled: Final = partial(Transition, OPEN, S.FAILED, frees_key=False,",
+        "label",
+    ),
+    Mutant(
+        "the next event of a parcel is not made due",
+        "shops/webhooks/outcomes.py",
+        "        release_next(own, now)\n",
+        "",
+        "parcel",
+    ),
+    Mutant(
+        "what a killed process had leased is due no more",
+        "parcels/tracking/due.py",
+        "free = Q(leased_until=None) | Q(leased_until__lte=now)",
+        "free = Q(leased_until=None)",
+        "parcel",
+    ),
 ]
 
 
@@ -154,14 +194,15 @@ def main() -> None:
 def is_chosen(mutant: Mutant, names: list[str]) -> bool:
     if names and mutant.name not in names:
         return False
-    return is_possible(mutant.act, mutant.database)
+    return mutant.act in MODELS or is_possible(mutant.act, mutant.database)
 
 
 def caught(mutant: Mutant) -> str:
     """Play a mutant's act; return the first fault that it found, empty if none."""
     with copied_tree() as tree:
         mutant.apply(tree)
-        command = [sys.executable, "-m", "tests.drills.edges", "--database", mutant.database, mutant.act]
+        played = MODELS.get(mutant.act) or ["-m", "tests.drills.edges", mutant.act]
+        command = [sys.executable, *played, "--database", mutant.database]
         run = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     fault = FAULT.search(run.stdout)
     if run.returncode and not fault:

@@ -1,29 +1,57 @@
-"""Plays labels' lives for as long as asked: ``python -m tests.models [--database sqlite|postgresql] [--minutes N]``.
+"""Plays the models for as long as asked: ``python -m tests.models [MODEL] [--database NAME] [--minutes N]``.
 
-Each round is other stories; a story that breaks a sentence of the design is shortened and printed.
+MODEL is `label` or `parcel`, by default both; NAME is `sqlite` or `postgresql`. Each round is other stories; a story
+that breaks a sentence of the design is shortened and printed, with the seed that plays it again. At the end: how often
+each transition of a label was made.
 """
 
 import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
+from itertools import count
+from pathlib import Path
+
+from tests.models.playing import counted
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
+    parser.add_argument("model", nargs="?", choices=["label", "parcel"])
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--steps", type=int, default=20, help="of each story, at most")
     parser.add_argument("--stories", type=int, default=200, help="of each round")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="of the first round")
     options = parser.parse_args()
-    os.environ |= {"MODEL_STORIES": str(options.stories), "MODEL_STEPS": str(options.steps)}
+    folder = Path(tempfile.mkdtemp())
     ends_at = time.monotonic() + 60 * options.minutes
-    while time.monotonic() < ends_at:
-        command = [sys.executable, "-m", "pytest", "-q", "--services", options.database, "-p", "no:logging"]
-        if status := subprocess.run([*command, "--timeout=0", "tests/models"], check=False).returncode:
-            return status
-    return 0
+    for seed in count(options.seed):
+        print(f"seed {seed}", flush=True)
+        if status := play(options, seed, folder / str(seed)):
+            print(f"again: python -m tests.models --seed {seed} --stories {options.stories} --steps {options.steps}")
+            break
+        if time.monotonic() >= ends_at:
+            break
+    print_counts(sum(map(counted, folder.iterdir()), Counter()))
+    return status
+
+
+def play(options: argparse.Namespace, seed: int, counts: Path) -> int:
+    sizes = {"MODEL_STORIES": options.stories, "MODEL_STEPS": options.steps, "MODEL_SEED": seed, "MODEL_COUNTS": counts}
+    environment = os.environ | {name: str(value) for name, value in sizes.items()}
+    path = f"tests/models/test_{options.model}_life.py" if options.model else "tests/models"
+    command = [sys.executable, "-m", "pytest", "-q", "--services", options.database, "-p", "no:logging"]
+    return subprocess.run([*command, "--timeout=0", path], env=environment, check=False).returncode
+
+
+def print_counts(counts: Counter[str]) -> None:
+    """Print how often each row of the table was walked, the rarest first."""
+    for event, times in sorted(counts.items(), key=lambda each: each[1]):
+        print(f"{times:>8}  {event}")
 
 
 if __name__ == "__main__":

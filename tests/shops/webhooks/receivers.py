@@ -20,10 +20,11 @@ ANSWER = b"the shop's secret answer"
 
 @dataclass(frozen=True)
 class Received:
-    """A request that came."""
+    """A request that came, and the status that it was answered with."""
 
     headers: dict[str, str]
     body: bytes
+    status: int = 200
 
     @property
     def id(self) -> str:
@@ -87,7 +88,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        received = Received({name.lower(): value for name, value in self.headers.items()}, body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        received = Received(headers, body, self.server.status)
         self.server.received.append(received)
         self.server.released.wait(WAIT_TIMEOUT_S)
         with suppress(OSError):
