@@ -65,6 +65,10 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
         given = super().get_changeform_initial_data(request)
         return {name: value for name, value in given.items() if name in self.autocomplete_fields}
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Find a row by its key where an address names no field, as `?_to_field=` does."""
+        return super().get_object(request, object_id, from_field or None)
+
     def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
         """Return the row that a page's address names, as this user may see it."""
         row: Row | None = self.get_object(request, key_in(object_id))

@@ -84,6 +84,13 @@ def test_a_nul_in_a_cookie_is_refused(root: Client) -> None:
     assert root.get("/admin/", headers={"cookie": cookie}).status_code == 400
 
 
+@pytest.mark.parametrize(("field", "status"), [("", 200), ("id", 200), ("name", 400), ("é\x85", 400)])
+def test_a_page_is_found_by_the_key_and_by_no_other_field(root: Client, field: str, status: int) -> None:
+    group = Group.objects.get(name="Support")
+    answer = root.get(f"/admin/auth/group/{group.pk}/change/", {"_to_field": field})
+    assert answer.status_code == status
+
+
 def test_no_id_fails_a_page(root: Client) -> None:
     for value in ("x", "9" * 30, "_00", "_", "..", "a%2Fb", "%FF", "x" * 3000):
         for path in admin_paths(value):
