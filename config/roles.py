@@ -18,14 +18,14 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     SUPPORT: (
         *LISTS,
         *SHOPS_SIDE,
-        *("shops.view_personal_data", "parcels.change_parceltracking"),
+        *("shops.view_personal_data", "parcels.change_trackingnumber"),
         *("labels.change_shippinglabel", "labels.view_depositslip", "labels.add_depositslip"),
     ),
     # Decides labels; keeps shops, tokens, contracts and webhooks.
     OPERATIONS: (
         *LISTS,
         *SHOPS_SIDE,
-        *("labels.change_shippinglabel", "labels.view_depositslip", "parcels.change_parceltracking"),
+        *("labels.change_shippinglabel", "labels.view_depositslip", "parcels.change_trackingnumber"),
         *("shops.add_shop", "shops.change_shop", "shops.add_accesstoken", "shops.change_accesstoken"),
         *("shops.add_carriercontract", "shops.change_carriercontract"),
         *("shops.add_webhookendpoint", "shops.change_webhookendpoint", "shops.change_webhookdelivery"),

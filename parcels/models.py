@@ -1,4 +1,4 @@
-"""Parcels, and the numbers they are found by."""
+"""Parcels, and the tracking numbers that they are found by."""
 
 from collections.abc import Iterator
 from typing import Final, Self
@@ -122,6 +122,17 @@ class Parcel(models.Model):
     is_withdrawn = models.BooleanField(
         default=False, help_text="Its label was cancelled before the carrier reported on it: hidden from the API."
     )
+    told_status = models.CharField(
+        max_length=32,
+        null=True,
+        help_text="While it is withdrawn: the status that webhooks were told; '' is none.",
+    )
+    reported = JSONTextField(
+        null=True, help_text="What the shop's imports said happened, once the carrier has added to it."
+    )
+    are_texts_erased = models.BooleanField(
+        default=False, db_default=False, help_text="No text or place of the carrier's is kept."
+    )
 
     objects = ParcelQuerySet.as_manager()
 
@@ -177,70 +188,80 @@ class Parcel(models.Model):
         )
 
 
-class ParcelNumber(models.Model):
-    """A number that a parcel is found by: its `tracking_id` and each of its `tracking_numbers`, once."""
+class NumberState(models.TextChoices):
+    """The reason why a parcel has a number."""
+
+    REPORTED = "reported", "named by the shop"
+    BOUGHT = "bought", "bought with a label"
+    CANCELLED = "cancelled", "of a cancelled label"
+
+
+class TrackingNumberQuerySet(ForShop):
+    """Finds tracking numbers."""
+
+    def followed(self) -> Self:
+        """Find those whose carrier is asked, of parcels that are not delivered."""
+        return self.filter(due_at__isnull=False).exclude(parcel__last_status=TrackingStatus.DELIVERED)
+
+
+class TrackingNumber(models.Model):
+    """A number on a parcel: what it is found by, what its carrier told of it, and when the carrier is asked next."""
 
     shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
     number = KeyField(max_length=MAX_KEY_LENGTH)
     # Needs no index of its own: the unique constraint begins with it.
     parcel = models.ForeignKey(Parcel, on_delete=models.CASCADE, related_name="numbers", db_index=False)
     created_at = models.BigIntegerField(help_text="The parcel's, so that the newest is found along the index.")
-
-    class Meta:
-        ordering = ["id"]
-        indexes = [models.Index(fields=["number", "shop", "-created_at", "-parcel"], name="parcelnumber_newest")]
-        constraints = [models.UniqueConstraint(fields=["parcel", "number"], name="parcelnumber_once_a_parcel")]
-
-    def __str__(self) -> str:
-        return self.number
-
-
-class ParcelTracking(models.Model):
-    """Where a parcel's story comes from, and when its carrier is asked next; only of parcels that are followed."""
-
-    parcel = models.OneToOneField(Parcel, primary_key=True, on_delete=models.CASCADE, related_name="tracking")
-    shop = models.ForeignKey(Shop, on_delete=models.PROTECT, related_name="+", db_index=False)
-    carrier_code = models.CharField(max_length=16)
-
-    # The two sources of the parcel's status, events and dates (`parcels.tracking.story`).
-    reported = JSONTextField(
-        null=True, help_text="What the shop's imports said happened, once the carrier has added to it."
+    state = models.CharField(
+        max_length=16, choices=NumberState, default=NumberState.REPORTED, db_default=NumberState.REPORTED.value
     )
-    carrier_events = JSONTextField(default=list, help_text="What the carrier said happened, with number and place.")
-    label_numbers = JSONTextField(default=list, help_text="The numbers of the label that is, or became, this parcel.")
-    added_numbers = JSONTextField(default=list, help_text="Those of them that the shop's imports of it do not name.")
-    are_texts_erased = models.BooleanField(default=False, help_text="No text or place of the carrier's is kept.")
+    label = NullableKeyField(max_length=64, null=True, help_text="The id of the label that bought it.")
+    is_added = models.BooleanField(
+        default=False, db_default=False, help_text="It came with a label, and the shop's imports do not name it."
+    )
+
+    # What its carrier said (`parcels.tracking.timeline`).
+    carrier_code = models.CharField(max_length=16, default="", db_default="", help_text="Empty: nobody can be asked.")
+    events = JSONTextField(default=list, db_default=[], help_text="The oldest first, with their places.")
     expected = JSONTextField(null=True, help_text="The delivery that the carrier expects: from, until; milliseconds.")
     last_event_at = models.BigIntegerField(null=True, help_text="The carrier's newest event: Unix milliseconds.")
 
     # The next question to the carrier (`parcels.tracking.schedule`).
-    followed_since = models.DateTimeField()
-    next_check_at = models.DateTimeField(null=True, help_text="Null when the carrier is asked no more.")
+    followed_since = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(null=True, help_text="Null when the carrier is asked no more.")
     leased_until = models.DateTimeField(null=True, help_text="The end of the lease of the process that asks now.")
     checked_at = models.DateTimeField(null=True, help_text="When the carrier last answered.")
-    outcome = models.CharField(max_length=32, blank=True, help_text="The outcome of the last question.")
-    failures = models.PositiveSmallIntegerField(default=0, help_text="Questions without an answer since the last one.")
+    outcome = models.CharField(max_length=32, default="", db_default="", help_text="The outcome of the last question.")
+    failures = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Questions without an answer since.")
+
+    objects = TrackingNumberQuerySet.as_manager()
 
     class Meta:
-        ordering = ["parcel"]
+        ordering = ["id"]
+        db_table = "parcels_parcelnumber"  # look-ups of the version before read it while this one rolls out
         indexes = [
-            models.Index(
-                fields=["carrier_code", "next_check_at"], name="tracking_due", condition=Q(next_check_at__isnull=False)
-            ),
+            models.Index(fields=["number", "shop", "-created_at", "-parcel"], name="parcelnumber_newest"),
+            models.Index(fields=["carrier_code", "due_at"], name="number_due", condition=Q(due_at__isnull=False)),
             # For each shop's share of the questions.
             models.Index(
-                fields=["carrier_code", "shop", "next_check_at"],
-                name="tracking_due_of_shop",
-                condition=Q(next_check_at__isnull=False),
+                fields=["carrier_code", "shop", "due_at"], name="number_due_of_shop", condition=Q(due_at__isnull=False)
             ),
             # For the staff's list of parcels without news.
-            models.Index(fields=["last_event_at"], name="tracking_silent", condition=Q(next_check_at__isnull=False)),
-            # For imports: the labels that became parcels while one ran.
-            models.Index(fields=["shop", "followed_since"], name="tracking_of_a_label", condition=~Q(label_numbers=[])),
+            models.Index(fields=["last_event_at"], name="number_silent", condition=Q(due_at__isnull=False)),
+            # For imports: the labels that were bought while one ran.
+            models.Index(
+                fields=["shop", "followed_since"], name="number_of_a_label", condition=Q(state=NumberState.BOUGHT.value)
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["parcel", "number"], name="parcelnumber_once_a_parcel"),
+            models.UniqueConstraint(
+                fields=["shop", "number", "label"], name="number_on_one_parcel", condition=Q(label__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:
-        return str(self.parcel_id)
+        return self.number
 
 
 class UnlistedEventCode(models.Model):

@@ -22,7 +22,7 @@ OUR_APPS = ("config", "shops", "parcels", "labels")
 # the previous version needs.
 LEFT_OUT = (
     "ban-drop-constraint,prefer-bigint-over-int,prefer-bigint-over-smallint,prefer-identity,prefer-robust-stmts,prefer-text-field,"
-    "require-lock-timeout,require-statement-timeout"
+    "require-lock-timeout,require-statement-timeout,ban-drop-table"
 )
 
 

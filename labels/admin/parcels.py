@@ -5,7 +5,7 @@ from django.template.loader import render_to_string
 
 from labels.models import ShippingLabel
 from parcels.admin import ParcelAdmin
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.staff.masking import may_see
 
 
@@ -15,16 +15,15 @@ def label_panel(request: HttpRequest, parcel: Parcel) -> str:
         return ""
     own = ShippingLabel.objects.for_shop(parcel.shop_id).defer("pdf")
     label = own.filter(id=parcel.pk).first()
-    numbers = ParcelTracking.objects.filter(pk=parcel.pk).values_list("label_numbers", flat=True).first()
-    if label is None and numbers:
-        label = own.with_tracking_number(*numbers).first()
+    if label is None:
+        label = own.filter(id__in=TrackingNumber.objects.filter(parcel=parcel.pk).values("label")).first()
     context = {"label": label, "has_pdf": label and label.has_pdf and may_see(request)}
     return render_to_string("labels/of_parcel.html", context) if label else ""
 
 
 def parcel_of(label: ShippingLabel) -> Parcel | None:
     """Return the parcel that a label is, or became by an import; withdrawn ones too."""
-    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
+    numbers = TrackingNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
     found: Parcel | None = Parcel.objects.filter(numbers__in=numbers).newest_first().first()
     return found
 

@@ -10,13 +10,12 @@ from django.db.models import QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
-from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_numbers, numbers_of, own_numbers
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.importing.numbers import GIVEN_OUT_AGAIN_MS, lock_imports, lock_shop, new_number
+from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
-from parcels.tracking.following import events_of, new_tracking, plan
-from parcels.tracking.recording import write_story
-from parcels.tracking.reporting import take_numbers
-from parcels.tracking.story import has_moved
+from parcels.tracking.journey import has_moved
+from parcels.tracking.schedule import schedule_next_check
+from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.batches import batches
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
@@ -34,64 +33,54 @@ SIBLING = PreparedQuery(
         .values_list(*OF_THE_ORDER)[:1]
     )
 )
-INSERT_PARCEL, INSERT_NUMBER, INSERT_TRACKING = map(PreparedInsert, (Parcel, ParcelNumber, ParcelTracking))
+INSERT_PARCEL, INSERT_NUMBER = map(PreparedInsert, (Parcel, TrackingNumber))
 
 
 @cache
 def with_numbers(count: int) -> PreparedQuery:
     """Return a query for parcels that have one of so many numbers."""
     numbers = [argument(f"number{rank}") for rank in range(count)]
-    found = ParcelNumber.objects.filter(shop=argument("shop"), number__in=numbers, created_at__gt=argument("since"))
+    found = TrackingNumber.objects.filter(shop=argument("shop"), number__in=numbers, created_at__gt=argument("since"))
     return PreparedQuery(lambda: found.order_by().values_list("parcel")[:1])
 
 
-def own_parcel(label: ShippingLabel) -> QuerySet[Parcel]:
-    """Return a query for the label's parcel if the shop has not reported it itself."""
-    rows: QuerySet[Parcel] = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
-    return rows
+def own_parcel(label: ShippingLabel) -> list[str]:
+    """Return the id of the label's parcel if the shop has not reported it itself."""
+    rows = Parcel.objects.for_shop(label.shop_id).filter(id=label.id, imported_at=None)
+    return list(rows.values_list("id", flat=True))
 
 
 def withdraw(label: ShippingLabel) -> None:
     """Hide the label's parcel from the API, unless the carrier has moved it."""
-    rows = ParcelTracking.objects.filter(pk=label.id, shop=label.shop_id).select_related("parcel")
-    tracking = rows.select_for_update().first()
-    if tracking is not None and not has_moved(events_of(tracking)):
-        own_parcel(label).update(is_withdrawn=True)
+    recompute(own_parcel(label), clock.now(), is_withdrawn=True)
 
 
 def bring_back(label: ShippingLabel) -> None:
     """Show the parcel of a label again that stays bought."""
-    own_parcel(label).update(is_withdrawn=False)
+    recompute(own_parcel(label), clock.now(), is_withdrawn=False)
 
 
-def trackings(label: ShippingLabel) -> QuerySet[ParcelTracking]:
-    """Return a query for what follows the parcels that have the label's numbers."""
-    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
-    parcels = numbers.filter(created_at__gt=since(label)).order_by().values("parcel")
-    rows: QuerySet[ParcelTracking] = ParcelTracking.objects.filter(pk__in=parcels, shop=label.shop_id)
-    return rows.select_related("parcel").order_by("pk")
+def numbers_of(label: ShippingLabel, numbers: Collection[str]) -> QuerySet[TrackingNumber]:
+    """Return a query for the rows of these numbers of a label, on whichever parcels they are."""
+    own: QuerySet[TrackingNumber] = TrackingNumber.objects.for_shop(label.shop_id)
+    return own.filter(number__in=numbers, label=label.id)
 
 
 def is_handed_in(label: ShippingLabel) -> bool:
     """Tell if the carrier has reported that it has one of the label's parcels."""
-    reported = [event for tracking in trackings(label) for event in events_of(tracking)]
-    return has_moved(event for event in reported if event.number in label.tracking_numbers)
+    return has_moved(events_of(numbers_of(label, label.tracking_numbers)))
 
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:
     """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them."""
-    if not cancelled:
-        return
-    for tracking in trackings(label).select_for_update(of=("self", "parcel")):
-        parcel, added = tracking.parcel, set(tracking.added_numbers).intersection(cancelled)
-        tracking.label_numbers = [number for number in tracking.label_numbers if number not in cancelled]
-        tracking.added_numbers = [number for number in tracking.added_numbers if number not in added]
-        tracking.save(update_fields=["label_numbers", "added_numbers"])
-        if added:
-            parcel.tracking_numbers = [number for number in parcel.tracking_numbers if number not in added]
-            parcel.save(update_fields=["tracking_numbers"])
-            ParcelNumber.objects.filter(shop=label.shop_id, parcel=parcel.id, number__in=added).delete()
-        write_story(tracking, clock.now())
+    rows = numbers_of(label, cancelled)
+    parcels = set(rows.values_list("parcel", flat=True))
+    if len(parcels) > 1:
+        lock_imports(label.shop_id)  # an import locks parcels batch by batch, not all in one order
+    list(locked(parcels))
+    rows.filter(is_added=True).delete()
+    rows.update(state=NumberState.CANCELLED)
+    recompute(parcels, clock.now())
 
 
 class Publication:
@@ -104,30 +93,36 @@ class Publication:
         self.label = label
 
     def prefetch(self) -> None:
-        """Hold the shop's numbers, and ask for all that a usual label's parcel depends on."""
+        """Lock the shop's numbers, and ask for all that a usual label's parcel depends on."""
         shop_id, numbers = self.label.shop_id, self.label.tracking_numbers or [""]
-        lock_numbers(shop_id)
+        lock_shop(shop_id)
         arguments = {f"number{rank}": number for rank, number in enumerate(numbers)}
         self.taken = with_numbers(len(numbers)).start(shop=shop_id, since=since(self.label), **arguments)
         self.siblings = SIBLING.start(shop=shop_id, order=self.label.order_id)
 
     def publish(self) -> None:
-        known = parcels_with_numbers(self.label) if self.taken() else []
-        for parcel, numbers in known:
-            follow_known(parcel, self.label, numbers)
-        if not known:
+        if self.taken() and (shares := parcels_with_numbers(self.label)):
+            follow_known(self.label, shares)
+        else:
             self.insert()
 
     def insert(self) -> None:
-        label = self.label
+        label, now = self.label, finished_at(self.label)
         sibling = next((dict(zip(OF_THE_ORDER, row, strict=True)) for row in self.siblings()), {})
         parcel = new_parcel(label, sibling)
-        tracking = new_tracking(parcel, finished_at(label), label_numbers=label.tracking_numbers)
         with pipelined():
             INSERT_PARCEL.start(parcel)
-            for number in numbers_of(parcel):
-                INSERT_NUMBER.start(number)
-            INSERT_TRACKING.start(tracking)
+            for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
+                row = new_number(parcel, number)
+                buy(row, label, None, now)
+                INSERT_NUMBER.start(row)
+
+
+def buy(row: TrackingNumber, label: ShippingLabel, status: str | None, now: datetime) -> None:
+    """Let a number be the label's, and have its carrier asked."""
+    row.label, row.state, row.carrier_code = label.id, NumberState.BOUGHT, label.carrier_code
+    row.followed_since = row.followed_since or now
+    schedule_next_check(row, status, now)
 
 
 def finished_at(label: ShippingLabel) -> datetime:
@@ -140,40 +135,39 @@ def since(label: ShippingLabel) -> int:
     return milliseconds(label.created_at) - GIVEN_OUT_AGAIN_MS
 
 
-def parcels_with_numbers(label: ShippingLabel) -> list[tuple[Parcel, list[str]]]:
-    """Find the shop's newest parcel with each number, unless they were given out again since.
+def parcels_with_numbers(label: ShippingLabel) -> dict[str, list[str]]:
+    """Find the shop's newest parcel with each number, unless they were given out again since; lock them.
 
     Numbers that no parcel has are the newest one's. A parcel that an import holds is not waited for, as the import
     waits for the numbers at its end: the label is finished again.
     """
-    numbers = ParcelNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
-    found = numbers.filter(created_at__gt=since(label))
-    rows = list(found.order_by("-created_at", "-parcel").values_list("parcel", "number"))
-    owners = {number: parcel_id for parcel_id, number in reversed(rows)}
+    found = TrackingNumber.objects.for_shop(label.shop_id).filter(number__in=label.tracking_numbers)
+    recent = found.filter(created_at__gt=since(label)).order_by("-created_at", "-parcel")
+    owners: dict[str, str] = {}
+    for number, parcel_id in recent.values_list("number", "parcel"):
+        owners.setdefault(number, parcel_id)
     own = Parcel.objects.for_shop(label.shop_id).filter(id__in=owners.values()).order_by("id")
-    parcels = {parcel.id: parcel for parcel in own.select_for_update(nowait=True)}
-    if not parcels:
-        return []
-    newest = next(parcel_id for parcel_id, _ in rows if parcel_id in parcels)
-    shares: dict[str, list[str]] = {parcel_id: [] for parcel_id in parcels}
+    held = own.select_for_update(nowait=True).values_list("id", "created_at")
+    ids = dict(held)
+    if not ids:
+        return {}
+    newest = max(ids, key=lambda parcel_id: (ids[parcel_id], parcel_id))
+    shares: dict[str, list[str]] = {parcel_id: [] for parcel_id in ids}
     for number in label.tracking_numbers:
-        shares.get(owners.get(number, newest), shares[newest]).append(number)
-    return [(parcel, shares[parcel_id]) for parcel_id, parcel in parcels.items()]
+        shares[owners[number] if owners.get(number) in ids else newest].append(number)
+    return shares
 
 
-def follow_known(parcel: Parcel, label: ShippingLabel, numbers: list[str]) -> None:
-    """Let the shop's own parcel have the label's numbers, and ask the label's carrier about it."""
+def follow_known(label: ShippingLabel, shares: dict[str, list[str]]) -> None:
+    """Let the shop's own parcels have the label's numbers, and ask the label's carrier about them."""
     now = finished_at(label)
-    tracking = ParcelTracking.objects.filter(pk=parcel.id).select_for_update().first() or new_tracking(parcel, now)
-    tracking.carrier_code = label.carrier_code
-    before = own_numbers(parcel)
-    take_numbers(parcel, tracking, numbers, named=before - set(tracking.added_numbers))
-    plan(tracking, parcel, now)
-    tracking.save()
-    if missing := own_numbers(parcel) - before:
-        Parcel.objects.for_shop(label.shop_id).filter(id=parcel.id).update(tracking_numbers=parcel.tracking_numbers)
-        rows = [row for row in numbers_of(parcel) if row.number in missing]
-        ParcelNumber.objects.bulk_create(rows, ignore_conflicts=True)
+    for parcel in Parcel.objects.for_shop(label.shop_id).filter(id__in=shares):
+        rows = {row.number: row for row in TrackingNumber.objects.filter(parcel=parcel)}
+        for number in shares[parcel.id]:
+            row = rows.get(number) or new_number(parcel, number, is_added=True)
+            buy(row, label, parcel.last_status, now)
+            row.save()
+    recompute(shares, now)
 
 
 def new_parcel(label: ShippingLabel, of_the_order: dict[str, Any]) -> Parcel:

@@ -10,7 +10,7 @@ from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
-from parcels.models import Parcel, TrackingStatus
+from parcels.models import Parcel, TrackingNumber, TrackingStatus
 from shops.db import clock
 from shops.staff import filters
 
@@ -78,8 +78,8 @@ class SilenceFilter(filters.DropdownFilter):
         value = self.value() or ""
         if value not in {str(days) for days in SILENT_DAYS}:
             return queryset
-        followed = queryset.filter(tracking__next_check_at__isnull=False)
-        return followed.filter(is_silent(clock.now() - timedelta(days=int(value)), tracking="tracking__"))
+        silent = TrackingNumber.objects.followed().filter(is_silent(clock.now() - timedelta(days=int(value))))
+        return queryset.filter(pk__in=silent.values("parcel"))
 
 
 class CreatedMs:

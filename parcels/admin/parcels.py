@@ -1,6 +1,7 @@
 """The admin's pages of parcels, which answer "where is this parcel"."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -9,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
-from django.utils import timezone
 
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
@@ -23,10 +23,12 @@ from parcels.admin.filters import (
 )
 from parcels.admin.search import whole, with_email
 from parcels.figures.timing import WINDOW_END
-from parcels.models import Parcel, ParcelTracking
+from parcels.importing.numbers import let_go
+from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import status_label, time
 from shops.contracts.clients import tracker
+from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -38,8 +40,12 @@ from shops.staff.pages import page_of
 admin.site.index_template = "parcels/admin_index.html"
 
 
-def may_ask(request: HttpRequest) -> bool:
-    return request.user.has_perm("parcels.change_parceltracking")
+def may_change(request: HttpRequest) -> bool:
+    return request.user.has_perm("parcels.change_trackingnumber")
+
+
+def has_tracker(number: TrackingNumber) -> bool:
+    return bool(number.carrier_code) and tracker(number.carrier_code) is not None
 
 
 class ParcelList(CappedList):
@@ -52,6 +58,7 @@ class ParcelList(CappedList):
         "gift_config",
         "cross_sell_recommendations",
         "search_words",
+        "reported",
     )
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
@@ -91,39 +98,66 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
         """Collect what the parcel's page shows beside its fields."""
-        tracking = ParcelTracking.objects.filter(pk=parcel.pk).first()
-        if tracking and not may_see(request):
-            conceal(tracking, COLUMNS[ParcelTracking].personal)
+        numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk))
+        if not may_see(request):
+            for number in numbers:
+                conceal(number, COLUMNS[TrackingNumber].personal)
+        events = [event | {"number": number.number} for number in numbers for event in number.events]
         return {
-            "tracking": tracking,
-            "carrier_events": sorted(tracking.carrier_events, key=lambda event: -event["at"]) if tracking else [],
-            "shop_events": len(((tracking and tracking.reported) or {"story": {"events": []}})["story"]["events"]),
-            "may_ask": tracking is not None and tracker(tracking.carrier_code) is not None and may_ask(request),
+            "numbers": numbers,
+            "is_followed": any(number.followed_since for number in numbers),
+            "carrier_events": sorted(events, key=lambda event: -event["at"]),
+            "shop_events": len((parcel.reported or {"story": {"events": []}})["story"]["events"]),
+            "may_change": may_change(request),
+            "may_ask": may_change(request) and any(map(has_tracker, numbers)),
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
     def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.ask_view)
-        return [path("<path:object_id>/ask/", view, name="parcels_parcel_ask"), *super().get_urls()]
+        acts = {"ask": self.have_asked, "let-go": self.have_let_go}
+        return [
+            *(
+                path(
+                    f"<path:object_id>/{name}/",
+                    self.admin_site.admin_view(partial(self.act_view, act)),
+                    name=f"parcels_parcel_{name}",
+                )
+                for name, act in acts.items()
+            ),
+            *super().get_urls(),
+        ]
 
-    def ask_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Let the carrier be asked as soon as a process is free."""
-        if not may_ask(request):
+    def act_view(
+        self, act: Callable[[HttpRequest, Parcel], None], request: HttpRequest, object_id: str
+    ) -> HttpResponse:
+        """Do what a button of a parcel's page says."""
+        if not may_change(request):
             raise PermissionDenied
         parcel = self.row_at(request, object_id)
         if parcel is None:
             raise Http404("There is no parcel with this id.")
         if request.method == "POST":
-            self.have_asked(request, parcel)
+            act(request, parcel)
         return HttpResponseRedirect(page_of(parcel))
 
     def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:
-        rows = ParcelTracking.objects.filter(pk=parcel.pk)
-        if not any(tracker(carrier_code) for carrier_code in rows.values_list("carrier_code", flat=True)):
-            messages.error(request, "Its carrier can't be asked: the parcel is not followed, or there is no service.")
-        elif rows.update(next_check_at=timezone.now()):
+        """Let the carriers be asked as soon as a process is free."""
+        rows = TrackingNumber.objects.filter(parcel=parcel.pk)
+        asked = [number.pk for number in rows if has_tracker(number)]
+        if rows.filter(pk__in=asked).update(due_at=clock.now()):
             record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
             messages.success(request, "The carrier is asked now. Reload the page in a minute.")
+        else:
+            messages.error(request, "Its carrier can't be asked: the parcel is not followed, or there is no service.")
+
+    def have_let_go(self, request: HttpRequest, parcel: Parcel) -> None:
+        """Take a number off the parcel."""
+        number = request.POST.get("number", "")
+        if let_go(parcel.pk, number):
+            record(Action.CHANGED, parcel, note=f"Number {number} was let go.")
+            messages.success(request, f"{number} is no number of this parcel any more.")
+        else:
+            messages.error(request, "It is the parcel's only number, or none of its numbers.")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel, TrackingNumber
 from shops.staff.search import (
     MIN_BEGINNING,
     READ_AT_MOST,
@@ -26,7 +26,7 @@ def whole(text: str) -> QuerySet[Any, Any]:
     typed = spellings(text)
     parcels = Parcel.objects.order_by().values("pk")
     return (
-        ParcelNumber.objects.order_by()
+        TrackingNumber.objects.order_by()
         .filter(number__in=typed)
         .values("parcel")
         .union(
@@ -56,7 +56,7 @@ def beginning(text: str) -> set[str]:
     typed = spellings(text)
     parcels = Parcel.objects.all()
     return (
-        begin_with(ParcelNumber.objects.all(), "number", typed, "parcel")
+        begin_with(TrackingNumber.objects.all(), "number", typed, "parcel")
         | begin_with(parcels, "order_number", order_numbers(text))
         | begin_with(parcels, "order_id", typed)
         | begin_with(parcels, "id", typed)

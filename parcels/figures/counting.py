@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from parcels.figures.models import ParcelFigure, TrackingFigure
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import timing_at
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import figures
@@ -50,14 +50,19 @@ def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
         yield ParcelFigure(day=day, carrier_code=carrier_code, status=last_status, timing=timing, parcels=parcels)
 
 
+def count_parcels(condition: Q | None = None) -> Count:
+    return Count("parcel", distinct=True, filter=condition)
+
+
 def count_followed(now: datetime) -> Iterator[TrackingFigure]:
     """Count the followed parcels by their carrier, and those of them without news."""
-    followed = ParcelTracking.objects.filter(next_check_at__isnull=False).order_by()
-    due = Q(next_check_at__lte=now)
-    silent = [Count("pk", filter=is_silent(now - timedelta(days=days), parcel="parcel__")) for days in SILENT_DAYS]
-    facts = [Count("pk"), Max("checked_at"), Min("next_check_at", filter=due), *silent]
+    due = Q(due_at__lte=now)
+    silent = [count_parcels(is_silent(now - timedelta(days=days))) for days in SILENT_DAYS]
+    facts = [count_parcels(), Max("checked_at"), Min("due_at", filter=due), *silent]
     named = {f"fact_{number}": fact for number, fact in enumerate(facts)}
-    rows: Iterable[tuple[Any, ...]] = followed.values_list("parcel__carrier_code").annotate(**named)
+    rows: Iterable[tuple[Any, ...]] = (
+        TrackingNumber.objects.followed().order_by().values_list("parcel__carrier_code").annotate(**named)
+    )
     for carrier_code, count, last_answer_at, due_since, *counts in rows:
         yield TrackingFigure(
             carrier_code=carrier_code,

@@ -22,17 +22,17 @@ class FirstEvent(Func):
         return self.as_sql(compiler, connection, template=template, **extra_context)
 
 
-def is_silent(since: datetime, *, parcel: str = "", tracking: str = "") -> Q:
-    """Make the condition of a parcel that was created before, and of which no source has told anything since.
+def is_silent(since: datetime) -> Q:
+    """Make the condition of a number whose parcel was created before, and of which no source has told anything since.
 
     The events, of all sources, are read last and of few parcels: in one expression, which the planner takes for one
     filter beside the index of the carriers' newest events.
     """
     told = milliseconds(since)
-    by_carrier = Q(**{f"{tracking}last_event_at": None}) | Q(**{f"{tracking}last_event_at__lt": told})
-    has_news = Q(**{f"{parcel}last_status_updated_at__gte": told})
-    newest = Case(When(has_news, then=number(told)), default=Coalesce(FirstEvent(F(f"{parcel}events")), number(0)))
-    return Q(**{f"{parcel}created_at__lt": told}) & by_carrier & Q(LessThan(newest, told))
+    by_carrier = Q(last_event_at=None) | Q(last_event_at__lt=told)
+    has_news = Q(parcel__last_status_updated_at__gte=told)
+    newest = Case(When(has_news, then=number(told)), default=Coalesce(FirstEvent(F("parcel__events")), number(0)))
+    return Q(parcel__created_at__lt=told) & by_carrier & Q(LessThan(newest, told))
 
 
 def number(value: int) -> Value:

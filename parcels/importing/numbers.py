@@ -1,43 +1,66 @@
-"""The numbers that parcels are found by, and the lock that keeps a number on one parcel."""
+"""The rows of the numbers that parcels are found by, and the locks that keep a label's number on one parcel."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
-from parcels.models import Parcel, ParcelNumber
-from shops.db import locks
+from django.db import transaction
+
+from carriers import TRACKERS
+from parcels.models import Parcel, TrackingNumber
+from parcels.tracking.events import CarrierEvent, union
+from parcels.tracking.timeline import locked, recompute
+from shops.db import clock, locks
+from shops.db.bulk import instance
 
 # beta gives a number out again after some 13 months: an older parcel with it is another one.
 GIVEN_OUT_AGAIN: Final = timedelta(days=390)
 GIVEN_OUT_AGAIN_MS: Final = GIVEN_OUT_AGAIN // timedelta(milliseconds=1)
 
 
-def numbers_of(parcel: Parcel) -> Iterator[ParcelNumber]:
-    """Yield the numbers that a parcel is found by, each once."""
-    for shop_id, number, parcel_id, created_at in number_rows(parcel):
-        yield ParcelNumber(shop_id=shop_id, number=number, parcel_id=parcel_id, created_at=created_at)
+def new_number(parcel: Parcel, number: str, **fields: Any) -> TrackingNumber:
+    facts = {"shop_id": parcel.shop_id, "parcel_id": parcel.id, "created_at": parcel.created_at, "number": number}
+    carrier_code = parcel.carrier_code if parcel.carrier_code in TRACKERS else ""
+    return instance(TrackingNumber, **{"carrier_code": carrier_code, **facts, **fields})
 
 
-def number_rows(parcel: Parcel) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the values of these rows: the shop's id, the number, the parcel's id and its time."""
-    for number in dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers]):
-        yield parcel.shop_id, number, parcel.id, parcel.created_at
+def are_of_one_time(parcel: Parcel, number: TrackingNumber) -> bool:
+    """Tell if a number is that of a parcel that names it: it was not given out again in between."""
+    return abs(parcel.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
 
 
-def own_numbers(parcel: Parcel) -> set[str]:
-    return {parcel.tracking_id, *parcel.tracking_numbers}
+def save_events(number: TrackingNumber, events: list[CarrierEvent], *, are_texts_erased: bool) -> None:
+    """Keep these events with a number, without their texts where the customer was erased."""
+    number.events = [event.as_stored() for event in without_texts(events, are_texts_erased=are_texts_erased)]
+    number.last_event_at = max((event.at for event in events), default=None)
 
 
-def add_numbers(parcel: Parcel, numbers: list[str]) -> None:
-    parcel.tracking_numbers = list(dict.fromkeys([*parcel.tracking_numbers, *numbers]))
+def without_texts(events: list[CarrierEvent], *, are_texts_erased: bool) -> list[CarrierEvent]:
+    return [event._replace(text="", place="") for event in events] if are_texts_erased else events
 
 
-def are_of_one_time(parcel: Parcel, other: Parcel) -> bool:
-    """Tell if two parcels with one number are the same: the number was not given out again in between."""
-    return abs(parcel.created_at - other.created_at) < GIVEN_OUT_AGAIN_MS
+def absorb(number: TrackingNumber, other: TrackingNumber) -> None:
+    """Let a number that moves to a parcel have what its carrier told of the row that the parcel has."""
+    both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
+    save_events(number, union(both), are_texts_erased=False)
+    number.expected = max(filter(None, (number.expected, other.expected)), key=asked_at, default=None)
 
 
-def lock_numbers(shop_id: str) -> None:
+def asked_at(expected: dict[str, int]) -> int:
+    return expected["askedAt"]
+
+
+@transaction.atomic
+def let_go(parcel_id: str, number: str) -> bool:
+    """Take a number off a parcel that has another one, until an import names it again; tell if it was done."""
+    list(locked([parcel_id]))
+    rows = TrackingNumber.objects.filter(parcel=parcel_id)
+    if not rows.exclude(number=number).exists() or not rows.filter(number=number).delete()[0]:
+        return False
+    recompute([parcel_id], clock.now())
+    return True
+
+
+def lock_shop(shop_id: str) -> None:
     """Let no label of the shop become a parcel, and no import end, until the transaction has ended.
 
     A label and an import that bring one number at the same time don't see each other's rows: the second to come here

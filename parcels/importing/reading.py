@@ -13,16 +13,16 @@ from typing import IO, Any
 
 import orjson
 from django.db import reset_queries, transaction
-from django.utils import timezone
 from rest_framework.serializers import ValidationError
 
 from parcels.importing.numbers import lock_imports
 from parcels.importing.writing import replace_labels_meanwhile, write
 from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
-from parcels.tracking.reporting import settle
+from parcels.tracking.shop_report import merge_with_stored
 from shops.api.compiled import RefusedError, compile_field
 from shops.api.serializer_fields import describe_faults
+from shops.db import clock
 from shops.db.bulk import instance
 
 BATCH_SIZE = 500
@@ -64,7 +64,7 @@ class ParcelImport:
     is_silent: bool = False
     imported: int = 0
     bad: int = 0
-    started_at: datetime = field(default_factory=timezone.now)
+    started_at: datetime = field(default_factory=clock.now)
 
     def run(self, lines: Iterable[Line]) -> int:
         """Insert or update the parcels of `lines` in one transaction; return how many parcels that were.
@@ -176,6 +176,6 @@ def once_each(parcels: Iterable[Parcel]) -> dict[str, Parcel]:
     found: dict[str, Parcel] = {}
     for parcel in parcels:
         if parcel.id in found:
-            settle(parcel, found[parcel.id], None)
+            merge_with_stored(parcel, found[parcel.id])
         found[parcel.id] = parcel
     return {parcel_id: found[parcel_id] for parcel_id in sorted(found)}

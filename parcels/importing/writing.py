@@ -1,18 +1,31 @@
-"""Writes imported parcels with their numbers, in batches, and keeps the story of each parcel one."""
+"""Writes imported parcels with their numbers, in batches; each number of a label stays on one parcel."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 
 from django.db import IntegrityError, transaction
 
-from parcels.importing.numbers import are_of_one_time, lock_numbers, number_rows, own_numbers
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.tracking.changes import StatusChange, status_changed
+from carriers import TRACKERS
+from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number
+from parcels.models import NumberState, Parcel, TrackingNumber
+from parcels.tracking.changes import emit
 from parcels.tracking.events import milliseconds
-from parcels.tracking.reporting import CHANGED_FIELDS, follow, give_up, has_carriers_word, settle, take_over
-from parcels.tracking.story import STORY_FIELDS
+from parcels.tracking.schedule import schedule_next_check
+from parcels.tracking.shop_report import merge_with_stored
+from parcels.tracking.timeline import (
+    DERIVED_FIELDS,
+    change_of,
+    has_carrier_data,
+    last_told,
+    locked,
+    recompute,
+    reported_by_shop,
+    status_of,
+    update,
+)
 from shops.db import bulk
 from shops.db.batches import MAX_VALUES, batches
 
@@ -20,9 +33,15 @@ from shops.db.batches import MAX_VALUES, batches
 UPDATED_FIELDS = [
     f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"} and not f.generated
 ]
-NUMBER_FIELDS = ("tracking_id", "tracking_numbers", "created_at")  # those that the rows of its numbers are made of
-BEFORE_FIELDS = ("id", "imported_at", "updated_at", *NUMBER_FIELDS, *STORY_FIELDS)
-NUMBER_COLUMNS = ("shop_id", "number", "parcel_id", "created_at")
+BEFORE_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased", *DERIVED_FIELDS)
+OTHERS_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased")
+# What an import can change of a number's row.
+NUMBER_FIELDS = (
+    *("parcel", "created_at", "carrier_code", "label", "state", "is_added"),
+    *("events", "expected", "last_event_at", "followed_since", "due_at"),
+)
+# An order has at most as many parcels; of an import with more numbers the first are followed.
+MAX_FOLLOWED = 99
 # Clocks of different hosts differ by less.
 CLOCK_MARGIN = timedelta(hours=1)
 
@@ -40,11 +59,10 @@ def write(shop_id: str, parcels: dict[str, Parcel], known: Iterable[str], now: d
     try:
         with transaction.atomic():
             batch.insert()
-            batch.settle()
-            batch.take_numbers()
-            batch.follow()
-            batch.save()
-            status_changed(batch.changes(), is_silent=is_silent)
+            batch.lock()
+            batch.merge_reports()
+            batch.name_numbers()
+            batch.finish(is_silent=is_silent)
     except TakenError:
         return False
     return True
@@ -55,30 +73,17 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: b
 
     Until the run's transaction ends, no further label of the shop becomes a parcel.
     """
-    lock_numbers(shop_id)
-    recent = ParcelTracking.objects.filter(shop=shop_id, followed_since__gte=started_at - CLOCK_MARGIN)
-    labels = recent.filter(parcel__imported_at=None).exclude(label_numbers=[])
-    numbers = {number for found in labels.values_list("label_numbers", flat=True) for number in found}
-    for some in batches(numbers):
-        own = Parcel.objects.filter(shop=shop_id, imported_at=started_at, numbers__number__in=some)
-        parcels = {parcel.id: parcel for parcel in own.order_by("id")}
-        if parcels:
-            batch = Batch(shop_id, parcels, started_at, set(parcels))
+    lock_shop(shop_id)
+    bought = TrackingNumber.objects.for_shop(shop_id).filter(state=NumberState.BOUGHT, parcel__imported_at=None)
+    recent = bought.filter(followed_since__gte=started_at - CLOCK_MARGIN).order_by()
+    named = TrackingNumber.objects.for_shop(shop_id).filter(state=NumberState.REPORTED).order_by()
+    for numbers in batches(set(recent.values_list("number", flat=True))):
+        ids = set(named.filter(number__in=numbers).values_list("parcel", flat=True))
+        if ids:
+            parcels = Parcel.objects.filter(id__in=ids, imported_at=started_at).order_by("id")
+            batch = Batch(shop_id, {parcel.id: parcel for parcel in parcels}, started_at, ids)
             batch.lock()
-            batch.take_numbers()
-            batch.save()
-            status_changed(batch.changes(), is_silent=is_silent)
-
-
-def change_of(parcel: Parcel, status_before: str | None) -> StatusChange:
-    return StatusChange(parcel.id, parcel.shop_id, status_before, parcel.last_status, parcel.last_status_updated_at)
-
-
-def locked(ids: list[str]) -> Iterator[ParcelTracking]:
-    """Lock the tracking and the parcels of these ids."""
-    if ids:
-        rows = ParcelTracking.objects.filter(parcel__id__in=ids).select_related("parcel").order_by("pk")
-        yield from rows.select_for_update()
+            batch.finish(is_silent=is_silent)
 
 
 def newest(parcels: Iterable[Parcel]) -> Parcel:
@@ -87,18 +92,22 @@ def newest(parcels: Iterable[Parcel]) -> Parcel:
 
 @dataclass
 class Batch:
-    """A batch of one shop's parcels, by id and in the order of ids, on its way into the database."""
+    """A batch of one shop's parcels, by id and in the order of ids, on its way into the database.
+
+    `others` are parcels beside it that numbers come from or go to; `numbers` are the rows of each parcel's numbers,
+    as they will be.
+    """
 
     shop_id: str
     parcels: dict[str, Parcel]
     now: datetime
     existing: set[str]
-    trackings: dict[str, ParcelTracking] = field(default_factory=dict)
-    changed: dict[str, ParcelTracking] = field(default_factory=dict)
     before: dict[str, Parcel] = field(default_factory=dict)
-    replaced: list[str] = field(default_factory=list)
-    givers: list[ParcelTracking] = field(default_factory=list)
-    givers_changes: list[StatusChange] = field(default_factory=list)
+    others: dict[str, Parcel] = field(default_factory=dict)
+    numbers: defaultdict[str, dict[str, TrackingNumber]] = field(default_factory=lambda: defaultdict(dict))
+    touched: set[str] = field(default_factory=set)
+    changed: dict[int, TrackingNumber] = field(default_factory=dict)
+    gone: set[int] = field(default_factory=set)
 
     def insert(self) -> None:
         """Insert what is new; raise TakenError if it is new no more."""
@@ -108,129 +117,159 @@ class Batch:
             raise TakenError from None
 
     def lock(self) -> None:
-        """Lock the parcels that exist, with their tracking."""
-        own = Parcel.objects.filter(id__in=self.existing, shop=self.shop_id).order_by("id").select_for_update()
-        self.before = {parcel.id: parcel for parcel in bulk.instances(own, BEFORE_FIELDS)}
-        rows = ParcelTracking.objects.filter(parcel__id__in=self.before).order_by("pk").select_for_update()
-        self.trackings = {row.parcel_id: row for row in bulk.instances(rows)}
+        """Lock the parcels that exist, and read the rows of their numbers."""
+        if self.existing:
+            self.before = self.locked(self.existing, BEFORE_FIELDS)
 
-    def settle(self) -> None:
-        """Give each parcel that existed its story, of the shop's newer report and what the carrier said."""
-        if not self.existing:
-            return
-        self.lock()
+    def locked(self, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Parcel]:
+        own = locked(ids).filter(shop=self.shop_id)
+        parcels = {parcel.id: parcel for parcel in bulk.instances(own, fields)}
+        for row in bulk.instances(TrackingNumber.objects.filter(parcel__id__in=list(parcels)).order_by("id")):
+            self.numbers[row.parcel_id][row.number] = row
+        return parcels
+
+    def merge_reports(self) -> None:
         for parcel_id, before in self.before.items():
-            parcel, tracking = self.parcels[parcel_id], self.trackings.get(parcel_id)
-            settle(parcel, before, tracking)
-            if tracking is not None and (tracking.label_numbers or has_carriers_word(tracking)):
-                self.changed[parcel_id] = tracking
+            merge_with_stored(self.parcels[parcel_id], before)
 
-    def changes(self) -> Iterator[StatusChange]:
-        """Yield the status of each parcel that the batch touches, and the one that it had before; none if it is new."""
-        for parcel_id, parcel in self.parcels.items():
-            before = self.before.get(parcel_id)
-            yield change_of(parcel, None if before is None else before.last_status)
-        yield from self.givers_changes
-
-    def take_numbers(self) -> None:
-        """Let each number that these parcels share with a label be of one parcel."""
-        owners = self.label_owners()
-        self.replace_labels([parcel_id for parcel_id, imported_at in owners.items() if imported_at is None])
-        self.keep_named_numbers([parcel_id for parcel_id, imported_at in owners.items() if imported_at is not None])
-
-    def label_owners(self) -> dict[str, datetime | None]:
-        """Find the shop's other parcels that have one of these numbers, and numbers of a label; and their imports."""
-        numbers = {number for parcel in self.parcels.values() for number in own_numbers(parcel)}
-        owners: dict[str, datetime | None] = {}
-        for some in batches(numbers, MAX_VALUES):
-            found = ParcelNumber.objects.filter(shop=self.shop_id, number__in=some).order_by()
-            bought = found.exclude(parcel__tracking=None).exclude(parcel__tracking__label_numbers=[])
-            owners |= dict(bought.values_list("parcel", "parcel__imported_at"))
-        return {parcel_id: imported_at for parcel_id, imported_at in owners.items() if parcel_id not in self.parcels}
-
-    def replace_labels(self, ids: list[str]) -> None:
-        """Let parcels that have a number of a label's parcel take its place."""
-        by_number = self.by_number() if ids else {}
-        for label in locked(ids):
-            named = [each for number in label.label_numbers for each in by_number.get(number, ())]
-            if same := [each for each in named if are_of_one_time(each, label.parcel)]:
-                self.give(newest(same), label)
-                self.replaced.append(label.parcel_id)
-
-    def by_number(self) -> defaultdict[str, list[Parcel]]:
-        found: defaultdict[str, list[Parcel]] = defaultdict(list)
+    def name_numbers(self) -> None:
+        """Give each parcel the numbers that its import names; of the others it keeps those of labels."""
         for parcel in self.parcels.values():
-            for number in own_numbers(parcel):
-                found[number].append(parcel)
+            rows, named = self.numbers[parcel.id], dict.fromkeys([parcel.tracking_id, *parcel.tracking_numbers])
+            for number in named:
+                if number not in rows:
+                    rows[number] = new_number(parcel, number)
+            for row in list(rows.values()):
+                if row.number in named or row.state == NumberState.BOUGHT:
+                    self.change(row, is_added=row.number not in named, created_at=parcel.created_at)
+                else:
+                    self.remove(row)
+
+    def change(self, row: TrackingNumber, **values: object) -> None:
+        for name, value in values.items():
+            if getattr(row, name) != value:
+                setattr(row, name, value)
+                if row.pk:
+                    self.changed[row.pk] = row
+
+    def remove(self, row: TrackingNumber) -> None:
+        del self.numbers[row.parcel_id][row.number]
+        if row.pk:
+            self.gone.add(row.pk)
+
+    def finish(self, *, is_silent: bool) -> None:
+        self.assign_numbers()
+        self.derive()
+        self.schedule()
+        self.save()
+        told = {parcel_id: last_told(parcel) for parcel_id, parcel in self.before.items()}
+        emit([change_of(each, told.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
+        recompute(self.others.keys() & self.touched, self.now, is_silent=is_silent)
+
+    # --- Numbers of labels ---
+
+    def assign_numbers(self) -> None:
+        """Let each number of a label be on the newest parcel that names it; else it stays where it is.
+
+        A parcel that is only a label's is replaced by those that name its numbers.
+        """
+        numbers = {number for rows in self.numbers.values() for number in rows}
+        self.add_others(numbers, state=NumberState.BOUGHT)
+        loose = [row for rows in self.numbers.values() for row in rows.values() if self.is_loose(row)]
+        if not loose:
+            return
+        self.add_others({row.number for row in loose}, state=NumberState.REPORTED)
+        naming, takers = self.naming(), defaultdict(list)
+        for row in loose:
+            if same := [each for each in naming[row.number] if are_of_one_time(each, row)]:
+                takers[row.parcel_id].append(newest(same))
+                self.move(row, newest(same))
+        for parcel_id in self.others.keys() & takers.keys():
+            if self.others[parcel_id].imported_at is None:
+                for row in list(self.numbers[parcel_id].values()):
+                    if row.state == NumberState.BOUGHT:
+                        self.move(row, newest(takers[parcel_id]))
+
+    def add_others(self, numbers: set[str], state: NumberState) -> None:
+        """Read and lock the shop's other parcels that have one of these numbers."""
+        found: set[str] = set()
+        for some in batches(numbers, MAX_VALUES):
+            rows = TrackingNumber.objects.for_shop(self.shop_id).filter(number__in=some, state=state)
+            found.update(rows.order_by().values_list("parcel", flat=True))
+        if new := found - self.parcels.keys() - self.others.keys():
+            self.others |= self.locked(new, OTHERS_FIELDS)
+
+    def parcel_of(self, row: TrackingNumber) -> Parcel:
+        return self.parcels.get(row.parcel_id) or self.others[row.parcel_id]
+
+    def is_loose(self, row: TrackingNumber) -> bool:
+        is_labels = row.parcel_id in self.others and self.others[row.parcel_id].imported_at is None
+        return row.state == NumberState.BOUGHT and (row.is_added or is_labels)
+
+    def naming(self) -> defaultdict[str, list[Parcel]]:
+        """Find the parcels whose imports name each number."""
+        found: defaultdict[str, list[Parcel]] = defaultdict(list)
+        for rows in self.numbers.values():
+            for row in rows.values():
+                if not row.is_added and self.parcel_of(row).imported_at is not None:
+                    found[row.number].append(self.parcel_of(row))
         return found
 
-    def give(self, parcel: Parcel, label: ParcelTracking) -> None:
-        taking = take_over(parcel, self.trackings.get(parcel.id), label, self.now)
-        self.trackings[parcel.id] = self.changed[parcel.id] = taking
-        self.existing.add(parcel.id)
+    def move(self, row: TrackingNumber, taker: Parcel) -> None:
+        """Move a label's number to another parcel, with what its carrier said of it."""
+        giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
+        if own is not None:
+            self.remove(own)
+            absorb(row, own)
+        del self.numbers[giver.id][row.number]
+        self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None)
+        self.numbers[taker.id][row.number] = row
+        taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
+        taker.updated_at = max(taker.updated_at, giver.updated_at)
+        self.touched |= {giver.id, taker.id}
 
-    def keep_named_numbers(self, ids: list[str]) -> None:
-        """Let a number that a parcel names leave the one that has it of its label only."""
-        inside = [tracking for tracking in self.trackings.values() if tracking.added_numbers]
-        all_giving = [*inside, *(tracking for tracking in locked(ids) if tracking.added_numbers)]
-        by_number = self.by_number() if all_giving else {}
-        for giving in all_giving:
-            source = self.parcels.get(giving.parcel_id) or giving.parcel
-            status_before = source.last_status
-            moved: defaultdict[str, set[str]] = defaultdict(set)
-            for number in giving.added_numbers:
-                named = [each for each in by_number.get(number, ()) if self.names(each, number)]
-                if same := [each for each in named if are_of_one_time(each, source)]:
-                    moved[newest(same).id].add(number)
-            for parcel_id, numbers in sorted(moved.items()):
-                self.give(self.parcels[parcel_id], give_up(source, giving, numbers))
-            if moved and source.id in self.parcels:
-                self.changed[source.id] = giving
-            elif moved:
-                self.givers.append(giving)
-                source.updated_at = max(source.updated_at, milliseconds(self.now))
-                self.givers_changes.append(change_of(source, status_before))
+    # --- The end of a batch ---
 
-    def names(self, parcel: Parcel, number: str) -> bool:
-        tracking = self.trackings.get(parcel.id)
-        return tracking is None or number not in tracking.added_numbers
+    def derive(self) -> None:
+        for parcel in self.parcels.values():
+            rows = self.numbers[parcel.id].values()
+            has_data = has_carrier_data(rows)
+            if has_data and parcel.id in self.before:
+                parcel.updated_at = max(parcel.updated_at, self.before[parcel.id].updated_at)
+            if has_data or parcel.id in self.touched or any(row.is_added for row in rows):
+                update(parcel, rows)
 
-    def follow(self) -> None:
-        for parcel_id, parcel in self.parcels.items():
-            tracking = follow(parcel, self.trackings.get(parcel_id), self.now)
-            if tracking is not None:
-                self.changed[parcel_id] = tracking
+    def schedule(self) -> None:
+        """Let carriers be asked about what is open now and was not before, and about nothing that is not."""
+        for parcel in self.parcels.values():
+            reported = reported_by_shop(parcel)
+            assert reported is not None  # it was imported
+            for row in islice(self.numbers[parcel.id].values(), MAX_FOLLOWED):
+                status = status_of(row, reported) if row.events else reported.last_status
+                self.follow(row, parcel, status, reported.as_of)
 
-    def save_givers(self) -> None:
-        for giving in self.givers:
-            giving.parcel.save(update_fields=["tracking_numbers", "updated_at", *STORY_FIELDS])
-            giving.save(update_fields=CHANGED_FIELDS)
-            left = own_numbers(giving.parcel)
-            ParcelNumber.objects.filter(parcel=giving.parcel_id).exclude(number__in=left).delete()
+    def follow(self, row: TrackingNumber, parcel: Parcel, status: str | None, as_of: int) -> None:
+        due_at, followed_since, carrier_code = row.due_at, row.followed_since, row.carrier_code
+        if row.state == NumberState.REPORTED:
+            self.change(row, carrier_code=parcel.carrier_code if parcel.carrier_code in TRACKERS else "")
+        if due_at is None and (followed_since is None or as_of > milliseconds(followed_since)):
+            row.followed_since = self.now  # it is new, or was given up and the shop has news of it
+        schedule_next_check(row, status, self.now)
+        if (row.due_at is None) == (due_at is None) and row.carrier_code == carrier_code:
+            row.due_at, row.followed_since = due_at, followed_since
+        elif row.pk:
+            self.changed[row.pk] = row
 
     def save(self) -> None:
-        self.save_givers()
-        if self.replaced:
-            Parcel.objects.filter(id__in=self.replaced).delete()
-        if self.existing:
-            existing = [each for each in self.parcels.values() if each.id in self.existing]
+        TrackingNumber.objects.filter(id__in=self.gone).delete()
+        rows = [row for row in self.changed.values() if row.pk not in self.gone]
+        bulk.save(sorted(rows, key=lambda row: row.pk), NUMBER_FIELDS)
+        replaced = [each.id for each in self.others.values() if each.imported_at is None and each.id in self.touched]
+        if replaced:
+            Parcel.objects.filter(id__in=replaced).delete()
+        written = self.existing | self.touched
+        existing = [parcel for parcel in self.parcels.values() if parcel.id in written]
+        if existing:
             bulk.upsert(existing, UPDATED_FIELDS, stamps=["imported_at"])
             Parcel.objects.filter(id__in=self.existing).exclude(imported_at=self.now).update(imported_at=self.now)
-        self.save_numbers()
-        self.save_trackings()
-
-    def save_numbers(self) -> None:
-        renumbered = [each for each in self.parcels.values() if self.has_other_numbers(each)]
-        if self.existing:
-            ParcelNumber.objects.filter(parcel__id__in=[each.id for each in renumbered]).delete()
-        rows = (row for each in renumbered for row in number_rows(each))
-        bulk.insert_values(ParcelNumber, NUMBER_COLUMNS, rows)
-
-    def has_other_numbers(self, parcel: Parcel) -> bool:
-        before = self.before.get(parcel.id)
-        return before is None or any(getattr(parcel, name) != getattr(before, name) for name in NUMBER_FIELDS)
-
-    def save_trackings(self) -> None:
-        changed = self.changed.values()
-        bulk.insert([each for each in changed if each.parcel_id not in self.existing])
-        bulk.upsert([each for each in changed if each.parcel_id in self.existing], CHANGED_FIELDS)
+        bulk.insert([row for each in self.parcels for row in self.numbers[each].values() if not row.pk])

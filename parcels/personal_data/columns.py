@@ -6,8 +6,8 @@ from typing import Final
 from django.db.models import Model
 
 from carriers.events import meaning_of
-from parcels.models import Parcel, ParcelNumber, ParcelTracking, TrackingStatus, UnlistedEventCode
-from parcels.tracking.story import STORY_FIELDS
+from parcels.models import Parcel, TrackingNumber, TrackingStatus, UnlistedEventCode
+from parcels.tracking.timeline import TIMELINE_FIELDS
 from shops.personal_data import Beside, Columns, Each, Kind, Members, Value, WebAddress, named
 
 
@@ -44,9 +44,9 @@ EVENTS = Each(
     )
 )
 LAST_STATUS = Members({"description": CARRIERS_TEXT}, others=("code", "date"))
-STORY = Members({"events": EVENTS, "carrier_last_status": LAST_STATUS}, others=STORY_FIELDS)
+TIMELINE = Members({"events": EVENTS, "carrier_last_status": LAST_STATUS}, others=TIMELINE_FIELDS)
 CARRIER_EVENTS = Each(
-    Members({"text": CARRIERS_TEXT, "place": ADDRESS}, others="number code at status is_listed kept_until".split())
+    Members({"text": CARRIERS_TEXT, "place": ADDRESS}, others="code at status is_listed kept_until".split())
 )
 
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
@@ -62,18 +62,19 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
             "gift_config": FREE,
             "cross_sell_recommendations": LIST,
             "search_words": Value(Kind.SEARCH),
+            "reported": Members({"story": TIMELINE}, others=("importedAt",)),
         },
         named("id order_id order_number tracking_id tracking_numbers", "identifies the parcel or its order")
         | named("carrier_code carrier_product carrier_display_name web_template", "a product or a page's template")
         | named("estimated_delivery_date_window", "times")
+        | {"told_status": "a status"}
         | {"document_start": "made by the database of the other columns"},
     ),
-    ParcelTracking: Columns(
-        {"reported": Members({"story": STORY}, others=("importedAt",)), "carrier_events": CARRIER_EVENTS},
-        named("label_numbers added_numbers", "identifies the parcel")
+    TrackingNumber: Columns(
+        {"events": CARRIER_EVENTS},
+        named("number label", "identifies the parcel or its label")
         | {"carrier_code": "a carrier", "outcome": "our word", "expected": "times"},
     ),
-    ParcelNumber: Columns({}, {"number": "identifies the parcel"}),
     UnlistedEventCode: Columns(
         {"text": Value(Kind.CARRIER_TEXT)}, {"code": "the carrier's word", "carrier_code": "a carrier"}
     ),

@@ -14,7 +14,7 @@ import orjson
 from django.db.models import QuerySet
 from django.db.models.functions import Upper
 
-from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
 from parcels.tracking.recording import MAX_TEXT_LENGTH
 from shops.db.batches import batches
@@ -64,20 +64,20 @@ def erase(parcel_ids: Iterable[str]) -> int:
         rows = Parcel.objects.filter(id__in=batch).only("id", *columns.personal).order_by("id")
         parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
-            anonymise(parcel, columns)
+            parcel.are_texts_erased = True
+            anonymise(parcel, columns, "are_texts_erased")
         erase_texts(batch)
         erased += len(parcels)
     return erased
 
 
 def erase_texts(parcel_ids: Iterable[str]) -> None:
-    """Erase the texts that the carrier's and the shop's reports are kept with, and those that are still to come."""
-    rows = ParcelTracking.objects.filter(pk__in=list(parcel_ids)).order_by("pk")
+    """Erase the texts that the carriers' reports are kept with."""
+    rows = TrackingNumber.objects.filter(parcel__id__in=list(parcel_ids)).exclude(events=[]).order_by("pk")
     for row in rows.select_for_update(of=("self",)):
-        for event in row.carrier_events:
+        for event in row.events:
             erase_unlisted(row.carrier_code, event)
-        row.are_texts_erased = True
-        anonymise(row, COLUMNS[ParcelTracking], "are_texts_erased")
+        anonymise(row, COLUMNS[TrackingNumber])
 
 
 def erase_unlisted(carrier_code: str, event: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ def erase_unlisted(carrier_code: str, event: dict[str, Any]) -> None:
         known.filter(text=event["text"][:MAX_TEXT_LENGTH]).update(text="")
 
 
-def anonymise(row: Parcel | ParcelTracking, columns: Columns, *further: str) -> None:
+def anonymise(row: Parcel | TrackingNumber, columns: Columns, *further: str) -> None:
     left = columns.erased(row)
     for name, value in left.items():
         setattr(row, name, value)

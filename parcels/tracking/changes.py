@@ -1,4 +1,4 @@
-"""The one place that hears of each parcel whose status has become another, in the transaction that changes it."""
+"""Emits each status that has become another, in the transaction that changes it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,11 +9,11 @@ from parcels.models import Parcel
 from parcels.tracking import metrics
 from shops.webhooks.outbox import Event, tell_all
 
-TOLD_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
+SENT_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "carrier_code")
 
 
 class StatusChange(NamedTuple):
-    """A parcel's status that has become another."""
+    """A parcel's status that has become another than the one that webhooks were told last."""
 
     parcel_id: str
     shop_id: str
@@ -22,8 +22,8 @@ class StatusChange(NamedTuple):
     at: int | None
 
 
-def status_changed(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
-    """Count the changes, and tell the shops' webhooks of them unless silent; a status set to what it was is none.
+def emit(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
+    """Count the changes, and notify the shops' webhooks of them unless silent; a status set to what it was is none.
 
     Call it when the parcels' rows are written.
     """
@@ -36,15 +36,15 @@ def status_changed(changes: Iterable[StatusChange], *, is_silent: bool = False) 
 
 
 def events(changes: Sequence[StatusChange]) -> Iterator[Event]:
-    """Make the events, with one query for what they tell of the parcels."""
-    shown = Parcel.objects.filter(is_withdrawn=False).only(*TOLD_FIELDS)
+    """Make the events, with one query for their parcels' data."""
+    shown = Parcel.objects.filter(is_withdrawn=False).only(*SENT_FIELDS)
     parcels = shown.in_bulk([change.parcel_id for change in changes])
     for change in changes:
         if parcel := parcels.get(change.parcel_id):
-            yield Event("parcel.status_changed", parcel.id, told(parcel, change))
+            yield Event("parcel.status_changed", parcel.id, data_of(parcel, change))
 
 
-def told(parcel: Parcel, change: StatusChange) -> dict[str, object]:
+def data_of(parcel: Parcel, change: StatusChange) -> dict[str, object]:
     return {
         "id": parcel.id,
         "orderId": parcel.order_id,

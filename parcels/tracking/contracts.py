@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from carriers.shipment import Credentials
 from carriers.tracking import Tracker
 from parcels.tracking import metrics
-from parcels.tracking.due import Outcome, put_off
+from parcels.tracking.due import Outcome, defer_shop
 from shops.contracts.accounts import others_of
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
@@ -15,7 +15,7 @@ logger = logging.getLogger("parcels.tracking")
 
 
 class Contracts:
-    """The contracts of a batch's shops, read at once; a shop without a usable one is put off."""
+    """The contracts of a batch's shops, read at once; a shop without a usable one is deferred."""
 
     def __init__(self, tracker: Tracker, shop_ids: Iterable[str]) -> None:
         self._carrier_code = tracker.name
@@ -31,9 +31,9 @@ class Contracts:
         for shop_id in list(self._credentials):
             contract = self._contracts.get(shop_id)
             if contract is None:
-                self._put_off(shop_id, Outcome.NO_CONTRACT)
+                self._defer(shop_id, Outcome.NO_CONTRACT)
             elif contract.is_tracking_refused:
-                self._put_off(shop_id, Outcome.CREDENTIALS_REJECTED)
+                self._defer(shop_id, Outcome.CREDENTIALS_REJECTED)
             else:
                 self._decrypt(contract)
         self._others = others_of(list(self._contracts.values()))
@@ -43,10 +43,10 @@ class Contracts:
             self._credentials[contract.shop_id] = contract.credentials
         except UnreadableSecretError:
             logger.warning("carrier not asked", extra={"contract": contract.id, "reason": "UnreadableSecretError"})
-            self._put_off(contract.shop_id, Outcome.UNAVAILABLE)
+            self._defer(contract.shop_id, Outcome.UNAVAILABLE)
 
-    def _put_off(self, shop_id: str, outcome: Outcome) -> None:
-        put_off(self._carrier_code, shop_id, outcome)
+    def _defer(self, shop_id: str, outcome: Outcome) -> None:
+        defer_shop(self._carrier_code, shop_id, outcome)
         del self._credentials[shop_id]
 
     def __contains__(self, shop_id: str) -> bool:
@@ -66,4 +66,4 @@ class Contracts:
             extra = {"carrier": self._carrier_code, "contract": contract.id, "shop": shop_id}
             logger.error("tracking stopped: the carrier refuses the contract's credentials", extra=extra)
             metrics.REFUSED_CONTRACTS.labels(self._carrier_code).inc()
-        self._put_off(shop_id, Outcome.CREDENTIALS_REJECTED)
+        self._defer(shop_id, Outcome.CREDENTIALS_REJECTED)

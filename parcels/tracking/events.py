@@ -1,4 +1,4 @@
-"""The carrier's events of a parcel, as its row keeps them: a union that grows the same in whatever order they come."""
+"""The carriers' events, as the rows of numbers keep them: a union that grows the same in whatever order they come."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -48,9 +48,15 @@ class CarrierEvent(NamedTuple):
         return cls(*known, end)
 
     @classmethod
-    def stored(cls, row: dict[str, Any]) -> Self:
+    def stored(cls, number: str, row: dict[str, Any]) -> Self:
         status = row["status"]
-        return cls(**row | {"status": None if status is None else Status(status)})
+        return cls(number, **row | {"status": None if status is None else Status(status)})
+
+    def as_stored(self) -> dict[str, Any]:
+        """Return the event as the row of its number keeps it."""
+        row = self._asdict()
+        del row["number"]
+        return row
 
     @property
     def key(self) -> tuple[int, str, str]:

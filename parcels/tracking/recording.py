@@ -1,133 +1,100 @@
-"""Records the carriers' answers: into the row that follows a parcel, and as its story into the parcel."""
+"""Records the carriers' answers: into the rows of the numbers, and from there into the timelines of their parcels."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 
 from carriers.tracking import TrackingAnswer
-from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from parcels.importing.numbers import save_events, without_texts
+from parcels.models import TrackingNumber, UnlistedEventCode
 from parcels.tracking import metrics
-from parcels.tracking.changes import StatusChange, status_changed
 from parcels.tracking.events import CarrierEvent, milliseconds, union
-from parcels.tracking.following import events_of, keep_events, plan, retell, without_texts
-from parcels.tracking.reporting import keep_report, reported
-from parcels.tracking.story import STORY_FIELDS, Story, has_moved
+from parcels.tracking.schedule import schedule_next_check
+from parcels.tracking.timeline import TIMELINE_FIELDS, events_of, recompute, reported_by_shop, status_of
+from shops.db import bulk
 
 # A number is given out again after some 13 months: what is so much older than the parcel is another one's.
 OLDER_THAN_THE_PARCEL: Final = timedelta(days=30)
 MAX_TEXT_LENGTH: Final = 255
-# By hand, as one statement that the ORM would build for each row takes longer than all else.
-ANSWERED: Final = """
-    UPDATE parcels_parceltracking
-    SET checked_at = %s, outcome = %s, next_check_at = %s, leased_until = NULL, failures = 0
-    WHERE parcel_id = %s"""
-NEWS_FIELDS: Final = ("reported", "carrier_events", "expected", "last_event_at")
-TRACKING_FIELDS: Final = (
-    *("carrier_code", "label_numbers", "are_texts_erased", "followed_since"),
-    *NEWS_FIELDS,
-)
-PARCEL_FIELDS: Final = (
-    *("id", "shop", "tracking_id", "tracking_numbers", "created_at", "updated_at", "imported_at", "is_withdrawn"),
-    *STORY_FIELDS,
-)
+NEWS_FIELDS: Final = ("events", "expected", "last_event_at")
+ASKED_FIELDS: Final = ("checked_at", "outcome", "due_at", "leased_until", "failures")
+NUMBER_FIELDS: Final = (*NEWS_FIELDS, "number", "carrier_code", "state", "created_at", "followed_since", "parcel")
+PARCEL_FIELDS: Final = ("imported_at", "are_texts_erased", "reported", *TIMELINE_FIELDS)
 
-
-def record(parcel_id: str, answers: Sequence[TrackingAnswer], *, outcome: str, now: datetime) -> None:
-    """Record the answers for one parcel's numbers."""
-    record_all({parcel_id: (answers, outcome)}, now=now)
+Answers = Mapping[int, tuple[TrackingAnswer, str]]  # with outcomes, by the id of the number
 
 
 @transaction.atomic
-def record_all(answered: Mapping[str, tuple[Sequence[TrackingAnswer], str]], *, now: datetime) -> None:
-    """Record the answers for the numbers of parcels, each with an outcome; plan the next questions, end the leases.
+def record_all(answered: Answers, *, now: datetime) -> set[int]:
+    """Record the answers for numbers; plan the next questions, end the leases. Return the ids that were recorded.
 
-    One statement reads all rows, in the order of ids; of most parcels there is no news, and one more writes these. A
-    parcel that an import or the erasure holds meanwhile is left as it is: it is due again when the lease ends.
+    One statement reads all rows, in the order of parcels; of most there is no news, and one more writes these. A
+    number whose parcel an import or the erasure holds meanwhile is left as it is: it is still due.
     """
     unlisted: Counter[tuple[str, str, str]] = Counter()
-    trackings = locked(answered)
-    for tracking in trackings:
-        answers, tracking.outcome = answered[tracking.pk]
-        new = take_news(tracking, answers, now)
-        unlisted.update(counted(new, tracking.carrier_code))
-        plan(tracking, tracking.parcel, now)
-    write_questions(trackings, now)
+    numbers = locked(answered)
+    news = []
+    for number in numbers:
+        answer, number.outcome = answered[number.pk]
+        number.checked_at, number.leased_until, number.failures = now, None, 0
+        new = merge_new_events(number, answer, now)
+        if new is not None:
+            news.append(number)
+            unlisted.update(counted(new, number.carrier_code))
+    bulk.save(news, NEWS_FIELDS)
+    for number in numbers:
+        schedule_next_check(number, status_of(number, reported_by_shop(number.parcel)), now)
+    bulk.save(numbers, ASKED_FIELDS)
+    if news:
+        recompute({number.parcel_id for number in news}, now)
     for (carrier_code, code, text), times in sorted(unlisted.items()):
         count_unlisted(carrier_code, code, text, times, now)
+    return {number.pk for number in numbers}
 
 
-def take_news(tracking: ParcelTracking, answers: Sequence[TrackingAnswer], now: datetime) -> list[CarrierEvent]:
-    """Write what is new in the answers, and the story that it tells; return the new events."""
-    known = events_of(tracking)
-    events = union(known, without_texts(tracking, reported_events(tracking.parcel, answers)))
-    is_expected_anew = keep_expected(tracking, answers, now)
+def locked(ids: Iterable[int]) -> list[TrackingNumber]:
+    rows = TrackingNumber.objects.filter(pk__in=list(ids)).order_by("parcel_id", "pk").select_related("parcel")
+    narrow = rows.only(*NUMBER_FIELDS, *(f"parcel__{name}" for name in PARCEL_FIELDS))
+    return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True))
+
+
+def merge_new_events(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> list[CarrierEvent] | None:
+    """Take what is new in an answer; return the new events, None if there is no news."""
+    known, is_erased = events_of([number]), number.parcel.are_texts_erased
+    events = union(known, without_texts(reported_events(number, answer), are_texts_erased=is_erased))
+    is_expected_anew = merge_expected(number, answer, now)
     if events == known and not is_expected_anew:
-        return []
-    keep_report(tracking, reported(tracking.parcel, tracking))
-    keep_events(tracking, events)
-    write_story(tracking, now)
-    tracking.save(update_fields=NEWS_FIELDS)
+        return None
+    save_events(number, events, are_texts_erased=is_erased)
     keys = {event.key for event in known}
     return [event for event in events if event.key not in keys]
 
 
-def write_questions(trackings: Iterable[ParcelTracking], now: datetime) -> None:
-    """Note that the carrier has answered, and end the leases."""
-    adapt = connection.ops.adapt_datetimefield_value
-    rows = [(adapt(now), str(each.outcome), adapt(each.next_check_at), each.pk) for each in trackings]
-    with connection.cursor() as cursor:
-        cursor.executemany(ANSWERED, rows)
+def reported_events(number: TrackingNumber, answer: TrackingAnswer) -> list[CarrierEvent]:
+    oldest = number.created_at - OLDER_THAN_THE_PARCEL // timedelta(milliseconds=1)
+    found = (CarrierEvent.reported(event) for event in answer.events)
+    return [event._replace(number=number.number) for event in found if event.at >= oldest]
 
 
-def locked(ids: Iterable[str]) -> list[ParcelTracking]:
-    rows = ParcelTracking.objects.filter(pk__in=list(ids)).order_by("pk").select_related("parcel")
-    narrow = rows.only(*TRACKING_FIELDS, *(f"parcel__{name}" for name in PARCEL_FIELDS))
-    return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True))
-
-
-def reported_events(parcel: Parcel, answers: Iterable[TrackingAnswer]) -> list[CarrierEvent]:
-    oldest = parcel.created_at - OLDER_THAN_THE_PARCEL // timedelta(milliseconds=1)
-    found = (CarrierEvent.reported(event) for answer in answers for event in answer.events)
-    return [event for event in found if event.at >= oldest]
-
-
-def keep_expected(tracking: ParcelTracking, answers: Iterable[TrackingAnswer], now: datetime) -> bool:
-    """Keep the delivery that the carrier expects, the widest of all numbers; tell if it is another one.
+def merge_expected(number: TrackingNumber, answer: TrackingAnswer, now: datetime) -> bool:
+    """Keep the delivery that the carrier expects; tell if it is another one.
 
     An answer that comes later than a newer one does not replace it.
     """
-    starts = [answer.expected_from for answer in answers if answer.expected_from]
-    ends = [answer.expected_until for answer in answers if answer.expected_until]
-    if not starts and not ends:
+    start, end = answer.expected_from, answer.expected_until
+    first, last = start or end, end or start
+    if first is None or last is None:
         return False
-    told = {"from": milliseconds(min(starts or ends)), "until": milliseconds(max(ends or starts))}
-    before: dict[str, Any] = tracking.expected or {"askedAt": 0}
+    told = {"from": milliseconds(first), "until": milliseconds(last)}
+    before: dict[str, Any] = number.expected or {"askedAt": 0}
     if before["askedAt"] > milliseconds(now):
         return False
-    tracking.expected = told | {"askedAt": milliseconds(now)}
+    number.expected = told | {"askedAt": milliseconds(now)}
     return {name: before.get(name) for name in told} != told
-
-
-def write_story(tracking: ParcelTracking, now: datetime) -> None:
-    """Tell the story into the parcel, and write what changed; a withdrawn parcel comes back when it has moved."""
-    parcel = tracking.parcel
-    before = Story.of(parcel)
-    changed = retell(parcel, tracking)
-    if parcel.is_withdrawn and has_moved(events_of(tracking)):
-        parcel.is_withdrawn = False
-        changed.append("is_withdrawn")
-    if not changed:
-        return
-    parcel.updated_at = max(parcel.updated_at, milliseconds(now))
-    parcel.save(update_fields=[*changed, "updated_at"])
-    change = StatusChange(
-        parcel.id, parcel.shop_id, before.last_status, parcel.last_status, parcel.last_status_updated_at
-    )
-    status_changed([change])
 
 
 def counted(new: Iterable[CarrierEvent], carrier_code: str) -> Iterator[tuple[str, str, str]]:

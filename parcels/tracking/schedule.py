@@ -1,14 +1,17 @@
-"""The time at which a parcel's carrier is asked next."""
+"""The time at which a number's carrier is asked next."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from random import random
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
+from carriers import TRACKERS
 from carriers.tracking import Status
-from parcels.tracking.story import FINAL
+from parcels.models import NumberState, TrackingNumber
+from parcels.tracking.journey import FINAL
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 INTERVALS: Final = {
@@ -21,6 +24,8 @@ INTERVALS: Final = {
 }
 # An announced parcel is asked for often while it may be handed in any hour.
 NEW_FOR, NEW_INTERVAL, OLD_INTERVAL = 7 * DAY, 4 * HOUR, DAY
+# A parcel that its carrier has delivered may be fetched back.
+DELIVERED_FOR, DELIVERED_INTERVAL = 7 * DAY, DAY
 # A carrier may know a new parcel only after some hours, and knows a mistyped number never.
 UNKNOWN_NEW_FOR, UNKNOWN_NEW_INTERVAL, UNKNOWN_INTERVAL, UNKNOWN_FOR = DAY, HOUR, 6 * HOUR, 15 * DAY
 FOLLOWED_FOR = 90 * DAY
@@ -31,24 +36,43 @@ JITTER = 0.1  # of the interval, to either side
 FIRST_RETRY, LAST_RETRY = timedelta(minutes=5), 4 * HOUR
 
 
+def schedule_next_check(number: TrackingNumber, status: str | None, now: datetime) -> None:
+    """Set when to ask about a number with this status; never if there is nobody to ask."""
+    number.due_at = None
+    if number.carrier_code in TRACKERS:
+        number.due_at = next_check(
+            status=status,
+            created_at=moment(number.created_at),
+            followed_since=number.followed_since or now,
+            last_event_at=None if number.last_event_at is None else moment(number.last_event_at),
+            is_bought=number.state == NumberState.BOUGHT,
+            now=now,
+            random=random,
+        )
+
+
 def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
     *,
     status: str | None,
     created_at: datetime,
     followed_since: datetime,
-    is_known: bool,
+    last_event_at: datetime | None,
     is_bought: bool,
     now: datetime,
     random: Callable[[], float],
 ) -> datetime | None:
-    """Return when to ask again; None if the parcel is final, too old, or unknown to the carrier for too long.
+    """Return when to ask again; None if the number is final, too old, or unknown to the carrier for too long.
 
-    A number that was bought surely exists, and may be handed in late. `random` returns a number from 0 to 1, for the
-    jitter.
+    A number that was bought surely exists, and may be handed in late. `last_event_at` is the carrier's newest event,
+    None where it knows none. `random` returns a number from 0 to 1, for the jitter.
     """
-    if status in FINAL or now - created_at >= FOLLOWED_FOR:
+    interval: timedelta | None
+    if now - created_at >= FOLLOWED_FOR:
         return None
-    if not is_known:
+    if status in FINAL:
+        is_fresh = status == Status.DELIVERED and last_event_at and now - last_event_at < DELIVERED_FOR
+        interval = DELIVERED_INTERVAL if is_fresh else None
+    elif last_event_at is None:
         interval = unknown_interval(now - followed_since, is_bought=is_bought)
     elif status in INTERVALS:
         interval = INTERVALS[Status(status)]
@@ -57,7 +81,7 @@ def next_check(  # noqa: PLR0913 - the facts that it depends on, all by name
     if interval is None:
         return None
     wait = with_jitter(interval, random)
-    if is_known and status == Status.OUT_FOR_DELIVERY:
+    if last_event_at and status == Status.OUT_FOR_DELIVERY:
         wait = in_rounds(now + wait, random) - now
     return now + wait / settings.TRACKING_PACE
 
@@ -87,3 +111,7 @@ def next_try(*, failures: int, now: datetime, random: Callable[[], float]) -> da
 
 def with_jitter(interval: timedelta, random: Callable[[], float]) -> timedelta:
     return interval * (1 - JITTER + 2 * JITTER * random())
+
+
+def moment(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)

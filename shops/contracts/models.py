@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 from django.db import DEFAULT_DB_ALIAS, models
 from django.db.models import Q
-from django.utils import timezone
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS, Credentials, Customs, CustomsItem, ProductOverride
 from shops.contracts import encryption
+from shops.db import clock
 from shops.db.fields import DatabaseTimeField, KeyField
 from shops.db.prepared import PreparedQuery, argument
 from shops.db.querysets import ForShop
@@ -122,7 +122,7 @@ class CarrierContract(models.Model):
         """
         unchanged = CarrierContract.objects.filter(id=self.id, updated_at=self.updated_at)
         unknown = unchanged.exclude(tracking_refused_at__gte=self.updated_at)
-        return bool(unknown.update(tracking_refused_at=max(timezone.now(), self.updated_at)))
+        return bool(unknown.update(tracking_refused_at=clock.now()))
 
     def set_secret(self, *, password: str = "", api_key: str = "") -> None:
         secret = {"password": password, "api_key": api_key}

@@ -123,6 +123,21 @@ def upsert(rows: Sequence[Model], fields: Sequence[str], *, stamps: Sequence[str
             cursor.executemany(insertion(model, columns) + conflict, values)
 
 
+def save(rows: Sequence[Model], names: Sequence[str]) -> None:
+    """Update the named fields of rows of one model."""
+    if not rows:
+        return
+    model = type(rows[0])
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    changes, key = listed([field.column for field in fields], "{0} = %s"), model._meta.pk.column
+    values = [
+        [*(field.get_db_prep_save(field.pre_save(row, add=False), connection) for field in fields), row.pk]
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(f"UPDATE {model._meta.db_table} SET {changes} WHERE {key} = %s", values)  # noqa: S608 - its own names  # nosec B608
+
+
 def insertion(model: type[Model], columns: Sequence[str], rows: str = "") -> str:
     table, names = model._meta.db_table, listed(columns)
     marks = f"VALUES ({', '.join(['%s'] * len(columns))})"

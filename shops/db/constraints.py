@@ -25,3 +25,19 @@ class ValidateConstraint(operations.ValidateConstraint):
     ) -> None:
         if schema_editor.connection.vendor == "postgresql":
             super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddUniqueConcurrently(AddConstraint):
+    """Adds a unique constraint with a condition, an index, without blocking writes on PostgreSQL.
+
+    Its migration needs ``atomic = False``. An interrupted run leaves an invalid index: drop it by its name.
+    """
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        sql = str(self.constraint.create_sql(model, schema_editor))
+        if schema_editor.connection.vendor == "postgresql":
+            sql = sql.replace("CREATE UNIQUE INDEX", "CREATE UNIQUE INDEX CONCURRENTLY", 1)
+        schema_editor.execute(sql)

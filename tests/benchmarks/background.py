@@ -32,7 +32,7 @@ LOOK_UPS, LABELS = 25_000, 600
 NAMES = {False: "without", True: "with tracking and webhooks"}
 HOURS_BETWEEN_POLLS = 2.4
 SETTLE_S = 30.0  # `work` begins with all that is due: counts, and the polls of the time without it
-SPREAD = "UPDATE parcels_parceltracking SET next_check_at = now() + random() * %s * interval '1 hour'"
+SPREAD = "UPDATE parcels_parcelnumber SET due_at = now() + random() * %s * interval '1 hour'"
 RATES: dict[str, object] = {"ALPHA_TRACKING_RATE": 50, "BETA_TRACKING_RATE": 50}  # never reached
 Cost = tuple[float, float, float]
 
@@ -88,7 +88,7 @@ def spread() -> None:
 
     with connection.cursor() as cursor:
         cursor.execute(SPREAD, [HOURS_BETWEEN_POLLS])
-        cursor.execute("VACUUM ANALYZE parcels_parceltracking")
+        cursor.execute("VACUUM ANALYZE parcels_parcelnumber")
     connection.close()
 
 
@@ -98,9 +98,9 @@ def background(env: Environment) -> Iterator[None]:
     from django.db import connection
     from django.utils import timezone
 
-    from parcels.models import ParcelTracking
+    from parcels.models import TrackingNumber
 
-    answered = ParcelTracking.objects.filter(checked_at__gte=timezone.now())
+    answered = TrackingNumber.objects.filter(checked_at__gte=timezone.now())
     with Process([sys.executable, "manage.py", "work"], env.variables, env.folder / "work.log"):
         until(answered.exists)
         connection.close()

@@ -21,18 +21,15 @@ DAYS = 90
 FAILED_EVERY = 12
 CODES = ("ALPHA_ADDRESS_REJECTED", "BETA_ADDRESS_REJECTED", "ALPHA_UNAVAILABLE", "BETA_REQUEST_REJECTED")
 FOLLOW = """
-INSERT INTO parcels_parceltracking (parcel_id, shop_id, carrier_code, carrier_events, label_numbers, added_numbers,
-    are_texts_erased, last_event_at, followed_since, next_check_at, outcome, failures)
-SELECT id, shop_id, 'beta', '[]', '[]', '[]', false,
-    1000 * extract(epoch FROM now() - CASE WHEN random() < 0.002 THEN 20 ELSE 1 END * interval '1 day')::bigint,
-    now(), now(), '', 0
-FROM parcels_parcel WHERE random() < 0.1
+UPDATE parcels_parcelnumber SET carrier_code = 'beta', followed_since = now(), due_at = now(),
+    last_event_at =
+        1000 * extract(epoch FROM now() - CASE WHEN random() < 0.002 THEN 20 ELSE 1 END * interval '1 day')::bigint
+WHERE random() < 0.1
 """
 # Of 100 parcels or labels one is a small shop's, of 1,000 parcels one has a rare status, of 100,000 one a rare carrier.
 UNEVEN = (
     "UPDATE parcels_parcel SET shop_id = 'small' WHERE id LIKE '%37'",
     "UPDATE parcels_parcelnumber SET shop_id = 'small' WHERE parcel_id LIKE '%37'",
-    "UPDATE parcels_parceltracking SET shop_id = 'small' WHERE parcel_id LIKE '%37'",
     "UPDATE parcels_parcel SET last_status = 'DELIVERY_FAILURE' WHERE id LIKE '%777'",
     "UPDATE parcels_parcel SET carrier_code = 'other' WHERE id LIKE '%55555'",
     "UPDATE labels_shippinglabel SET shop_id = 'small' WHERE id LIKE '%37'",

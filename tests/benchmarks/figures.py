@@ -58,10 +58,9 @@ def fill(parcels: int, labels: int) -> None:
     load_parcels(SHOP, parcels)
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO parcels_parceltracking (parcel_id, shop_id, carrier_code, carrier_events, label_numbers,"
-            " added_numbers, are_texts_erased, last_event_at, followed_since, next_check_at, checked_at, outcome,"
-            " failures) SELECT id, shop_id, 'alpha', '[]', '[]', '[]', false, created_at, now(),"
-            " now() + interval '1 hour', now(), 'known', 0 FROM parcels_parcel WHERE hashtext(id) %% %s = 0",
+            "UPDATE parcels_parcelnumber SET carrier_code = 'alpha', last_event_at = created_at,"
+            " followed_since = now(), due_at = now() + interval '1 hour', checked_at = now(), outcome = 'known'"
+            " WHERE hashtext(parcel_id) %% %s = 0",
             [ONE_FOLLOWED_IN],
         )
         columns, rows = label_rows(labels)

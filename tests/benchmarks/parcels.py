@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel, TrackingNumber
 from parcels.samples import sample_parcels, tracking_number
 from parcels.serializers import ImportedParcelSerializer
 
@@ -24,7 +24,7 @@ def load_parcels(shop_id: str, parcels: int) -> None:
         with cursor.copy(f"COPY {Parcel._meta.db_table} ({', '.join(FIELDS)}) FROM STDIN") as copy:
             for index in range(parcels):
                 copy.write_row(list(parcel_row(samples[index % len(samples)], index).values()))
-        statement = f"COPY {ParcelNumber._meta.db_table} (shop_id, number, parcel_id, created_at) FROM STDIN"
+        statement = f"COPY {TrackingNumber._meta.db_table} (shop_id, number, parcel_id, created_at) FROM STDIN"
         with cursor.copy(statement) as copy:
             for index in range(parcels):
                 row = parcel_row(samples[index % len(samples)], index)

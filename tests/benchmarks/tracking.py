@@ -33,12 +33,9 @@ FILL = """
     FROM (SELECT n, CASE n %% 2 WHEN 0 THEN 'alpha' ELSE 'beta' END AS carrier,
         CASE n %% 2 WHEN 0 THEN 'XU' ELSE '6A' END || lpad(n::text, 11, '0') AS number
         FROM generate_series(1, %(count)s) AS n) AS numbered;
-    INSERT INTO parcels_parcelnumber (shop_id, number, parcel_id, created_at)
-    SELECT shop_id, tracking_id, id, created_at FROM parcels_parcel;
-    INSERT INTO parcels_parceltracking (parcel_id, shop_id, carrier_code, carrier_events, followed_since,
-        next_check_at, outcome, failures, label_numbers, added_numbers, are_texts_erased)
-    SELECT id, shop_id, carrier_code, '[]', now() - interval '2 days',
-        now() + interval '1 hour' + random() * interval '6 hours', '', 0, '[]', '[]', false FROM parcels_parcel;
+    INSERT INTO parcels_parcelnumber (shop_id, number, parcel_id, created_at, carrier_code, followed_since, due_at)
+    SELECT shop_id, tracking_id, id, created_at, carrier_code, now() - interval '2 days',
+        now() + interval '1 hour' + random() * interval '6 hours' FROM parcels_parcel;
     ANALYZE"""
 
 
@@ -83,11 +80,11 @@ def measure(env: Environment, name: str, options: Any) -> None:
 
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE parcels_parceltracking SET next_check_at = now() - interval '1 second' * random()"
+            "UPDATE parcels_parcelnumber SET due_at = now() - interval '1 second' * random()"
             " WHERE parcel_id IN (SELECT 'P' || n FROM generate_series(1, %s) AS n)",
             [options.due],
         )
-        cursor.execute("VACUUM ANALYZE parcels_parceltracking")
+        cursor.execute("VACUUM ANALYZE parcels_parcelnumber")
     command = [sys.executable, "manage.py", "work"]
     with ExitStack() as stack:
         workers = [
@@ -117,12 +114,12 @@ def report(name: str, polls: int, took_s: float, own_s: float, server_s: float) 
 
 
 def left() -> int:
-    """Count the parcels that are still due."""
+    """Count the numbers that are still due."""
     from django.db.models.functions import Now
 
-    from parcels.models import ParcelTracking
+    from parcels.models import TrackingNumber
 
-    return ParcelTracking.objects.filter(next_check_at__lte=Now()).count()
+    return TrackingNumber.objects.filter(due_at__lte=Now()).count()
 
 
 if __name__ == "__main__":

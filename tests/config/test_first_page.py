@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from labels.figures import counting as label_counting
 from parcels.figures import counting as parcel_counting
-from parcels.models import ParcelTracking
+from parcels.models import TrackingNumber
 from shops.models import Shop
 from shops.staff.figures import Recount
 from shops.staff.panels import Chart, Figure, Table, Tile
@@ -67,7 +67,7 @@ def fill(shop: Shop) -> None:
             deliveryDate=end + late_ms,
             estimatedDeliveryDateWindow=window,
         )
-    ParcelTracking.objects.update(last_event_at=None)
+    TrackingNumber.objects.update(last_event_at=None)
     fill_webhooks(shop)
 
 
@@ -197,7 +197,7 @@ def test_the_page_costs_the_same_queries_however_much_there_is(staff: Client, sh
 
 def test_an_open_circuit_breaker_and_late_tracking_stand_out(staff: Client, shop: Shop) -> None:
     import_parcel(shop, carrierCode="alpha", lastStatus="IN_TRANSIT", createdAt=ago_ms(1))
-    ParcelTracking.objects.update(next_check_at=timezone.now() - timedelta(minutes=20))
+    TrackingNumber.objects.update(due_at=timezone.now() - timedelta(minutes=20))
     count()
     (tracking,) = [panel for panel in staff.get("/admin/").context["panels"] if panel.title == "Tracking"]
     assert isinstance(tracking, Table)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from labels.models import ShippingLabel
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.models import AccessToken, Shop
 from shops.staff.pages import address_of, page_of
 from tests.labels.factories import ContractFactory, LabelFactory
@@ -64,8 +64,8 @@ def labelled_parcel(shop: Shop, parcel_id: str, number: str, token_id: str = "")
     """A parcel of this id that its carrier is asked about, with its label."""
     import_parcel(shop, id=parcel_id, trackingId=number, orderNumber=f"#{number}", orderId=f"order-{number}")
     parcel = Parcel.objects.get(pk=parcel_id)
-    ParcelTracking.objects.filter(pk=parcel_id).update(label_numbers=[number])
-    LabelFactory(shop=shop, order_id=f"order-{number}", tracking_numbers=[number], token_id=token_id)
+    label = LabelFactory(shop=shop, order_id=f"order-{number}", tracking_numbers=[number], token_id=token_id)
+    TrackingNumber.objects.filter(parcel=parcel_id).update(label=label.id)
     return parcel
 
 

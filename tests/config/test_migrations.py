@@ -32,6 +32,12 @@ OUR_APPS = ("shops", "parcels", "labels")
 # Migrations that do more than add, each with the reason why the previous version works meanwhile.
 EXAMINED: dict[tuple[str, str], str] = {
     ("labels", "0004_label_life"): "the constraint allows one state more than the one before, which is dropped",
+    ("parcels", "0006_number_rows"): "the table keeps its name, and the columns that look-ups read",
+    ("parcels", "0007_number_indexes"): "the version before writes no label into these rows",
+    (
+        "parcels",
+        "0009_no_parcel_tracking",
+    ): "no look-up reads the table; all else is stopped for this version",
     ("labels", "0005_label_states_validated"): "validation reads rows, and holds up nobody who writes",
     ("shops", "0008_events"): "deliveries get a new table; the previous version keeps its own, which its `work` serves",
 }

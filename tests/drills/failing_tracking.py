@@ -134,7 +134,7 @@ def labels_in_flight() -> int:
 
     from parcels.models import Parcel
 
-    count = Parcel.objects.filter(shop=SHOP, imported_at=None, tracking__next_check_at__isnull=False).count()
+    count = Parcel.objects.filter(shop=SHOP, imported_at=None, numbers__due_at__isnull=False).count()
     connections.close_all()
     return count
 

@@ -88,25 +88,24 @@ def differences(base: datetime, last: int) -> list[str]:
     """Return a fault for each parcel with another history or another story than it should have."""
     from django.db import connections
 
-    from parcels.models import ParcelTracking
-    from parcels.tracking.following import events_of
-    from parcels.tracking.story import STORY_FIELDS, Story, tell
+    from parcels.models import TrackingNumber
+    from parcels.tracking.timeline import TIMELINE_FIELDS, Timeline, derive, events_of
 
     reference = Stub(base, step_s=1e-9, step_asks=0)  # all has happened
     fields = report(base, last)
     names = {"last_status": "lastStatus", "last_status_updated_at": "lastStatusUpdatedAt", "events": "events"}
-    reported = Story(**{name: fields[field] for name, field in names.items()})
+    reported = Timeline(**{name: fields[field] for name, field in names.items()})
     faults, events, statuses = [], 0, 0
-    for tracking in ParcelTracking.objects.filter(shop=SHOP).select_related("parcel").iterator():
-        parcel, found = tracking.parcel, events_of(tracking)
-        journey = reference.events(parcel.carrier_code, parcel.tracking_id.encode())
+    for number in TrackingNumber.objects.filter(shop=SHOP).select_related("parcel").iterator():
+        parcel, found = number.parcel, events_of([number])
+        journey = reference.events(parcel.carrier_code, number.number.encode())
         has = sorted((event.code, event.at) for event in found)
         should = sorted((code, round(at.timestamp() * 1000)) for code, at in journey)
-        told = tell(reported=reported, events=found)
+        told = derive(reported=reported, events=found)
         events += len(should)
         statuses += parcel.last_status != told.last_status
-        if has != should or Story.of(parcel) != told:
-            differing = [name for name in STORY_FIELDS if getattr(parcel, name) != getattr(told, name)]
+        if has != should or Timeline.of(parcel) != told:
+            differing = [name for name in TIMELINE_FIELDS if getattr(parcel, name) != getattr(told, name)]
             faults.append(f"{parcel.id}: {has} instead of {should}; told otherwise: {differing}")
     connections.close_all()
     print(f"{events} events; {statuses} statuses differ from the pure function's")

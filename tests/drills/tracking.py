@@ -85,7 +85,7 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
     from django.db.models.functions import Now
 
     from parcels.importing.reading import ParcelImport
-    from parcels.models import ParcelTracking
+    from parcels.models import TrackingNumber
     from shops.models import Shop
     from tests.support.factories import ParcelLineFactory
 
@@ -104,7 +104,7 @@ def make_parcels(shop_id: str, count: int, base: datetime) -> None:
         )
         lines.append(orjson.dumps(line))
     assert ParcelImport(shop_id=shop_id, report=print).run(enumerate(lines, 1)) == count
-    assert ParcelTracking.objects.filter(shop=shop_id).update(next_check_at=Now()) == count
+    assert TrackingNumber.objects.filter(shop=shop_id).update(due_at=Now()) == count
     connections.close_all()
 
 
@@ -117,9 +117,9 @@ def undisturbed(env: Environment) -> None:
 def followed() -> int:
     from django.db import connections
 
-    from parcels.models import ParcelTracking
+    from parcels.models import TrackingNumber
 
-    count = ParcelTracking.objects.filter(next_check_at__isnull=False).count()
+    count = TrackingNumber.objects.filter(due_at__isnull=False).exclude(parcel__last_status="DELIVERED").count()
     connections.close_all()
     return count
 

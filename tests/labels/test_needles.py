@@ -12,13 +12,13 @@ from django.utils import timezone
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from parcels.tracking.recording import record
 from shops.webhooks import endpoints
 from tests.labels.orders import post
 from tests.support.api import Caller
 from tests.support.canaries import canary, found_in, full_order
 from tests.support.desk import member
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
+from tests.support.tracking import record
 
 EMAIL = "jane.quibble@mail.example"
 ABROAD = "beta_domicile_signature_monde"

@@ -20,14 +20,15 @@ from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
 from labels.personal_data.retention import remove_addresses
 from parcels.importing.reading import BATCH_SIZE
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
-from parcels.tracking.recording import record
+from parcels.models import Parcel, TrackingNumber
+from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
 from tests.support.api import Caller, Response
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.tracking import number_of, record
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 S = Status
@@ -139,9 +140,9 @@ def test_order_items_and_customer_come_from_the_orders_other_parcel(buyer: Calle
 
 def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
     label = bought(buyer)
-    row = ParcelTracking.objects.get(pk=label.id)
-    assert (row.carrier_code, row.label_numbers, row.outcome) == ("alpha", label.tracking_numbers, "")
-    assert row.next_check_at is not None
+    row = number_of(label.id)
+    assert (row.carrier_code, row.state, row.label, row.outcome) == ("alpha", "bought", label.id, "")
+    assert row.due_at is not None
     hear(label, reported(label, S.IN_TRANSIT))
     assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
     assert_documents_agree()
@@ -150,7 +151,7 @@ def test_the_carrier_is_asked_about_it(buyer: Caller) -> None:
 def test_a_purchase_that_fails_makes_no_parcel(buyer: Caller, sandbox: Sandbox) -> None:
     sandbox.arm("html503")
     assert post(buyer, order()).status_code == 502
-    assert Parcel.objects.count() == ParcelTracking.objects.count() == 0
+    assert Parcel.objects.count() == TrackingNumber.objects.count() == 0
 
 
 # --- Imports ---
@@ -170,7 +171,7 @@ def test_an_import_takes_the_labels_place_with_all_its_numbers_and_events(buyer:
         assert parcel["events"] == before["events"]
         assert parcel["destination"] == imported["destination"]
     assert ids(buyer.search(email=EMAIL)) == ["P1"]
-    assert Parcel.objects.for_shop(buyer.shop.id).count() == ParcelTracking.objects.count() == 1
+    assert (Parcel.objects.count(), TrackingNumber.objects.count()) == (1, 2)
     again = import_parcel(buyer.shop, id="P1", trackingId=first, carrierCode="alpha", events=[])
     assert again["lastStatus"] == "IN_TRANSIT"
     assert buyer.look_up(second).json()["events"] == before["events"]
@@ -182,9 +183,9 @@ def split_in_two(buyer: Caller, label: ShippingLabel) -> None:
         parcel = buyer.look_up(number).json()
         assert (parcel["id"], parcel["trackingNumbers"]) == (parcel_id, [number])
         assert [event["carrierStatusCode"] for event in parcel["events"]] == [code]
-        tracking = ParcelTracking.objects.get(pk=parcel_id)
-        assert (tracking.label_numbers, tracking.added_numbers) == ([number], [])
-    assert Parcel.objects.count() == ParcelNumber.objects.count() == ParcelTracking.objects.count() == 2
+        row = number_of(parcel_id)
+        assert (row.number, row.label, row.is_added) == (number, label.id, False)
+    assert Parcel.objects.count() == TrackingNumber.objects.count() == 2
 
 
 def lines_of(label: ShippingLabel) -> list[bytes]:
@@ -222,7 +223,27 @@ def test_a_label_of_two_parcels_that_the_shop_has_is_divided(buyer: Caller) -> N
     first, second = label.tracking_numbers
     for number, parcel_id in ((first, "P1"), (second, "P2")):
         assert buyer.look_up(number).json()["trackingNumbers"] == [number]
-        assert ParcelTracking.objects.get(pk=parcel_id).label_numbers == [number]
+        assert (number_of(parcel_id).number, number_of(parcel_id).state) == (number, "bought")
+
+
+@pytest.mark.parametrize("order", [("P1", "P2"), ("P2", "P1")], ids=["taker first", "giver first"])
+def test_a_number_that_the_shop_moves_in_two_imports_is_on_one_parcel(order: tuple[str, str], buyer: Caller) -> None:
+    label = bought(buyer)
+    number = label.tracking_number
+    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
+    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    import_parcel(buyer.shop, id="P1", trackingId="N1", trackingNumbers=["N1"], **facts)
+    import_parcel(buyer.shop, id="P2", trackingId="N2", trackingNumbers=["N2", number], **facts)
+    hear(label, reported(label, S.IN_TRANSIT), parcel="P2")
+    moved = {"P1": ["N1", number], "P2": ["N2"]}
+    for name in order:
+        import_parcel(buyer.shop, id=name, trackingId=moved[name][0], trackingNumbers=moved[name], **facts)
+    for name, numbers in moved.items():
+        parcel = buyer.look_up(numbers[0]).json()
+        assert (parcel["id"], parcel["trackingNumbers"]) == (name, numbers)
+        assert (parcel["lastStatus"], len(parcel["events"])) == (("IN_TRANSIT", 1) if name == "P1" else (None, 0))
+    assert buyer.look_up(number).json()["id"] == "P1"
+    assert [row.parcel_id for row in TrackingNumber.objects.filter(label=label.id)] == ["P1"]
 
 
 @pytest.mark.parametrize("parcel_id", ["the label's", "P1"])
@@ -252,7 +273,7 @@ def test_a_label_of_a_number_that_the_shop_has_makes_no_second_parcel(buyer: Cal
     publish(label)
     assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
     assert {response.json()["id"] for response in found(buyer, label)} == {"P1"}
-    assert ParcelTracking.objects.get().label_numbers == label.tracking_numbers
+    assert set(TrackingNumber.objects.values_list("label", flat=True)) == {label.id}
     assert_documents_agree()
 
 
@@ -324,6 +345,18 @@ def test_a_label_that_could_not_be_cancelled_is_a_parcel_again(buyer: Caller) ->
     assert buyer.look_up(label.tracking_number).status_code == 200
 
 
+def test_what_came_while_a_label_was_being_cancelled_is_told_when_it_stays_bought(buyer: Caller) -> None:
+    label = bought(buyer)
+    begun = cancelling.begin(label)
+    hear(label, reported(label, S.FULFILLED, "DC"))
+    assert not WebhookEvent.objects.filter(type="parcel.status_changed").exists()
+    updated_at = Parcel.objects.get(id=label.id).updated_at
+    assert move(begun, Event.CANCEL_REFUSED)
+    told = WebhookEvent.objects.get(subject=label.id, type="parcel.status_changed").data
+    assert (told["previousStatus"], told["status"]) == (None, "FULFILLED")
+    assert buyer.look_up(label.tracking_number).json()["updatedAt"] >= updated_at
+
+
 # --- Erasure and retention ---
 
 
@@ -332,9 +365,9 @@ def test_an_erased_customers_label_is_an_erased_parcel(buyer: Caller) -> None:
     hear(label, reported(label, S.IN_TRANSIT))
     import_parcel(buyer.shop, id="P1", orderId=label.order_id, customerEmail="who@example.com")
     call_command("erase_customer", buyer.shop.id, "who@example.com", stdout=StringIO())
-    row, tracking = Parcel.objects.get(id=label.id), ParcelTracking.objects.get(pk=label.id)
+    row, tracking = Parcel.objects.get(id=label.id), number_of(label.id)
     assert row.destination["lastName"] == row.events[0]["label"] == row.carrier_last_status["description"] == ""
-    assert [(event["text"], event["place"]) for event in tracking.carrier_events] == [("", "")]
+    assert [(event["text"], event["place"]) for event in tracking.events] == [("", "")]
     hear(label, reported(label, S.IN_TRANSIT), reported(label, S.DELIVERED, "D"))
     row.refresh_from_db()
     assert (row.last_status, {event["label"] for event in row.events}) == ("DELIVERED", {""})
@@ -383,4 +416,5 @@ def test_a_label_bought_during_an_import_of_its_number_is_that_parcel(transactio
     import_lines(own.shop, lines())
     assert {response.json()["id"] for response in found(own, label)} == {"P1"}
     assert not Parcel.objects.filter(id=label.id).exists()
-    assert ParcelTracking.objects.get(pk="P1").label_numbers == ["N1", "N2"]
+    numbers = TrackingNumber.objects.filter(parcel="P1", label=label.id).values_list("number", flat=True)
+    assert set(numbers) == {"N1", "N2"}

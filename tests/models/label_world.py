@@ -22,14 +22,14 @@ from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
-from parcels.models import Parcel, ParcelTracking
-from parcels.tracking import recording
+from parcels.models import Parcel
 from shops.contracts import clients
 from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox
 from tests.labels.interruptions import pass_time
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Response
+from tests.support.tracking import record
 
 JOIN_TIMEOUT_S = 60
 LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
@@ -97,7 +97,7 @@ class World:
     def restart(self) -> None:
         """Begin a story: nothing was bought, nothing fails."""
         self.sandbox.server.state.reset()
-        for model in (WebhookEvent, ParcelTracking, Parcel, ShippingLabel):
+        for model in (WebhookEvent, Parcel, ShippingLabel):
             model.objects.all().delete()
         self.is_merging = True
         self.open_storage()
@@ -222,7 +222,7 @@ class World:
                 kept_until=None,
             )
             answer = TrackingAnswer(number, is_known=True, events=(event,))
-            recording.record(label.id, [answer], outcome="ok", now=timezone.now())
+            record(label.id, [answer], outcome="ok", now=timezone.now())
 
     def end(self) -> None:
         """Bring everything up again, and let two days pass."""

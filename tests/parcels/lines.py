@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from parcels.importing.reading import NothingImportedError
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
 from tests.support.factories import ParcelLineFactory, import_lines
 
@@ -18,7 +18,7 @@ def line(**fields: Any) -> bytes:
 
 
 def snapshot() -> list[Any]:
-    return [list(Parcel.objects.order_by("id").values()), list(ParcelNumber.objects.order_by("number").values())]
+    return [list(Parcel.objects.order_by("id").values()), list(TrackingNumber.objects.order_by("number").values())]
 
 
 def refused(shop: Shop, *lines: bytes) -> Report:

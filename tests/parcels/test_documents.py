@@ -9,10 +9,10 @@ from django.utils import timezone
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.models import Parcel
 from parcels.personal_data.erasure import erase
-from parcels.tracking.recording import record
 from tests.support.api import Caller
 from tests.support.documents import assert_documents_agree
 from tests.support.factories import import_parcel
+from tests.support.tracking import record
 
 TEXTS = ["", "plain", 'quote " and \\', "l'été", "№ 7 \U0001f4e6", "".join(map(chr, range(1, 33))), "\x7f\x85\u2028"]
 TEXT_FIELDS = ["orderId", "orderNumber", "carrierProduct", "carrierDisplayName"]

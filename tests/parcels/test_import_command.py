@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from parcels.importing.reading import MAX_LINE_BYTES, read_lines
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
@@ -110,7 +110,7 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
             assert process.poll() is None
         process.kill()
     assert Parcel.objects.count() == 1
-    assert list(ParcelNumber.objects.values_list("number", flat=True)) == ["N1"]
+    assert list(TrackingNumber.objects.values_list("number", flat=True)) == ["N1"]
     # Nothing is left locked.
     import_parcel(own.shop, id="before", trackingId="N3")
     assert own.look_up("N3").status_code == 200

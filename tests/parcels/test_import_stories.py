@@ -14,12 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data.erasure import erase
-from parcels.tracking.recording import record
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
+from tests.support.tracking import number_of, record
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 S = Status
@@ -58,9 +58,9 @@ def status_of(caller: Caller, number: str = "N1") -> str | None:
 @pytest.mark.parametrize("carrier", ["alpha", "beta"])
 def test_an_open_parcel_is_followed(carrier: str, own: Caller) -> None:
     imported(own, S.IN_TRANSIT, 5, carrierCode=carrier)
-    row = ParcelTracking.objects.get(pk="P1")
-    assert (row.shop_id, row.carrier_code, row.reported, row.carrier_events) == (own.shop.id, carrier, None, [])
-    assert row.next_check_at is not None
+    row = number_of("P1")
+    assert (row.shop_id, row.carrier_code, row.parcel.reported, row.events) == (own.shop.id, carrier, None, [])
+    assert row.due_at is not None
 
 
 @pytest.mark.parametrize(
@@ -74,22 +74,22 @@ def test_an_open_parcel_is_followed(carrier: str, own: Caller) -> None:
 )
 def test_a_final_an_old_and_another_carriers_parcel_is_not(fields: dict[str, Any], own: Caller) -> None:
     imported(own, S.IN_TRANSIT, 5, **fields)
-    assert not ParcelTracking.objects.exists()
+    assert not TrackingNumber.objects.filter(due_at__isnull=False).exists()
 
 
 def test_a_parcel_that_the_shop_reports_delivered_is_followed_no_more(own: Caller) -> None:
     imported(own, S.IN_TRANSIT, 5)
     imported(own, S.DELIVERED, 4)
-    assert ParcelTracking.objects.get(pk="P1").next_check_at is None
+    assert number_of("P1").due_at is None
     imported(own, S.IN_TRANSIT, 3)
-    assert ParcelTracking.objects.get(pk="P1").next_check_at is not None
+    assert number_of("P1").due_at is not None
 
 
 def test_importing_again_leaves_the_next_question_as_it_was(own: Caller) -> None:
     imported(own, S.IN_TRANSIT, 5)
-    before = ParcelTracking.objects.values().get()
+    before = TrackingNumber.objects.values().get()
     imported(own, S.IN_TRANSIT, 5)
-    assert ParcelTracking.objects.values().get() == before
+    assert TrackingNumber.objects.values().get() == before
 
 
 # --- What an import changes ---
@@ -219,7 +219,7 @@ def test_imports_and_answers_at_the_same_time_make_one_story_each(transactional_
     for parcel in Parcel.objects.all():
         assert [event["carrierStatusCode"] for event in parcel.events] == ["TB", "TA"]
         assert (parcel.last_status, parcel.last_status_updated_at) == ("OUT_FOR_DELIVERY", ms(2))
-    assert Parcel.objects.count() == ParcelTracking.objects.count() == ParcelNumber.objects.count() == count
+    assert Parcel.objects.count() == TrackingNumber.objects.count() == count
 
 
 @pytest.mark.real_services
@@ -251,11 +251,11 @@ def test_two_imports_of_one_new_parcel_at_once_keep_the_newer_status(transaction
 def test_a_parcel_that_was_given_up_is_asked_about_again_when_the_shop_has_news_of_it(own: Caller) -> None:
     imported(own, None, None, carrierCode="alpha")
     long_ago = NOW - timedelta(days=20)
-    ParcelTracking.objects.update(next_check_at=None, followed_since=long_ago)
+    TrackingNumber.objects.update(due_at=None, followed_since=long_ago)
     imported(own, None, None, carrierCode="alpha")
-    assert ParcelTracking.objects.get().next_check_at is None
+    assert number_of("P1").due_at is None
     imported(own, S.FULFILLED, 1, carrierCode="alpha")
-    assert ParcelTracking.objects.get().next_check_at is not None
+    assert number_of("P1").due_at is not None
 
 
 def test_after_an_erasure_an_answer_without_news_writes_nothing(own: Caller) -> None:
@@ -266,16 +266,17 @@ def test_after_an_erasure_an_answer_without_news_writes_nothing(own: Caller) -> 
     with CaptureQueriesContext(connection) as captured:
         hear(S.OUT_FOR_DELIVERY, 1)
     assert Parcel.objects.values().get() == before
-    assert not [query for query in captured if "carrier_events" in query["sql"] and query["sql"].startswith("UPDATE")]
+    assert not [query for query in captured if '"events"' in query["sql"] and query["sql"].startswith("UPDATE")]
 
 
 def test_a_parcel_that_gives_a_number_up_tells_its_new_status(own: Caller) -> None:
     """The number that was behind leaves the parcel, so that it is delivered."""
     imported(own, None, None, carrierCode="alpha", trackingNumbers=["N1"])
-    ParcelTracking.objects.update(label_numbers=["N1", "N2"], added_numbers=["N2"])
+    TrackingNumber.objects.update(state="bought", label="L1")
+    row = number_of("P1")
+    row.pk, row.number, row.is_added = None, "N2", True
+    row.save()
     Parcel.objects.update(tracking_numbers=["N1", "N2"])
-    parcel = Parcel.objects.get()
-    ParcelNumber.objects.create(shop=own.shop, number="N2", parcel=parcel, created_at=parcel.created_at)
     hear(S.IN_TRANSIT, 3, number="N2")
     hear(S.DELIVERED, 2, code="D", number="N1")
     assert status_of(own) == "IN_TRANSIT"

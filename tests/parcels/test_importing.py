@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from pytest_django.fixtures import Settings
 
 from parcels.importing.reading import MAX_LINE_BYTES
-from parcels.models import Parcel, ParcelNumber
+from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line, refused, skipped, snapshot
 from tests.support.api import Caller
 from tests.support.factories import PUBLIC_FIELDS, Json, ParcelLineFactory, ShopFactory, import_lines, import_parcel
@@ -89,10 +89,10 @@ def test_both_samples_live_side_by_side(own: Caller, other: Caller) -> None:
 def test_importing_again_changes_nothing(own: Caller) -> None:
     lines = lines_of("parcels.ndjson")
     import_lines(own.shop, lines)
-    numbers = sorted(ParcelNumber.objects.values_list("id", "number", "parcel"))
+    numbers = sorted(TrackingNumber.objects.values_list("id", "number", "parcel"))
     assert import_lines(own.shop, lines) == 400
     assert Parcel.objects.count() == 400
-    assert sorted(ParcelNumber.objects.values_list("id", "number", "parcel")) == numbers  # the same rows
+    assert sorted(TrackingNumber.objects.values_list("id", "number", "parcel")) == numbers  # the same rows
 
 
 def test_none_of_the_bad_lines_is_imported_and_each_is_named(db: None) -> None:

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from parcels.models import Parcel, ParcelNumber, UnlistedEventCode
+from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.retention import remove_parcels
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
@@ -50,12 +50,12 @@ def test_old_parcels_go_with_their_numbers_and_younger_ones_stay(
     old = [parcel_of(31, own, trackingNumbers=["A", "B"]), parcel_of(400, other)]
     old += [parcel_of(50, own, createdAt=same_moment) for _ in range(4)]
     young = [parcel_of(29, own), parcel_of(0, other), parcel_of(31, own, updatedAt=ms_ago(29))]
-    before = list(Parcel.objects.values()), list(ParcelNumber.objects.values())
+    before = list(Parcel.objects.values()), list(TrackingNumber.objects.values())
     assert run("--dry-run") == "6 parcels"
-    assert (list(Parcel.objects.values()), list(ParcelNumber.objects.values())) == before
+    assert (list(Parcel.objects.values()), list(TrackingNumber.objects.values())) == before
     assert run("--batch", batch) == "6 parcels"
     assert {parcel.id for parcel in Parcel.objects.all()} == {parcel["id"] for parcel in young}
-    assert ParcelNumber.objects.count() == 3
+    assert TrackingNumber.objects.count() == 3
     for caller in (own, other):
         assert {caller.look_up(parcel["trackingId"]).status_code for parcel in old} == {404}
     assert own.look_up(young[0]["trackingId"]).json() == young[0]
@@ -78,7 +78,7 @@ def test_a_batch_is_one_short_transaction_of_a_few_statements(own: Caller, trans
     statements = [query["sql"] for query in captured if query["sql"].startswith(("SELECT", "DELETE"))]
     # Three batches with two SELECTs (one is Django's own) and three DELETEs each (the numbers, the rows that follow the
     # parcels, the parcels), and the SELECT that finds no more.
-    assert len(statements) == 3 * 5 + 2  # and the end of the pass, and the unlisted codes
+    assert len(statements) == 3 * 4 + 2  # and the end of the pass, and the unlisted codes
     assert not [statement for statement in statements if '"destination"' in statement]
 
 
@@ -128,7 +128,7 @@ def test_two_runs_at_once_remove_everything_once(own: Caller, transactional_db: 
     for thread in threads:
         thread.join(WAIT_TIMEOUT_S)
     assert (len(counts), sum(counts)) == (2, 60)
-    assert (Parcel.objects.count(), ParcelNumber.objects.count()) == (0, 0)
+    assert (Parcel.objects.count(), TrackingNumber.objects.count()) == (0, 0)
 
 
 @pytest.mark.parametrize("batch", ["0", "-1", "10001", "x", "1.5"])

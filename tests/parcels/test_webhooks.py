@@ -10,12 +10,11 @@ from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.importing.reading import NothingImportedError, ParcelImport
-from parcels.models import Parcel, ParcelTracking
-from parcels.tracking.following import new_tracking
-from parcels.tracking.recording import record
+from parcels.models import Parcel
 from shops.webhooks.models import WebhookEndpoint, WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, ignore, import_lines, import_parcel
+from tests.support.tracking import record
 
 AT = 1_790_000_000_000
 
@@ -65,9 +64,6 @@ def test_a_carriers_answer_that_changes_the_status_is_told_once(own: Caller) -> 
     at = round((timezone.now() - timedelta(hours=9)).timestamp() * 1000)
     times = {"createdAt": at, "updatedAt": at, "lastStatusUpdatedAt": at}
     imported = import_parcel(own.shop, id="P1", carrierCode="alpha", lastStatus="FULFILLED", events=[], **times)
-    parcel = Parcel.objects.get()
-    if not ParcelTracking.objects.exists():
-        new_tracking(parcel, timezone.now()).save()
     moment = timezone.now() - timedelta(hours=1)
     event = TrackingEvent(imported["trackingId"], "SC", moment, "Sorted", "PARIS", Status.IN_TRANSIT)
     for _ in range(2):

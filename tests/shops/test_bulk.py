@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from parcels.importing.reading import read_parcel
-from parcels.models import Parcel, ParcelNumber, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.db import bulk
 from shops.models import Shop
 from tests.support.factories import ParcelLineFactory, ShopFactory
@@ -49,15 +49,15 @@ def test_a_row_is_stored_as_django_stores_it(text: str, db: None) -> None:
 
 def test_an_instance_is_what_the_constructor_makes(db: None) -> None:
     made = values(ShopFactory())
-    for model, known in ((Parcel, made), (ParcelTracking, {"parcel_id": "P1"}), (ParcelNumber, {"number": "N1"})):
+    for model, known in ((Parcel, made), (TrackingNumber, {"number": "N1"})):
         found, expected = (vars(each) | {"_state": None} for each in (bulk.instance(model, **known), model(**known)))
         assert found == expected
 
 
 def test_instances_share_no_default() -> None:
-    first, second = bulk.instance(ParcelTracking), bulk.instance(ParcelTracking)
-    first.label_numbers.append("N1")
-    assert (second.label_numbers, bulk.instance(ParcelTracking).label_numbers) == ([], [])
+    first, second = bulk.instance(TrackingNumber), bulk.instance(TrackingNumber)
+    first.events.append({})
+    assert (second.events, bulk.instance(TrackingNumber).events) == ([], [])
 
 
 def test_an_update_changes_the_named_fields_only(db: None) -> None:

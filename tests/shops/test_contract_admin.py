@@ -1,11 +1,13 @@
 """The staff's pages of contracts: found, shown, and without their secrets."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from shops.models import Shop
 from tests.labels.admin.pages import CONTRACTS, LABELS
@@ -82,3 +84,15 @@ def test_a_contract_whose_tracking_has_stopped_says_so(staff: Client, shop: Shop
     assert told in staff.get(page).text
     contract.save()
     assert told not in staff.get(page).text
+
+
+@pytest.mark.real_services
+def test_a_refused_contract_is_usable_again_by_the_databases_clock(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    contract = ContractFactory(shop=shop, carrier_code="beta")
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(minutes=10))  # the host's is ahead
+    assert contract.refuse_tracking()
+    monkeypatch.undo()
+    contract.refresh_from_db()
+    assert contract.is_tracking_refused
+    contract.save()
+    assert not contract.is_tracking_refused

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from config.roles import ROLES
 from labels.models import DepositSlip, ShippingLabel
-from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
-from parcels.tracking.story import STORY_FIELDS
+from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
+from parcels.tracking.timeline import Timeline, as_stored
 from shops.models import Shop
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -117,12 +117,12 @@ def parcel_of_somebody(shop: Shop) -> Parcel:
     )
     import_lines(shop, [orjson.dumps(line)])
     parcel = Parcel.objects.get()
-    event = {"at": 1, "code": "B10", "text": canary(), "number": parcel.tracking_id, "place": canary()}
-    story = {name: getattr(parcel, name) for name in STORY_FIELDS}
-    said = {"reported": {"story": story, "importedAt": 1}, "followed_since": timezone.now()}
-    tracking = ParcelTracking(parcel=parcel, shop=shop, carrier_code="beta", **said)
-    tracking.carrier_events = [event | {"status": None, "is_listed": True, "kept_until": None}]
-    tracking.save()
+    parcel.reported = as_stored(Timeline.of(parcel), 1)
+    parcel.save(update_fields=["reported"])
+    event = {"at": 1, "code": "B10", "text": canary(), "place": canary()}
+    events = [event | {"status": None, "is_listed": True, "kept_until": None}]
+    followed = {"carrier_code": "beta", "followed_since": timezone.now()}
+    TrackingNumber.objects.filter(parcel=parcel, number=parcel.tracking_id).update(events=events, **followed)
     return parcel
 
 

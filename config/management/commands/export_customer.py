@@ -8,7 +8,7 @@ from django.db import models
 from config.management.customer import CustomerCommand
 from labels.models import ShippingLabel
 from labels.personal_data import erasure as label_erasure
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.db.batches import batches
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -25,7 +25,7 @@ class Command(CustomerCommand):
             "shopId": options["shop_id"],
             "email": options["email"],
             "parcels": rows(Parcel, parcels),
-            "tracking": rows(ParcelTracking, parcels),
+            "trackingNumbers": rows(TrackingNumber, parcels, "parcel"),
             "labels": rows(ShippingLabel, labels),
             "pdfs": [label.pdf_key for label in label_erasure.with_pdf(labels)],
         }
@@ -40,7 +40,7 @@ class Command(CustomerCommand):
         self.print(orjson.dumps(held, option=orjson.OPT_INDENT_2).decode())
 
 
-def rows(model: type[models.Model], ids: Any) -> list[dict[str, Any]]:
+def rows(model: type[models.Model], ids: Any, key: str = "pk") -> list[dict[str, Any]]:
     """Return the rows with all their columns but a PDF and what repeats other columns, in the order of ids."""
     columns = [
         field.attname
@@ -48,4 +48,4 @@ def rows(model: type[models.Model], ids: Any) -> list[dict[str, Any]]:
         if not (field.generated or isinstance(field, models.BinaryField))
     ]
     found = model._default_manager.order_by("pk")
-    return [row for batch in batches(ids) for row in found.filter(pk__in=batch).values(*columns)]
+    return [row for batch in batches(ids) for row in found.filter(**{f"{key}__in": batch}).values(*columns)]

@@ -7,16 +7,16 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.models import ParcelTracking
-from parcels.tracking.recording import record
+from parcels.models import Parcel, TrackingNumber
 from shops.contracts.clients import tracker
 from shops.models import Shop
 from tests.parcels.admin.pages import PARCELS, listed, page_of
 from tests.support.api import logged_in
 from tests.support.audit import changes, note
 from tests.support.factories import import_parcel
+from tests.support.tracking import record
 
-ASK = f"{PARCELS}P1/ask/"
+ASK, LET_GO = f"{PARCELS}P1/ask/", f"{PARCELS}P1/let-go/"
 
 
 def ms_ago(days: float) -> int:
@@ -41,20 +41,20 @@ def test_the_page_shows_what_the_carrier_reported_and_when_it_is_asked(staff: Cl
 
 def test_staff_with_the_permission_have_the_carrier_asked_now(shop: Shop) -> None:
     followed(shop)
-    staff = logged_in("view_parcel", "change_parceltracking", "view_personal_data")
+    staff = logged_in("view_parcel", "change_trackingnumber", "view_personal_data")
     assert "Ask the carrier now" in page_of(staff, "P1")
     answer = staff.post(ASK, follow=True)
     assert "The carrier is asked now" in answer.text
-    next_check_at = ParcelTracking.objects.get(pk="P1").next_check_at
-    assert next_check_at is not None
-    assert next_check_at <= timezone.now()
+    due_at = TrackingNumber.objects.get(parcel="P1").due_at
+    assert due_at is not None
+    assert due_at <= timezone.now()
     assert (changes()[0].actor, changes()[0].object_id, note()) == ("ada", "P1", "The carrier is asked by hand.")
 
 
 def test_a_carrier_without_a_tracking_service_is_not_said_to_be_asked(shop: Shop, settings: Settings) -> None:
     followed(shop)
-    before = ParcelTracking.objects.get(pk="P1").next_check_at
-    staff = logged_in("view_parcel", "change_parceltracking")
+    before = TrackingNumber.objects.get(parcel="P1").due_at
+    staff = logged_in("view_parcel", "change_trackingnumber")
     none = {"beta": settings.CARRIER_ENDPOINTS["beta"] | {"tracking_url": None}}
     settings.CARRIER_ENDPOINTS = settings.CARRIER_ENDPOINTS | none
     tracker.cache.clear()  # type: ignore[union-attr]  # it has one
@@ -64,15 +64,35 @@ def test_a_carrier_without_a_tracking_service_is_not_said_to_be_asked(shop: Shop
     assert "asked now" not in answer
     assert "be asked" in answer
     assert changes() == []
-    assert ParcelTracking.objects.get(pk="P1").next_check_at == before
+    assert TrackingNumber.objects.get(parcel="P1").due_at == before
+
+
+def test_staff_let_a_number_go_that_was_never_handed_in(shop: Shop) -> None:
+    at = ms_ago(1)
+    line = {"id": "P1", "trackingId": "N1", "trackingNumbers": ["N1", "N2"], "carrierCode": "alpha", "events": []}
+    import_parcel(shop, createdAt=at, lastStatus=None, lastStatusUpdatedAt=None, **line)
+    TrackingNumber.objects.filter(number="N1").update(state="bought", label="L1")
+    event = TrackingEvent("N2", "D", timezone.now(), "Livré", "PARIS", Status.DELIVERED, True)
+    record("P1", [TrackingAnswer("N2", True, (event,))], now=timezone.now())
+    assert Parcel.objects.get().last_status == "FULFILLED"
+    assert logged_in("view_parcel", name="bob").post(LET_GO, {"number": "N1"}).status_code == 403
+    staff = logged_in("view_parcel", "change_trackingnumber", "view_personal_data")
+    assert "A look-up of N1 no longer finds this parcel" in page_of(staff, "P1")
+    answer = staff.post(LET_GO, {"number": "N1"}, follow=True)
+    assert "N1 is no number of this parcel any more" in answer.text
+    parcel = Parcel.objects.get()
+    assert (parcel.tracking_id, parcel.tracking_numbers, parcel.last_status) == ("N2", ["N2"], "DELIVERED")
+    assert (changes()[0].object_id, note()) == ("P1", "Number N1 was let go.")
+    assert "only number" in staff.post(LET_GO, {"number": "N2"}, follow=True).text
+    assert TrackingNumber.objects.get().number == "N2"
 
 
 def test_nobody_else_has_it_asked(staff: Client, shop: Shop) -> None:
     followed(shop)
-    before = ParcelTracking.objects.get(pk="P1").next_check_at
+    before = TrackingNumber.objects.get(parcel="P1").due_at
     assert staff.post(ASK).status_code == 403
-    assert logged_in("view_parcel", "change_parceltracking", name="bob").get(ASK).status_code == 302
-    assert ParcelTracking.objects.get(pk="P1").next_check_at == before
+    assert logged_in("view_parcel", "change_trackingnumber", name="bob").get(ASK).status_code == 302
+    assert TrackingNumber.objects.get(parcel="P1").due_at == before
 
 
 def test_the_list_is_narrowed_to_parcels_without_news(staff: Client, shop: Shop) -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from parcels.figures.counting import recount
 from parcels.figures.models import ParcelFigure, TrackingFigure
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
 from shops.staff import figures
 from tests.support.factories import ShopFactory, import_parcel
@@ -79,8 +79,8 @@ def test_a_change_of_status_is_in_the_next_count_and_old_days_leave(shop: Shop) 
 def followed(shop: Shop, *, created: float, event: float | None = None, **fields: Any) -> None:
     made = import_parcel(shop, createdAt=ago_ms(created), lastStatus="IN_TRANSIT", carrierCode="beta")
     now = timezone.now()
-    facts = {"next_check_at": now + timedelta(hours=1), "last_event_at": None if event is None else ago_ms(event)}
-    ParcelTracking.objects.filter(pk=made["id"]).update(**facts | fields)
+    facts = {"due_at": now + timedelta(hours=1), "last_event_at": None if event is None else ago_ms(event)}
+    TrackingNumber.objects.filter(parcel=made["id"]).update(**facts | fields)
 
 
 def test_followed_parcels_are_counted_by_the_days_since_their_last_news(shop: Shop) -> None:
@@ -90,7 +90,7 @@ def test_followed_parcels_are_counted_by_the_days_since_their_last_news(shop: Sh
     followed(shop, created=10, event=8)
     followed(shop, created=20, event=1, checked_at=answered_at)
     followed(shop, created=20)
-    followed(shop, created=20, next_check_at=None)
+    followed(shop, created=20, due_at=None)
     recount()
     figure = TrackingFigure.objects.get()
     assert (figure.carrier_code, figure.followed) == ("beta", 5)
@@ -101,8 +101,8 @@ def test_followed_parcels_are_counted_by_the_days_since_their_last_news(shop: Sh
 
 def test_the_earliest_question_that_is_due_is_kept(shop: Shop) -> None:
     due_since = timezone.now() - timedelta(minutes=20)
-    followed(shop, created=1, next_check_at=due_since)
-    followed(shop, created=1, next_check_at=timezone.now() - timedelta(minutes=10))
+    followed(shop, created=1, due_at=due_since)
+    followed(shop, created=1, due_at=timezone.now() - timedelta(minutes=10))
     followed(shop, created=1)
     recount()
     assert TrackingFigure.objects.get().due_since == due_since

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from parcels.figures.counting import recount
 from parcels.figures.timing import is_overdue
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from shops.models import Shop
 from shops.staff.panels import Tile
 from tests.support.api import logged_in
@@ -47,7 +47,8 @@ class Facts:
 
     def is_silent(self, days: int) -> bool:
         news = [hours for hours in (self.imported_event, self.carriers_event) if hours is not None]
-        return self.is_followed and min([self.created, *news]) > days * 24
+        is_open = self.is_followed and self.status != "DELIVERED"
+        return is_open and min([self.created, *news]) > days * 24
 
 
 def some(chance: random.Random, low: float, high: float) -> float | None:
@@ -91,11 +92,10 @@ def make(shop: Shop, fact: Facts) -> None:
         events=[] if heard is None else [EventFactory(createdAt=at(heard)), EventFactory(createdAt=at(heard + 1))],
     )
     Parcel.objects.filter(id=fact.id).update(is_withdrawn=fact.is_withdrawn)
-    ParcelTracking.objects.filter(pk=fact.id).delete()
     told: dict[str, Any] = {"last_event_at": None if fact.carriers_event is None else at(fact.carriers_event)}
-    next_check_at = timezone.now() + timedelta(hours=1) if fact.is_followed else None
-    followed = {"followed_since": timezone.now(), "next_check_at": next_check_at}
-    ParcelTracking.objects.create(parcel_id=fact.id, shop=shop, carrier_code="beta", **told, **followed)
+    due_at = timezone.now() + timedelta(hours=1) if fact.is_followed else None
+    followed = {"followed_since": timezone.now(), "due_at": due_at}
+    TrackingNumber.objects.filter(parcel=fact.id).update(**told, **followed)
 
 
 def tiles(staff: Client) -> dict[str, Tile]:

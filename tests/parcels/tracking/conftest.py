@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from parcels.models import Parcel, ParcelTracking
+from parcels.models import Parcel, TrackingNumber
 from parcels.tracking import limits
 from shops.contracts import clients
 from shops.models import Shop
@@ -108,14 +108,9 @@ def follow(shop: Shop, number: str, *, carrier_code: str = "alpha", is_due: bool
     } | fields
     parcel = import_parcel(shop, trackingId=number, carrierCode=carrier_code, **values)
     now = timezone.now()
-    ParcelTracking.objects.update_or_create(
-        parcel_id=parcel["id"],
-        defaults={
-            "shop": shop,
-            "carrier_code": carrier_code,
-            "followed_since": now - timedelta(days=1),
-            "next_check_at": now - timedelta(minutes=1) if is_due else now + timedelta(hours=1),
-        },
+    TrackingNumber.objects.filter(parcel=parcel["id"], due_at__isnull=False).update(
+        followed_since=now - timedelta(days=1),
+        due_at=now - timedelta(minutes=1) if is_due else now + timedelta(hours=1),
     )
     return str(parcel["id"])
 
@@ -124,12 +119,6 @@ def status(parcel_id: str) -> str | None:
     return Parcel.objects.get(id=parcel_id).last_status
 
 
-def tracking(parcel_id: str) -> ParcelTracking:
-    return ParcelTracking.objects.get(parcel=parcel_id)
-
-
 def make_due() -> None:
-    """Let time pass until all parcels are due that are asked about at all."""
-    ParcelTracking.objects.filter(next_check_at__isnull=False).update(
-        next_check_at=timezone.now() - timedelta(minutes=1)
-    )
+    """Let time pass until all numbers are due that are asked about at all."""
+    TrackingNumber.objects.filter(due_at__isnull=False).update(due_at=timezone.now() - timedelta(minutes=1))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from carriers.tracking import Status, TrackingEvent
 from parcels.tracking.events import CarrierEvent, union
-from parcels.tracking.story import Report, Story, tell
+from parcels.tracking.shop_report import Report
+from parcels.tracking.timeline import Timeline, derive
 
 PARIS = ZoneInfo("Europe/Paris")
 # The nights in which clocks are put back and forward, and a day like others.
@@ -52,9 +53,9 @@ def shop_event(random: Random) -> dict[str, Any]:
     return {"status": str(random.choice(list(Status))), "createdAt": at, "carrierStatusCode": code} | told
 
 
-def shop_story(random: Random) -> Story:
+def shop_timeline(random: Random) -> Timeline:
     status, at = random.choice(STATUSES), random.choice([None, ms(moment(random))])
-    return Story(
+    return Timeline(
         last_status=status and str(status),
         last_status_updated_at=at,
         delivery_date=at if status == Status.DELIVERED else None,
@@ -74,7 +75,7 @@ class News:
 def history(random: Random) -> list[News]:
     """Make the news of a parcel; each import has its own time, which is not the order they come in."""
     times = random.sample(range(3), random.randint(0, 3))
-    reports = [News(report=Report(shop_story(random), time)) for time in times]
+    reports = [News(report=Report(shop_timeline(random), time)) for time in times]
     sizes = [random.randint(0, 4) for _ in range(random.randint(0, 4))]
     return [*reports, *(News(events=tuple(carrier_event(random) for _ in range(size))) for size in sizes)]
 
@@ -96,12 +97,12 @@ class Row:
         return self
 
     @property
-    def story(self) -> Story:
-        return tell(reported=self.report.story if self.report else None, events=self.events)
+    def timeline(self) -> Timeline:
+        return derive(reported=self.report.timeline if self.report else None, events=self.events)
 
 
-def told(news: list[News]) -> Story:
-    return reduce(Row.take, news, Row()).story
+def told(news: list[News]) -> Timeline:
+    return reduce(Row.take, news, Row()).timeline
 
 
 def in_other_batches(news: list[News], size: int) -> list[News]:

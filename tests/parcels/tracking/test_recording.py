@@ -10,12 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.models import Parcel, ParcelTracking, UnlistedEventCode
+from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.tracking import metrics
-from parcels.tracking.following import new_tracking
-from parcels.tracking.recording import record
 from tests.support.api import Caller
 from tests.support.factories import import_parcel
+from tests.support.tracking import number_of, record
 
 S = Status
 NOW = timezone.now().replace(microsecond=0)
@@ -49,10 +48,7 @@ def follow(caller: Caller, numbers: Sequence[str] = ("N1",), **fields: Any) -> P
     status = {"lastStatus": "FULFILLED", "carrierLastStatus": None, "deliveryDate": None}
     numbered = {"id": "P1", "trackingId": numbers[0], "trackingNumbers": list(numbers), "carrierCode": "alpha"}
     import_parcel(caller.shop, **imported | status | numbered | fields)
-    parcel: Parcel = Parcel.objects.get(id="P1")
-    if not ParcelTracking.objects.filter(pk="P1").exists():
-        new_tracking(parcel, ago(48)).save()
-    return parcel
+    return Parcel.objects.get(id="P1")
 
 
 def test_an_answer_is_the_parcels_story(own: Caller) -> None:
@@ -82,21 +78,23 @@ def test_an_answer_is_the_parcels_story(own: Caller) -> None:
 
 def test_the_row_keeps_the_answer_and_plans_the_next_question(own: Caller) -> None:
     follow(own)
-    ParcelTracking.objects.update(leased_until=ago(-1), failures=3)
+    TrackingNumber.objects.update(leased_until=ago(-1), failures=3)
     told(answer(event(1, S.IN_TRANSIT)))
-    row = ParcelTracking.objects.get(pk="P1")
+    row = number_of("P1")
     assert (row.checked_at, row.outcome, row.leased_until, row.failures) == (NOW, "known", None, 0)
-    assert row.next_check_at is not None
-    assert timedelta(hours=1.7) < row.next_check_at - NOW < timedelta(hours=2.3)
+    assert row.due_at is not None
+    assert timedelta(hours=1.7) < row.due_at - NOW < timedelta(hours=2.3)
     assert row.last_event_at == ms(ago(1))
-    assert row.carrier_events[0]["number"] == "N1"
-    assert row.reported["story"]["last_status"] == "FULFILLED"
+    assert [event["code"] for event in row.events] == ["SC"]
+    assert row.parcel.reported["story"]["last_status"] == "FULFILLED"
 
 
-def test_a_delivered_parcel_is_asked_about_no_more(own: Caller) -> None:
+def test_a_delivered_parcel_is_asked_about_once_a_day_for_it_may_be_fetched_back(own: Caller) -> None:
     follow(own)
     told(answer(event(1, S.DELIVERED, "D")))
-    assert ParcelTracking.objects.get(pk="P1").next_check_at is None
+    due_at = number_of("P1").due_at
+    assert due_at is not None
+    assert timedelta(hours=21) < due_at - NOW < timedelta(hours=27)
     assert own.look_up("N1").json()["deliveryDate"] == ms(ago(1))
 
 
@@ -104,7 +102,7 @@ def test_an_unknown_number_changes_nothing_but_the_next_question(own: Caller) ->
     before = follow(own)
     after = told(answer())
     assert (after.updated_at, after.last_status, after.events) == (before.updated_at, before.last_status, [])
-    assert ParcelTracking.objects.get(pk="P1").checked_at == NOW
+    assert number_of("P1").checked_at == NOW
 
 
 def test_the_same_answer_again_writes_no_parcel_and_counts_nothing(own: Caller) -> None:
@@ -117,7 +115,7 @@ def test_the_same_answer_again_writes_no_parcel_and_counts_nothing(own: Caller) 
     reads = ("SELECT", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
     written = [query["sql"] for query in captured if not query["sql"].startswith(reads)]
     assert len(written) == 1
-    assert "carrier_events" not in written[0]
+    assert '"events"' not in written[0]
     assert Parcel.objects.get(id="P1").updated_at == first.updated_at
     assert UnlistedEventCode.objects.get().count == 1
     assert metrics.STATUS_CHANGES.labels("IN_TRANSIT")._value.get() == changes
@@ -182,10 +180,10 @@ def test_several_numbers_make_one_story_whichever_answers_first(order: tuple[int
 
 def test_erased_texts_stay_erased(own: Caller) -> None:
     follow(own)
-    ParcelTracking.objects.update(are_texts_erased=True)
+    Parcel.objects.update(are_texts_erased=True)
     parcel = told(answer(event(1, S.IN_TRANSIT, text="Handed to a person")))
     assert parcel.events[0]["label"] == parcel.carrier_last_status["description"] == ""
-    assert ParcelTracking.objects.get(pk="P1").carrier_events[0]["place"] == ""
+    assert number_of("P1").events[0]["place"] == ""
 
 
 def test_times_are_milliseconds_of_utc(own: Caller) -> None:

@@ -14,8 +14,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from parcels.models import Parcel, ParcelTracking
-from parcels.tracking.due import MAX_NUMBERS, Outcome
+from parcels.importing.writing import MAX_FOLLOWED
+from parcels.models import Parcel, TrackingNumber
+from parcels.tracking.due import Outcome
 from parcels.tracking.recording import record_all
 from parcels.tracking.refreshing import refresh
 from shops.contracts import accounts
@@ -24,9 +25,10 @@ from shops.models import Shop
 from tests.carriers.support.tracking import beta_refusal
 from tests.labels.conftest import in_threads
 from tests.labels.factories import ContractFactory
-from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status, tracking
+from tests.parcels.tracking.conftest import OUTAGE, Carriers, follow, forget_clients, make_due, status
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory
+from tests.support.tracking import number_of
 from tests.support.waiting import until
 
 
@@ -41,20 +43,20 @@ def test_a_due_parcel_gets_the_carriers_status(
     parcel = follow(shop, "N1", carrier_code=carrier_code)
     carriers.tell("N1", *codes)
     assert run(carrier_code) == {"known": 1}
-    row = tracking(parcel)
+    row = number_of(parcel)
     assert status(parcel) == "IN_TRANSIT"
     assert (row.outcome, row.leased_until, row.failures) == ("known", None, 0)
-    assert row.next_check_at is not None
-    assert timedelta(hours=1.7) < row.next_check_at - timezone.now() < timedelta(hours=2.3)
+    assert row.due_at is not None
+    assert timedelta(hours=1.7) < row.due_at - timezone.now() < timedelta(hours=2.3)
 
 
 def test_only_what_is_due_and_free_is_asked_about(carriers: Carriers, shop: Shop) -> None:
     follow(shop, "LATER", is_due=False)
     leased, given_up = follow(shop, "LEASED"), follow(shop, "OVER")
-    ParcelTracking.objects.filter(parcel=leased).update(leased_until=timezone.now() + timedelta(minutes=1))
-    ParcelTracking.objects.filter(parcel=given_up).update(next_check_at=None)
+    TrackingNumber.objects.filter(parcel=leased).update(leased_until=timezone.now() + timedelta(minutes=1))
+    TrackingNumber.objects.filter(parcel=given_up).update(due_at=None)
     ended = follow(shop, "ENDED")
-    ParcelTracking.objects.filter(parcel=ended).update(leased_until=timezone.now() - timedelta(minutes=1))
+    TrackingNumber.objects.filter(parcel=ended).update(leased_until=timezone.now() - timedelta(minutes=1))
     follow(shop, "BETAS", carrier_code="beta")
     assert run() == {"unknown": 1}
     assert carriers.asked == ["ENDED"]
@@ -69,11 +71,14 @@ def test_passes_at_once_ask_about_each_parcel_once(carriers: Carriers, shop: Sho
     assert sorted(carriers.asked) == sorted(numbers)
 
 
-def test_each_number_of_a_parcel_is_asked_about_up_to_a_bound(carriers: Carriers, shop: Shop) -> None:
-    numbers = [f"N{place:03}" for place in range(MAX_NUMBERS + 5)]
+def test_each_number_of_a_parcel_is_asked_about_up_to_a_bound(
+    carriers: Carriers, shop: Shop, settings: Settings
+) -> None:
+    settings.TRACKING_CONCURRENCY = 1
+    numbers = [f"N{place:03}" for place in range(MAX_FOLLOWED + 5)]
     follow(shop, "N000", trackingNumbers=numbers)
-    assert run() == {"unknown": 1}
-    assert carriers.asked == numbers[:MAX_NUMBERS]
+    assert run() == {"unknown": MAX_FOLLOWED}
+    assert sorted(carriers.asked) == numbers[:MAX_FOLLOWED]
 
 
 def test_a_limit_bounds_a_pass(carriers: Carriers, shop: Shop) -> None:
@@ -124,35 +129,59 @@ def test_a_failure_changes_nothing_and_is_tried_later_and_later(carriers: Carrie
     for _ in range(3):
         make_due()
         assert run() == {"unavailable": 1}
-        row = tracking(parcel)
-        assert row.next_check_at is not None
-        waits.append((row.next_check_at - timezone.now()) / timedelta(minutes=1))
+        row = number_of(parcel)
+        assert row.due_at is not None
+        waits.append((row.due_at - timezone.now()) / timedelta(minutes=1))
         assert (row.outcome, row.leased_until) == ("unavailable", None)
     assert [round(wait / 5) for wait in waits] == [1, 2, 4]
     assert Parcel.objects.filter(id=parcel).values().get() == before
     carriers.faults.clear()
     make_due()
     assert run() == {"known": 1}
-    assert tracking(parcel).failures == 0
+    assert number_of(parcel).failures == 0
 
 
 def test_a_number_that_cannot_be_answered_hides_no_other_of_its_parcel(carriers: Carriers, shop: Shop) -> None:
     parcel = follow(shop, "N1", trackingNumbers=["N1", "N2"])
     carriers.faults["N1"] = OUTAGE
     carriers.tell("N2", "TS")
-    assert run() == {"unavailable": 1}
+    assert run() == {"unavailable": 1, "known": 1}
     assert status(parcel) == "IN_TRANSIT"
-    row = tracking(parcel)
+    row = TrackingNumber.objects.get(number="N1")
     assert (row.outcome, row.failures) == ("unavailable", 1)
-    assert row.next_check_at is not None
-    assert row.next_check_at < timezone.now() + timedelta(minutes=10)
+    assert row.due_at is not None
+    assert row.due_at < timezone.now() + timedelta(minutes=10)
+
+
+def test_each_number_is_asked_about_at_its_own_carrier(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1", trackingNumbers=["N1", "N2"])
+    TrackingNumber.objects.filter(number="N2").update(carrier_code="beta", state="bought", label="L1")
+    carriers.tell("N1", "DC", "TS", "D")
+    carriers.tell("N2", "PCHCFM")
+    assert (run("alpha"), run("beta")) == ({"known": 1}, {"known": 1})
+    assert status(parcel) == "IN_TRANSIT"
+    carriers.tell("N2", "LIVCFM")
+    make_due()
+    run("beta")
+    assert status(parcel) == "DELIVERED"
+
+
+def test_a_parcel_that_is_fetched_back_after_its_delivery_is_on_its_way_back(carriers: Carriers, shop: Shop) -> None:
+    parcel = follow(shop, "N1")
+    carriers.tell("N1", "TA", "D")
+    run()
+    assert status(parcel) == "DELIVERED"
+    carriers.tell("N1", "R")
+    make_due()
+    assert run() == {"known": 1}
+    assert status(parcel) == "RETURN_TO_SENDER"
 
 
 def test_a_shop_with_a_backlog_is_not_asked_about_before_another(carriers: Carriers, shop: Shop, other: Caller) -> None:
     for number in range(20):
         follow(shop, f"N{number}")
     late = follow(other.shop, "LATE")
-    ParcelTracking.objects.filter(pk=late).update(next_check_at=timezone.now())
+    TrackingNumber.objects.filter(parcel=late).update(due_at=timezone.now())
     run(limit=4)
     assert "LATE" in carriers.asked
 
@@ -186,7 +215,7 @@ def test_an_open_circuit_breaker_leaves_all_rows_due(carriers: Carriers, shop: S
     first = run()["unavailable"]
     assert 5 <= first < 15  # the threads' calls that were under way
     assert run() == {}
-    due = ParcelTracking.objects.filter(next_check_at__lte=timezone.now(), leased_until=None)
+    due = TrackingNumber.objects.filter(due_at__lte=timezone.now(), leased_until=None)
     assert due.count() == 30 - first
     carriers.faults.clear()
     forget_clients()  # as if the circuit breaker had closed
@@ -212,7 +241,7 @@ def test_wrong_credentials_stop_a_shop_until_its_contract_changes(
     assert count <= 4  # one of each thread
     run("beta")
     assert len(carriers.asked) == count
-    assert {tracking(parcel).outcome for parcel in parcels} == {Outcome.CREDENTIALS_REJECTED}
+    assert {number_of(parcel).outcome for parcel in parcels} == {Outcome.CREDENTIALS_REJECTED}
     contract.save()  # as configure_carrier does
     carriers.faults.clear()
     make_due()
@@ -229,7 +258,7 @@ def test_another_shop_goes_on(carriers: Carriers, shop: Shop) -> None:
     carriers.tell("N2", "PCHCFM")
     assert run("beta") == {"credentials_rejected": 1, "known": 1}
     assert "N3" not in carriers.asked
-    assert tracking(third).outcome == Outcome.NO_CONTRACT
+    assert number_of(third).outcome == Outcome.NO_CONTRACT
 
 
 def test_alpha_needs_no_contract(carriers: Carriers) -> None:
@@ -244,14 +273,16 @@ def test_an_answer_that_cannot_be_recorded_holds_up_no_other(
     for place in range(3):
         carriers.tell(f"N{place}", "TS")
 
-    def refuse(answered: Mapping[str, Any], *, now: datetime) -> None:
-        assert parcels[1] not in answered
-        record_all(answered, now=now)
+    refused = number_of(parcels[1]).pk
+
+    def refuse(answered: Mapping[int, Any], *, now: datetime) -> set[int]:
+        assert refused not in answered
+        return record_all(answered, now=now)
 
     monkeypatch.setattr("parcels.tracking.refreshing.record_all", refuse)
     run()
     assert [status(parcel) for parcel in parcels] == ["IN_TRANSIT", None, "IN_TRANSIT"]
-    assert tracking(parcels[1]).failures == 1
+    assert number_of(parcels[1]).failures == 1
 
 
 def test_a_stop_begins_nothing_more_and_finishes_what_has_begun(
@@ -265,7 +296,7 @@ def test_a_stop_begins_nothing_more_and_finishes_what_has_begun(
     assert refresh("alpha", stop=stop) == {"known": 1}
     assert carriers.asked == ["N0"]
     assert status(parcels[0]) == "IN_TRANSIT"
-    assert not ParcelTracking.objects.filter(leased_until__isnull=False).exists()
+    assert not TrackingNumber.objects.filter(leased_until__isnull=False).exists()
 
 
 # --- The command ---

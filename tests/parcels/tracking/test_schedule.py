@@ -17,6 +17,7 @@ def check(
     age: timedelta = DAY,
     followed: timedelta = DAY,
     is_known: bool = True,
+    silent: timedelta = HOUR,
     is_bought: bool = False,
     now: datetime = NOW,
     random: float = 0.5,
@@ -26,7 +27,7 @@ def check(
         status=status,
         created_at=now - age,
         followed_since=now - followed,
-        is_known=is_known,
+        last_event_at=now - silent if is_known else None,
         is_bought=is_bought,
         now=now,
         random=lambda: random,
@@ -49,7 +50,7 @@ def check(
         (None, DAY, 4 * HOUR),
         (None, 8 * DAY, DAY),
         ("IN_TRANSIT", 90 * DAY, None),
-        ("DELIVERED", DAY, None),
+        ("DELIVERED", DAY, DAY),
         ("RETURNED_TO_SENDER", DAY, None),
     ],
 )
@@ -65,6 +66,12 @@ def test_a_known_parcel_is_asked_about_by_its_status_and_age(
 )
 def test_an_unknown_number_is_given_up_after_15_days(followed: timedelta, wait: timedelta | None) -> None:
     assert check(None, age=20 * DAY, followed=followed, is_known=False) == wait
+
+
+def test_a_delivered_number_is_asked_about_for_a_week_after_its_last_event() -> None:
+    assert check("DELIVERED", silent=7 * DAY - MINUTE) == DAY
+    assert check("DELIVERED", silent=7 * DAY) is None
+    assert check("DELIVERED", is_known=False) is None  # the shop alone says so
 
 
 def test_a_bought_number_may_be_handed_in_after_15_days() -> None:

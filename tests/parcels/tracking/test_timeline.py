@@ -1,4 +1,4 @@
-"""The story of a parcel: the same reports and events tell the same, and each rule by an example."""
+"""The timeline of a parcel: the same reports and events give the same, and each rule by an example."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from carriers.tracking import Status
 from parcels.tracking.events import MAX_EVENTS, CarrierEvent, union
-from parcels.tracking.story import FINAL, Report, Story, has_moved, tell
+from parcels.tracking.journey import FINAL, has_moved
+from parcels.tracking.shop_report import Report
+from parcels.tracking.timeline import Timeline, derive
 from tests.parcels.tracking.histories import News, histories, in_other_batches, told
 
 S = Status
@@ -22,11 +24,11 @@ def event(at: int, status: Status | None, code: str = "X", number: str = "N1", *
 
 
 def status_of(*events: CarrierEvent, **options: Any) -> str | None:
-    return tell(**{"reported": None} | options, events=union(events)).last_status
+    return derive(**{"reported": None} | options, events=union(events)).last_status
 
 
-def reported(status: Status | None, at: int | None, **fields: Any) -> Story:
-    return Story(last_status=status and str(status), last_status_updated_at=at, **fields)
+def reported(status: Status | None, at: int | None, **fields: Any) -> Timeline:
+    return Timeline(last_status=status and str(status), last_status_updated_at=at, **fields)
 
 
 def shop_event(status: Status, at: int, code: str | None = None) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def shop_event(status: Status, at: int, code: str | None = None) -> dict[str, An
 
 @settings(max_examples=2_000)
 @given(news=histories, seed=st.integers(0, 2**32), size=st.integers(1, 5))
-def test_the_same_news_tell_the_same_story_in_any_order_and_batches(news: list[News], seed: int, size: int) -> None:
+def test_the_same_news_give_the_same_timeline_in_any_order_and_batches(news: list[News], seed: int, size: int) -> None:
     shuffled = [*news, *news]
     Random(seed).shuffle(shuffled)
     cut = in_other_batches(news, size)
@@ -49,31 +51,31 @@ def test_the_same_news_tell_the_same_story_in_any_order_and_batches(news: list[N
 
 @settings(max_examples=300)
 @given(news=histories)
-def test_a_story_is_in_order_and_has_each_event_once(news: list[News]) -> None:
-    story = told(news)
-    times = [each["createdAt"] for each in story.events]
+def test_a_timeline_is_in_order_and_has_each_event_once(news: list[News]) -> None:
+    timeline = told(news)
+    times = [each["createdAt"] for each in timeline.events]
     assert times == sorted(times, reverse=True)
-    carriers = [each for each in story.events if each["isNotificationSkipped"]]
+    carriers = [each for each in timeline.events if each["isNotificationSkipped"]]
     keys = {(e.tracking_number, e.code, e.happened_at.astimezone(UTC)) for each in news for e in each.events}
     assert len(carriers) <= len(keys)
-    assert all(each["status"] in set(Status) for each in story.events)
+    assert all(each["status"] in set(Status) for each in timeline.events)
 
 
 @settings(max_examples=300)
 @given(news=histories)
 def test_a_delivery_to_the_customer_has_a_date_and_nothing_else_does(news: list[News]) -> None:
-    story = told([each for each in news if not each.report])
-    assert (story.delivery_date is not None) == (story.last_status == S.DELIVERED)
+    timeline = told([each for each in news if not each.report])
+    assert (timeline.delivery_date is not None) == (timeline.last_status == S.DELIVERED)
 
 
 @settings(max_examples=1000)
 @given(news=histories)
 def test_only_a_parcel_that_waits_has_an_end_of_its_deposit_by_the_carrier(news: list[News]) -> None:
-    story = told([each for each in news if not each.report])
+    timeline = told([each for each in news if not each.report])
     ends = {event.kept_until for each in news for event in each.events}
-    if story.end_deposit_date is not None:
-        assert story.last_status == S.WAITING_FOR_PICKUP
-        assert datetime.fromtimestamp(story.end_deposit_date / 1000, UTC) in ends
+    if timeline.end_deposit_date is not None:
+        assert timeline.last_status == S.WAITING_FOR_PICKUP
+        assert datetime.fromtimestamp(timeline.end_deposit_date / 1000, UTC) in ends
 
 
 # --- The rules ---
@@ -84,26 +86,26 @@ def test_the_status_is_that_of_the_newest_event_that_has_one() -> None:
 
 
 def test_events_without_a_status_leave_it_null() -> None:
-    story = tell(reported=None, events=[event(1, None, "SM", text="Message")])
-    assert (story.last_status, story.last_status_updated_at) == (None, None)
-    assert story.carrier_last_status == {"code": "SM", "description": "Message", "date": 1}
-    assert [each["status"] for each in story.events] == [S.FULFILLED]
+    timeline = derive(reported=None, events=[event(1, None, "SM", text="Message")])
+    assert (timeline.last_status, timeline.last_status_updated_at) == (None, None)
+    assert timeline.carrier_last_status == {"code": "SM", "description": "Message", "date": 1}
+    assert [each["status"] for each in timeline.events] == [S.FULFILLED]
 
 
 def test_a_delivery_after_a_return_is_one_to_the_sender() -> None:
     journey = [event(1, S.RETURN_TO_SENDER), event(2, S.IN_TRANSIT), event(3, S.DELIVERED)]
-    story = tell(reported=None, events=journey)
-    assert (story.last_status, story.last_status_updated_at) == (S.RETURNED_TO_SENDER, 3)
-    assert story.events[0]["status"] == S.RETURNED_TO_SENDER
-    assert story.delivery_date is None
+    timeline = derive(reported=None, events=journey)
+    assert (timeline.last_status, timeline.last_status_updated_at) == (S.RETURNED_TO_SENDER, 3)
+    assert timeline.events[0]["status"] == S.RETURNED_TO_SENDER
+    assert timeline.delivery_date is None
 
 
 def test_a_delivered_parcel_only_goes_back() -> None:
     delivered = event(1, S.DELIVERED)
     for status in set(Status) - {S.RETURN_TO_SENDER}:
-        story = tell(reported=None, events=[delivered, event(2, status)])
-        assert (story.last_status, story.delivery_date) == (S.DELIVERED, 1)
-        assert len(story.events) == 2
+        timeline = derive(reported=None, events=[delivered, event(2, status)])
+        assert (timeline.last_status, timeline.delivery_date) == (S.DELIVERED, 1)
+        assert len(timeline.events) == 2
     assert status_of(delivered, event(2, S.RETURN_TO_SENDER)) == S.RETURN_TO_SENDER
     assert status_of(delivered, event(2, S.RETURN_TO_SENDER), event(3, S.DELIVERED)) == S.RETURNED_TO_SENDER
 
@@ -117,8 +119,8 @@ def test_the_number_that_is_furthest_behind_tells_the_status() -> None:
     first = [event(1, S.IN_TRANSIT), event(5, S.DELIVERED)]
     second = [event(2, S.IN_TRANSIT, number="N2")]
     assert status_of(*first, *second) == S.IN_TRANSIT
-    story = tell(reported=None, events=[*first, *second, event(7, S.DELIVERED, number="N2")])
-    assert (story.last_status, story.delivery_date) == (S.DELIVERED, 7)
+    timeline = derive(reported=None, events=[*first, *second, event(7, S.DELIVERED, number="N2")])
+    assert (timeline.last_status, timeline.delivery_date) == (S.DELIVERED, 7)
 
 
 def test_a_bought_number_of_which_nothing_is_known_holds_the_parcel_back() -> None:
@@ -129,7 +131,7 @@ def test_a_bought_number_of_which_nothing_is_known_holds_the_parcel_back() -> No
 
 def test_an_event_of_each_number_is_an_event_of_its_own() -> None:
     both = [event(1, S.IN_TRANSIT), event(1, S.IN_TRANSIT, number="N2"), event(1, S.IN_TRANSIT)]
-    assert len(tell(reported=None, events=union(both)).events) == 2
+    assert len(derive(reported=None, events=union(both)).events) == 2
 
 
 def test_an_event_without_a_status_is_shown_with_its_numbers_status_before() -> None:
@@ -139,7 +141,7 @@ def test_an_event_without_a_status_is_shown_with_its_numbers_status_before() -> 
         event(3, None),
         event(4, None, number="N2"),
     ]
-    shown = [each["status"] for each in tell(reported=None, events=journey).events]
+    shown = [each["status"] for each in derive(reported=None, events=journey).events]
     assert shown == [S.OUT_FOR_DELIVERY, S.IN_TRANSIT, S.OUT_FOR_DELIVERY, S.IN_TRANSIT]
 
 
@@ -165,8 +167,8 @@ def test_a_row_keeps_the_newest_events_of_an_endless_history() -> None:
 def test_the_hour_that_comes_twice_is_two_times() -> None:
     night = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1)]  # 02:30 in summer and in winter time
     early, late = (round(moment.timestamp() * 1000) for moment in night)
-    story = tell(reported=None, events=[event(late, S.DELIVERED), event(early, S.OUT_FOR_DELIVERY)])
-    assert (story.last_status, story.delivery_date) == (S.DELIVERED, late)
+    timeline = derive(reported=None, events=[event(late, S.DELIVERED), event(early, S.OUT_FOR_DELIVERY)])
+    assert (timeline.last_status, timeline.delivery_date) == (S.DELIVERED, late)
 
 
 # --- With the shop's reports ---
@@ -174,8 +176,8 @@ def test_the_hour_that_comes_twice_is_two_times() -> None:
 
 def test_a_report_alone_is_told_unchanged() -> None:
     history = [shop_event(S.IN_TRANSIT, 5), shop_event(S.FULFILLED, 5), shop_event(S.DELIVERED, 1, "D")]
-    story = reported(S.EXCEPTION, 3, delivery_date=9, end_deposit_date=8, events=history)
-    assert tell(reported=story, events=[]) == story
+    timeline = reported(S.EXCEPTION, 3, delivery_date=9, end_deposit_date=8, events=history)
+    assert derive(reported=timeline, events=[]) == timeline
 
 
 def test_the_shops_status_counts_at_its_time() -> None:
@@ -191,14 +193,14 @@ def test_at_the_same_time_the_carrier_is_believed() -> None:
 
 
 def test_the_shops_newer_status_keeps_the_shops_dates() -> None:
-    story = tell(
+    timeline = derive(
         reported=reported(S.DELIVERED, 6, delivery_date=5, end_deposit_date=7), events=[event(4, S.IN_TRANSIT)]
     )
-    assert (story.delivery_date, story.last_status_updated_at, story.end_deposit_date) == (5, 6, 7)
+    assert (timeline.delivery_date, timeline.last_status_updated_at, timeline.end_deposit_date) == (5, 6, 7)
 
 
-def end_of(*events: CarrierEvent, shop: Story | None = None) -> int | None:
-    return tell(reported=shop, events=union(events)).end_deposit_date
+def end_of(*events: CarrierEvent, shop: Timeline | None = None) -> int | None:
+    return derive(reported=shop, events=union(events)).end_deposit_date
 
 
 def test_a_waiting_parcel_has_the_first_end_of_its_deposit_until_it_moves_on() -> None:
@@ -225,16 +227,16 @@ def test_the_shops_end_of_a_deposit_stays_until_the_carrier_tells_one() -> None:
 
 def test_a_return_that_the_shop_told_of_is_remembered() -> None:
     history = [shop_event(S.IN_TRANSIT, 3), shop_event(S.RETURN_TO_SENDER, 2)]
-    story = tell(reported=reported(S.IN_TRANSIT, 3, events=history), events=[event(4, S.DELIVERED)])
-    assert story.last_status == story.events[0]["status"] == S.RETURNED_TO_SENDER
+    timeline = derive(reported=reported(S.IN_TRANSIT, 3, events=history), events=[event(4, S.DELIVERED)])
+    assert timeline.last_status == timeline.events[0]["status"] == S.RETURNED_TO_SENDER
 
 
 def test_an_event_that_both_report_is_one_with_the_shops_notifications() -> None:
-    story = tell(
+    timeline = derive(
         reported=reported(S.IN_TRANSIT, 1, events=[shop_event(S.IN_TRANSIT, 1, "SC"), shop_event(S.FULFILLED, 1)]),
         events=[event(1, S.IN_TRANSIT, "SC", text="Sorted"), event(2, S.IN_TRANSIT, "SC", text="Sorted")],
     )
-    assert [(each["createdAt"], each["label"], each["notifications"]) for each in story.events] == [
+    assert [(each["createdAt"], each["label"], each["notifications"]) for each in timeline.events] == [
         (2, "Sorted", []),
         (1, "Sorted", [{"type": "sms"}]),
         (1, "shop", [{"type": "sms"}]),
@@ -244,16 +246,16 @@ def test_an_event_that_both_report_is_one_with_the_shops_notifications() -> None
 def test_the_carriers_last_status_is_the_newest_that_either_reports() -> None:
     shops = {"code": "B10", "description": "Acheminement", "date": 5}
     for at, code in ((4, "B10"), (5, "SC"), (6, "SC")):
-        story = tell(reported=reported(None, None, carrier_last_status=shops), events=[event(at, None, "SC")])
-        assert story.carrier_last_status is not None
-        assert story.carrier_last_status["code"] == code
+        timeline = derive(reported=reported(None, None, carrier_last_status=shops), events=[event(at, None, "SC")])
+        assert timeline.carrier_last_status is not None
+        assert timeline.carrier_last_status["code"] == code
 
 
 def test_the_carriers_expected_delivery_replaces_the_shops() -> None:
     shops = {"exactDeliveryDay": 1, "minimumDeliveryDate": 1, "maximumDeliveryDate": 1}
     report = reported(S.IN_TRANSIT, 1, estimated_delivery_date_window=shops)
-    assert tell(reported=report, events=[]).estimated_delivery_date_window == shops
-    told = tell(reported=report, events=[], expected={"from": 7, "until": 9}).estimated_delivery_date_window
+    assert derive(reported=report, events=[]).estimated_delivery_date_window == shops
+    told = derive(reported=report, events=[], expected={"from": 7, "until": 9}).estimated_delivery_date_window
     assert told == {"exactDeliveryDay": 7, "minimumDeliveryDate": 7, "maximumDeliveryDate": 9}
 
 

@@ -1,0 +1,105 @@
+"""The way of each number: the statuses that it took, by its carrier's events and the shop's report."""
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import takewhile
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from carriers.tracking import Status
+from parcels.tracking.events import ADVANCE, CarrierEvent
+
+FINAL: Final = frozenset({Status.DELIVERED, Status.RETURNED_TO_SENDER})
+
+
+class Step(NamedTuple):
+    """A status that a number took; the carrier's comes after the shop's of the same time.
+
+    `kept_until` is the end of the deposit of a parcel that waits at a pickup point, where it is known.
+    """
+
+    at: int
+    is_carrier: bool
+    status: Status
+    kept_until: int | None = None
+
+
+class State(NamedTuple):
+    """The state of a number after its steps."""
+
+    step: Step | None = None
+    is_returning: bool = False
+
+    def after(self, step: Step) -> "State":
+        is_returned = self.is_returning and step.status is Status.DELIVERED
+        is_fetched_back = step.status is Status.RETURN_TO_SENDER
+        if self.step and self.step.status in FINAL:
+            is_changed = is_fetched_back and self.step.status is Status.DELIVERED
+            return State(step, is_returning=True) if is_changed else self
+        taken = step._replace(status=Status.RETURNED_TO_SENDER) if is_returned else step
+        return State(taken, self.is_returning or is_fetched_back)
+
+
+def step_of(event: CarrierEvent) -> Iterator[Step]:
+    """Yield the step that an event is, if its code has a status."""
+    if event.status:
+        yield Step(event.at, is_carrier=True, status=event.status, kept_until=event.kept_until)
+
+
+def least_advanced(
+    seen: Iterable[CarrierEvent], shop_steps: list[Step], bought: Iterable[str], cancelled: Collection[str]
+) -> Step | None:
+    """Return the last step of the number that is the furthest behind: the customer waits for it.
+
+    Nobody waits for a cancelled number, unless there is no other.
+    """
+    by_number: dict[str, list[Step]] = {number: list(shop_steps) for number in bought}
+    for event in seen:
+        by_number.setdefault(event.number, list(shop_steps)).extend(step_of(event))
+    awaited = {number: steps for number, steps in by_number.items() if number not in cancelled} or by_number
+    all_steps = (step for steps in awaited.values() for step in steps)
+    first = min(all_steps, key=attrgetter("at", "is_carrier"), default=None)
+    if first is None:
+        return None
+    announced = first._replace(status=Status.FULFILLED, kept_until=None)
+    last = [last_step(steps) or announced for steps in awaited.values()]
+    return min(last, key=lambda step: (ADVANCE[step.status], -step.at, not step.is_carrier))
+
+
+def last_step(steps: Iterable[Step]) -> Step | None:
+    state = State()
+    # Sorting is stable: steps of one time stay in the order of their events.
+    in_order = sorted(steps, key=attrgetter("at", "is_carrier"))
+    for step in in_order:
+        state = state.after(step)
+    is_waiting = state.step and state.step.status is Status.WAITING_FOR_PICKUP and not state.is_returning
+    return state.step and state.step._replace(kept_until=end_of_deposit(in_order) if is_waiting else None)
+
+
+def end_of_deposit(in_order: list[Step]) -> int | None:
+    """Return the end of the wait that lasts: the first that the carrier told, else the shop's."""
+    waiting = list(takewhile(lambda step: step.status is Status.WAITING_FOR_PICKUP, reversed(in_order)))
+    known = [step for step in reversed(waiting) if step.kept_until is not None]
+    first = min(known, key=lambda step: not step.is_carrier, default=None)
+    return first and first.kept_until
+
+
+def shown(seen: Iterable[CarrierEvent], returned_at: float) -> Iterator[tuple[CarrierEvent, Status]]:
+    """Yield each event with its status, or with its number's status before it if it has none.
+
+    From `returned_at` on the shop says that the parcel goes back.
+    """
+    before: dict[str, Status] = {}
+    returning: set[str] = set()
+    for event in seen:
+        status = event.status or before.get(event.number, Status.FULFILLED)
+        if status is Status.RETURN_TO_SENDER:
+            returning.add(event.number)
+        elif status is Status.DELIVERED and (event.number in returning or event.at >= returned_at):
+            status = Status.RETURNED_TO_SENDER
+        before[event.number] = status
+        yield event, status
+
+
+def has_moved(events: Iterable[CarrierEvent]) -> bool:
+    """Tell if the carrier reports more than that the parcel was announced, as it does of a cancelled one too."""
+    return any(event.status not in (None, Status.FULFILLED) for event in events)

@@ -1,0 +1,42 @@
+"""The shop's report of a parcel, which each of its imports brings: the newest speaks for the shop."""
+
+from dataclasses import dataclass
+
+from parcels.models import Parcel
+from parcels.tracking.events import milliseconds
+from parcels.tracking.timeline import Timeline, as_stored, reported_by_shop, set_timeline
+
+
+@dataclass(frozen=True)
+class Report:
+    """The timeline as one import gave it; the newest counts, of equal ones the one imported later."""
+
+    timeline: Timeline
+    imported_at: int
+
+    def outdates(self, other: "Report") -> bool:
+        return (self.timeline.as_of, self.imported_at) >= (other.timeline.as_of, other.imported_at)
+
+
+def report_of(parcel: Parcel) -> Report | None:
+    """Return the shop's report; None for a label's parcel."""
+    timeline = reported_by_shop(parcel)
+    if timeline is None:
+        return None
+    if parcel.reported is not None:
+        return Report(timeline, parcel.reported["importedAt"])
+    assert parcel.imported_at is not None
+    return Report(timeline, milliseconds(parcel.imported_at))
+
+
+def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
+    """Give an imported parcel the newer report, this one or the one before, and what imports do not bring."""
+    report, earlier = report_of(parcel), report_of(before)
+    assert report is not None
+    parcel.are_texts_erased = before.are_texts_erased
+    if earlier is not None and not report.outdates(earlier):
+        report = earlier
+        set_timeline(parcel, report.timeline)
+        parcel.updated_at = max(parcel.updated_at, before.updated_at)
+    if before.reported is not None:
+        parcel.reported = as_stored(report.timeline, report.imported_at)

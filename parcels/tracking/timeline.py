@@ -1,0 +1,253 @@
+"""A parcel's status, events and dates, derived from the shop's report and its numbers' events.
+
+`derive` is a pure function: the same reports and events give the same timeline, in whatever order and batches they
+came. `update` and `recompute` write it: everything that changes a number or an event calls one of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from math import inf
+from typing import Any, Final, Self
+
+from django.db.models import QuerySet
+
+from carriers.tracking import Status
+from parcels.models import NumberState, Parcel, TrackingNumber
+from parcels.tracking.changes import StatusChange, emit
+from parcels.tracking.events import CarrierEvent, milliseconds
+from parcels.tracking.journey import Step, has_moved, last_step, least_advanced, shown, step_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What happened to a parcel, in the columns of its row; times are Unix milliseconds."""
+
+    last_status: str | None = None
+    last_status_updated_at: int | None = None
+    carrier_last_status: Json | None = None
+    estimated_delivery_date_window: Json | None = None
+    delivery_date: int | None = None
+    end_deposit_date: int | None = None
+    events: list[Json] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, parcel: Any) -> Self:
+        return cls(**{name: getattr(parcel, name) for name in TIMELINE_FIELDS})
+
+    @property
+    def as_of(self) -> int:
+        """The time that the status counts from; a status without a time yields to any that has one."""
+        if self.last_status_updated_at is not None:
+            return self.last_status_updated_at
+        return max((event["createdAt"] for event in self.events), default=-1)
+
+
+TIMELINE_FIELDS: Final = tuple(Timeline.__dataclass_fields__)
+SHOWN_FIELDS: Final = ("tracking_id", "tracking_numbers", "is_withdrawn", *TIMELINE_FIELDS)
+DERIVED_FIELDS: Final = ("told_status", "reported", *SHOWN_FIELDS)
+
+
+def derive(
+    *,
+    reported: Timeline | None,
+    events: Collection[CarrierEvent],
+    expected: Json | None = None,
+    bought: Iterable[str] = (),
+    cancelled: Collection[str] = (),
+) -> Timeline:
+    """Derive the timeline; where the carrier has said nothing it is the shop's report, unchanged.
+
+    `bought` are the numbers that surely exist, so that one of which the carrier knows nothing holds the parcel back;
+    `cancelled` are those that hold nothing back. `expected` is the carrier's delivery: `from` and `until`.
+    """
+    timeline = reported or Timeline()
+    if expected:
+        timeline = replace(timeline, estimated_delivery_date_window=window(expected))
+    if not events:
+        return timeline
+    seen = sorted(events, key=lambda event: event.order)
+    shop_steps = list(steps_of(reported))
+    step = least_advanced(seen, shop_steps, bought, cancelled)
+    if step and step.is_carrier:
+        timeline = replace(
+            timeline,
+            last_status=str(step.status),
+            last_status_updated_at=step.at,
+            delivery_date=step.at if step.status is Status.DELIVERED else None,
+            end_deposit_date=step.kept_until,
+        )
+    elif step:
+        end = step.kept_until or timeline.end_deposit_date
+        timeline = replace(timeline, last_status=str(step.status), end_deposit_date=end)
+    newest = newest_of(seen[-1], timeline.carrier_last_status)
+    returned_at = min((each.at for each in shop_steps if each.status is Status.RETURN_TO_SENDER), default=inf)
+    return replace(timeline, carrier_last_status=newest, events=history(seen, timeline.events, returned_at))
+
+
+def window(expected: Json) -> Json:
+    start, end = expected["from"], expected["until"]
+    return {"exactDeliveryDay": start, "minimumDeliveryDate": start, "maximumDeliveryDate": end}
+
+
+def steps_of(reported: Timeline | None) -> Iterator[Step]:
+    """Yield the shop's own steps, of all numbers: its status, and the return that it came after."""
+    if reported is None or reported.last_status is None:
+        return
+    as_of = reported.as_of
+    for event in reported.events:
+        if event["status"] == Status.RETURN_TO_SENDER and event["createdAt"] < as_of:
+            yield Step(event["createdAt"], is_carrier=False, status=Status.RETURN_TO_SENDER)
+    status = Status(reported.last_status)
+    yield Step(as_of, is_carrier=False, status=status, kept_until=reported.end_deposit_date)
+
+
+def newest_of(event: CarrierEvent, reported: Json | None) -> Json:
+    if reported and reported["date"] > event.at:
+        return reported
+    return {"code": event.code, "description": event.text, "date": event.at}
+
+
+def history(seen: Iterable[CarrierEvent], reported: list[Json], returned_at: float) -> list[Json]:
+    """Merge the events of both, newest first; of one that both report, the notifications are the shop's."""
+    notified = {(event["carrierStatusCode"], event["createdAt"]): event for event in reversed(reported)}
+    own = [
+        as_answered(event, status, notified.pop((event.code, event.at), None))
+        for event, status in shown(seen, returned_at)
+    ]
+    left = (event for event in reported if (event["carrierStatusCode"], event["createdAt"]) in notified)
+    return sorted([*reversed(own), *left], key=lambda event: event["createdAt"], reverse=True)  # stable
+
+
+def as_answered(event: CarrierEvent, status: Status, reported: Json | None) -> Json:
+    told = reported or {"isNotificationSkipped": True, "notifications": []}
+    return {
+        "status": str(status),
+        "createdAt": event.at,
+        "label": event.text,
+        "carrierStatusCode": event.code,
+        "isNotificationSkipped": told["isNotificationSkipped"],
+        "notifications": told["notifications"],
+    }
+
+
+# --- Of a parcel and its numbers ---
+
+
+def has_carrier_data(numbers: Iterable[TrackingNumber]) -> bool:
+    return any(each.events or each.expected for each in numbers)
+
+
+def events_of(numbers: Iterable[TrackingNumber]) -> list[CarrierEvent]:
+    return [CarrierEvent.stored(each.number, row) for each in numbers for row in each.events]
+
+
+def reported_by_shop(parcel: Parcel) -> Timeline | None:
+    """Return the shop's report, which is kept beside the parcel's own columns once the carrier has added to it."""
+    if parcel.reported is not None:
+        return Timeline(**parcel.reported["story"])
+    return None if parcel.imported_at is None else Timeline.of(parcel)
+
+
+def status_of(number: TrackingNumber, reported: Timeline | None) -> Status | None:
+    """Return a number's own status, by its carrier and the shop's report."""
+    steps = (step for event in events_of([number]) for step in step_of(event))
+    last = last_step([*steps_of(reported), *steps])
+    return last and last.status
+
+
+def expected_by_carrier(numbers: Iterable[TrackingNumber]) -> Json | None:
+    """Return the delivery that the carriers expect, the widest of all numbers."""
+    known = [each.expected for each in numbers if each.expected]
+    if not known:
+        return None
+    return {"from": min(each["from"] for each in known), "until": max(each["until"] for each in known)}
+
+
+def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
+    """Set a parcel's numbers and timeline; one that is withdrawn comes back when it has moved."""
+    own, events = {each.number for each in numbers}, events_of(numbers)
+    listed = [number for number in parcel.tracking_numbers if number in own]
+    added = [each.number for each in numbers if each.is_added and each.number not in listed]
+    parcel.tracking_numbers = [*listed, *added]
+    if parcel.tracking_id not in own and parcel.tracking_numbers:
+        parcel.tracking_id = parcel.tracking_numbers[0]
+    reported = reported_by_shop(parcel)
+    if reported is not None and parcel.imported_at and parcel.reported is None and has_carrier_data(numbers):
+        parcel.reported = as_stored(reported, milliseconds(parcel.imported_at))
+    moved = {event.number for event in events if has_moved([event])}
+    derived = derive(
+        reported=reported,
+        events=events,
+        expected=expected_by_carrier(numbers),
+        bought=[each.number for each in numbers if each.state == NumberState.BOUGHT],
+        cancelled=[each.number for each in numbers if each.state == NumberState.CANCELLED and each.number not in moved],
+    )
+    set_timeline(parcel, derived)
+    parcel.is_withdrawn = parcel.is_withdrawn and not moved
+
+
+def set_timeline(parcel: Parcel, timeline: Timeline) -> None:
+    for name in TIMELINE_FIELDS:
+        setattr(parcel, name, getattr(timeline, name))
+
+
+def as_stored(reported: Timeline, imported_at: int) -> Json:
+    return {"story": {name: getattr(reported, name) for name in TIMELINE_FIELDS}, "importedAt": imported_at}
+
+
+def locked(parcel_ids: Iterable[str]) -> QuerySet[Parcel]:
+    """Lock parcels, in the one order that all do."""
+    rows: QuerySet[Parcel] = Parcel.objects.filter(id__in=list(parcel_ids)).order_by("id")
+    return rows.select_for_update()
+
+
+def recompute(
+    parcel_ids: Iterable[str], now: datetime, *, is_withdrawn: bool | None = None, is_silent: bool = False
+) -> None:
+    """Derive parcels anew, write what changed, and emit each status that became another; within a transaction.
+
+    `is_withdrawn` hides them, or shows them again.
+    """
+    narrow = ("shop_id", "created_at", "updated_at", "imported_at", *DERIVED_FIELDS)
+    parcels = list(locked(parcel_ids).only(*narrow))
+    numbers: defaultdict[str, list[TrackingNumber]] = defaultdict(list)
+    for each in TrackingNumber.objects.filter(parcel__id__in=[parcel.id for parcel in parcels]):
+        numbers[each.parcel_id].append(each)
+    emit(list(changes(parcels, numbers, now, is_withdrawn)), is_silent=is_silent)
+
+
+def changes(
+    parcels: Iterable[Parcel],
+    numbers: defaultdict[str, list[TrackingNumber]],
+    now: datetime,
+    is_withdrawn: bool | None,  # noqa: FBT001 - as of `recompute`
+) -> Iterator[StatusChange]:
+    """Write each parcel that changes; yield the status that was told of it last, and the one that it has."""
+    for parcel in parcels:
+        before = {name: getattr(parcel, name) for name in DERIVED_FIELDS}
+        told = last_told(parcel)
+        if is_withdrawn is not None:
+            parcel.is_withdrawn = is_withdrawn
+        update(parcel, numbers[parcel.id])
+        parcel.told_status = (told or "") if parcel.is_withdrawn else None
+        changed = [name for name in DERIVED_FIELDS if getattr(parcel, name) != before[name]]
+        if any(name in SHOWN_FIELDS for name in changed):
+            parcel.updated_at = max(parcel.updated_at, milliseconds(now))
+            changed.append("updated_at")
+        if changed:
+            parcel.save(update_fields=changed)
+        if not parcel.is_withdrawn:
+            yield change_of(parcel, told)
+
+
+def last_told(parcel: Parcel) -> str | None:
+    """Return the status that webhooks were told last: of a withdrawn parcel the one before it was withdrawn."""
+    return parcel.last_status if parcel.told_status is None else parcel.told_status or None
+
+
+def change_of(parcel: Parcel, told: str | None) -> StatusChange:
+    return StatusChange(parcel.id, parcel.shop_id, told, parcel.last_status, parcel.last_status_updated_at)
