@@ -28,6 +28,7 @@ hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, d
 hypothesis.settings.load_profile("suite")
 REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent
+LONG = {"drills", "docs", "contract", "clients", "models"}
 # Pages and forms of the staff, log-ins and the shape of HTTP: their queries are Django's own, of the simplest kind.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {
@@ -67,9 +68,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some of the drills."""
-    drills = [item for item in items if "drills" in item.path.parts]
-    others = [item for item in items if "drills" not in item.path.parts]
+    """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some that start programs."""
+    drills = [item for item in items if LONG & set(item.path.parts)]
+    others = [item for item in items if not LONG & set(item.path.parts)]
     ends = [len(others) * worker // workers for worker in range(workers + 1)]
     shares = [drills[worker::workers] + others[slice(*pair)] for worker, pair in enumerate(pairwise(ends))]
     return list(chain.from_iterable(shares))

@@ -42,12 +42,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=125)
     parser.add_argument("--carrier", choices=["alpha", "beta"])
     parser.add_argument("--database", choices=["sqlite", "postgresql"], help="both, one after the other, by default")
+    parser.add_argument("--points", help="these only, of the purchase or cancellation, with commas in between")
     parser.add_argument("--server", choices=["forking", "granian"], default="forking")
     options = parser.parse_args()
     if options.database is None:
         sys.exit(drill_both_databases())
     carriers = [options.carrier] if options.carrier else ["alpha", "beta"]
-    sys.exit(exit_code(drill(options.database, carriers, options.rounds, options.server)))
+    sys.exit(exit_code(drill(options.database, carriers, options.rounds, options.server, options.points)))
 
 
 def drill_both_databases() -> int:
@@ -57,7 +58,7 @@ def drill_both_databases() -> int:
     return max(codes)
 
 
-def drill(database: str, carriers: list[str], rounds: int, server: str) -> list[str]:
+def drill(database: str, carriers: list[str], rounds: int, server: str, points: str | None = None) -> list[str]:
     """Kill the service and print the results; return the faults."""
     started_s = time.monotonic()
     with environment(database, SETTINGS) as env:
@@ -65,7 +66,8 @@ def drill(database: str, carriers: list[str], rounds: int, server: str) -> list[
         for carrier in carriers:
             print(f"\n{database}, {carrier}, {server}: {rounds} interruptions at each point", flush=True)
             run = Run(env, carrier, rounds, GRANIAN_BATCH if server == "granian" else 1)
-            total.add(run.all_cases())
+            cases = all_cases(carrier, with_reconciling=run.batch == 1)
+            total.add(run.interrupted([case for case in cases if points is None or case.point in points.split(",")]))
             kills += run.kills
     print(f"\n{database}: {kills} kills in {time.monotonic() - started_s:.0f} s; {total}", flush=True)
     return total.faults
@@ -81,8 +83,7 @@ class Run:
         self.batch = batch
         self.kills = 0
 
-    def all_cases(self) -> AuditResult:
-        cases = all_cases(self.carrier, with_reconciling=self.batch == 1)
+    def interrupted(self, cases: list[Case]) -> AuditResult:
         with serving(self.env, self.batch) as server:
             with self.reconciling():
                 self.interrupt_all(server, [case for case in cases if not case.fault])

@@ -12,11 +12,18 @@ def run(config: pytest.Config, name: str, *arguments: str) -> str:
     return run_module(name, *arguments, "--database", config.getoption("services"))
 
 
-@pytest.mark.parametrize(("carrier", "bought"), [("alpha", "43 keys, 32 bought"), ("beta", "32 keys, 26 bought")])
+# Of beta the points that alpha's protocol does not have, or that end otherwise: nobody can ask it what it has made.
+BETAS = "call-second,call-sent,call-answered,point-answered,request-after,over-before"
+
+
+@pytest.mark.parametrize(
+    ("carrier", "points", "bought"),
+    [("alpha", [], "43 keys, 32 bought"), ("beta", ["--points", BETAS], "10 keys, 5 bought")],
+)
 def test_a_service_killed_at_any_point_of_a_purchase_or_cancellation_loses_no_label_and_buys_none_twice(
-    pytestconfig: pytest.Config, carrier: str, bought: str
+    pytestconfig: pytest.Config, carrier: str, points: list[str], bought: str
 ) -> None:
-    output = run(pytestconfig, "tests.drills.kill", "--rounds", "1", "--carrier", carrier)
+    output = run(pytestconfig, "tests.drills.kill", "--rounds", "1", "--carrier", carrier, *points)
     assert f"{bought}, 0 bought twice, 0 bought and unknown to us" in output
 
 
@@ -25,7 +32,7 @@ def test_many_requests_with_one_key_at_once_buy_one_label(pytestconfig: pytest.C
 
 
 def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(pytestconfig: pytest.Config) -> None:
-    output = run(pytestconfig, "tests.drills.random_orders", "--orders", "100")
+    output = run(pytestconfig, "tests.drills.random_orders", "--orders", "60")
     assert re.search(r"differences from the oracle +0\n", output), output
 
 

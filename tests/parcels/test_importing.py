@@ -145,9 +145,13 @@ def test_an_update_replaces_everything_including_the_numbers(own: Caller) -> Non
 
 
 def test_a_batch_may_have_more_numbers_than_a_statement_takes_values(own: Caller) -> None:
-    lines = [line(id=f"P{n}", trackingNumbers=[f"N{n}-{m}" for m in range(600)]) for n in range(500)]
-    assert import_lines(own.shop, lines) == import_lines(own.shop, lines) == 500
-    assert own.look_up("N499-599").json()["id"] == "P499"
+    count = 140 if connection.vendor == "postgresql" else 600  # of 500 parcels: it takes 65,535, SQLite up to 250,000
+    lines = [line(id=f"P{n}", trackingNumbers=[f"N{n}-{m}" for m in range(count)]) for n in range(500)]
+    assert import_lines(own.shop, lines) == 500
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # as the database does by itself, but not within a test's transaction
+    assert import_lines(own.shop, lines) == 500
+    assert own.look_up(f"N499-{count - 1}").json()["id"] == "P499"
 
 
 def test_an_update_moves_a_parcel_in_the_order_of_its_number(own: Caller) -> None:

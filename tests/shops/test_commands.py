@@ -128,10 +128,14 @@ MAKING: dict[str, tuple[list[str], bytes]] = {
 }
 
 
+CLOSED, FULL = (">&-", "is closed"), (">/dev/full", "No space left on device")
+
+
 @pytest.mark.parametrize(
-    ("output", "why"), [(">&-", "is closed"), (">/dev/full", "No space left on device")], ids=["closed", "full"]
+    ("output", "why", "arguments", "stdin"),
+    [(*CLOSED, *making) for making in MAKING.values()] + [(*FULL, *MAKING["a token"])],
+    ids=[*MAKING, "a token on a full disk"],
 )
-@pytest.mark.parametrize(("arguments", "stdin"), MAKING.values(), ids=MAKING)
 def test_nothing_is_created_if_its_identifier_can_not_be_printed(
     transactional_db: None, output: str, why: str, arguments: list[str], stdin: bytes
 ) -> None:
