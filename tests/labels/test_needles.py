@@ -1,5 +1,6 @@
 """Canaries in every free field of orders, imports, carriers' answers and searches: none after an erasure and a day."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.support.tracking import record
 
 EMAIL = "jane.quibble@mail.example"
 ABROAD = "beta_domicile_signature_monde"
+TOKEN = re.compile(r"(?:pts|whsec)_[\w+/=-]{12,}")  # kept as a digest, or encrypted
 
 
 def ordered(buyer: Caller, product_code: str, **changes: Any) -> ShippingLabel:
@@ -65,11 +67,14 @@ def reported(parcel_id: str, number: str) -> None:
     record(parcel_id, [TrackingAnswer(number, True, events)], outcome="known", now=timezone.now())
 
 
+def tables() -> str:
+    return repr([list(model._base_manager.values()) for model in apps.get_models() if model._meta.managed])
+
+
 def left(folder: Path) -> list[bytes]:
     """Canaries in any table and any file."""
-    tables = [list(model._base_manager.values()) for model in apps.get_models() if model._meta.managed]
     files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-    return found_in(repr(tables).encode() + b"".join(files))
+    return found_in(tables().encode() + b"".join(files))
 
 
 @pytest.mark.parametrize("product_code", ["alpha-13", ABROAD])
@@ -85,8 +90,11 @@ def test_after_an_erasure_and_a_day_no_table_and_no_file_has_any(
     imported(buyer, id="P1", orderId="5400000007", trackingId="N9")
     imported(buyer, id="P2", orderId="another", trackingId=label.tracking_number)
     support = member("Support")
-    for text in [EMAIL, *{found.decode() for found in left(folder)}]:
+    for text in [EMAIL, buyer.token, *{found.decode() for found in left(folder)}]:
         support.get("/admin/search/", {"q": text})
+        support.get("/admin/labels/shippinglabel/", {"q": text})
+    assert TOKEN.search(buyer.token)
+    assert TOKEN.findall(tables()) == []
     assert len(set(left(folder))) > 20
     call_command("erase_customer", buyer.shop.id, EMAIL)
     ShippingLabel.objects.update(finished_at=timezone.now() - timedelta(hours=25))
