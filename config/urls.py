@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 
 import labels.urls
 import parcels.urls
+import shops.urls
 from config.api.errors import unknown_path
 from config.desk.search import search
 from config.docs import views as docs
@@ -21,6 +22,7 @@ handler500 = "config.api.errors.server_error"
 urlpatterns = [
     *parcels.urls.urlpatterns,  # not included: a look-up resolves in one step
     *labels.urls.urlpatterns,
+    *shops.urls.urlpatterns,
     re_path(rf"^{API_ROOT[1:]}", unknown_path, name="unknown-path"),
     # All of it is signed, so an altered path leads here too.
     re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),

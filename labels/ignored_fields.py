@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
-from urllib.parse import quote
 
 from rest_framework.serializers import ListSerializer
 
@@ -13,11 +11,8 @@ from carriers.order_fields import OrderFacts
 from carriers.order_table import is_ignored
 from carriers.products import PRODUCTS
 from carriers.shipment import Party
+from shops.api.ignored_header import header
 from shops.api.serializer_fields import ObjectSerializer
-
-MAX_NAMED = 20
-MAX_LENGTH = 100  # of a name: proxies take some kilobytes of headers
-PLAIN = re.compile(r"[A-Za-z0-9.\[\]_-]")
 
 
 def facts_in(body: dict[str, Any], sender_address: dict[str, str] | None = None) -> OrderFacts:
@@ -45,12 +40,9 @@ def place(address: Any) -> Party | None:
     return Party("", "", "", zip_code, "", country_code)
 
 
-def ignored_fields(body: Any, order: ObjectSerializer, sender_address: dict[str, str] | None) -> str:
-    """Name the body's fields that are unknown or not needed: at most MAX_NAMED JSON paths, percent-encoded."""
-    if not isinstance(body, dict):
-        return ""
-    paths = ignored(body, order, facts_in(body, sender_address))
-    return ", ".join(encoded(path) for path in islice(paths, MAX_NAMED))
+def header_of_order(body: Any, order: ObjectSerializer, sender_address: dict[str, str] | None) -> dict[str, str]:
+    """Return the header that names the body's fields that are unknown or not needed, if there are any."""
+    return header(ignored(body, order, facts_in(body, sender_address))) if isinstance(body, dict) else {}
 
 
 def ignored(value: dict[str, Any], serializer: Any, facts: OrderFacts, path: str = "") -> Iterator[str]:
@@ -69,14 +61,3 @@ def ignored(value: dict[str, Any], serializer: Any, facts: OrderFacts, path: str
 
 def without_indices(path: str) -> str:
     return re.sub(r"\[[0-9]+\]", "[]", path)
-
-
-def encoded(path: str) -> str:
-    """Percent-encode all but letters, digits and ``.[]_-``; leave out the characters that a header has no room for."""
-    text = ""
-    for char in path[:MAX_LENGTH]:
-        written = char if PLAIN.fullmatch(char) else quote(char, safe="").replace("~", "%7E")
-        if len(text) + len(written) > MAX_LENGTH:
-            break
-        text += written
-    return text

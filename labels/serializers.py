@@ -13,7 +13,7 @@ from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from carriers.shipment import LABEL_FORMATS
 from labels.customs import CustomsSerializer
-from labels.ignored_fields import ignored_fields
+from labels.ignored_fields import header_of_order
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, order_faults
 from shops.api.serializer_fields import (
@@ -182,8 +182,7 @@ def read_order(body: Any, *, sender_address: dict[str, str] | None) -> dict[str,
 
 def ignored_header(body: Any, *, sender_address: dict[str, str] | None) -> dict[str, str]:
     """Return the header that names the fields of an order's body that are unknown or not needed, if there are any."""
-    names = ignored_fields(body, READER, sender_address)
-    return {"Ignored-Fields": names} if names else {}
+    return header_of_order(body, READER, sender_address)
 
 
 def weights_kg(parcels: list[dict[str, float]]) -> list[str]:

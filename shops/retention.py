@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from shops.db import clock
 from shops.models import AccessToken, AuditEntry, CarrierAccount, WebhookEvent
+from shops.webhooks.feed import forget_transactions
 
 
 def remove_tokens(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
@@ -29,7 +30,12 @@ def remove_accounts(*, before: datetime, batch_size: int, is_dry_run: bool) -> i
 
 
 def remove_events(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Remove the events before this time with their deliveries, in batches; return how many."""
+    """Remove the events before this time with their deliveries, in batches; return how many.
+
+    After a dump was restored on another server, it also puts the events' order right.
+    """
+    if not is_dry_run:
+        forget_transactions()
     old = WebhookEvent.objects.filter(created_at__lt=before).exclude(deliveries__leased_until__gt=clock.Now())
     return old.count() if is_dry_run else remove_in_batches(old.order_by("created_at"), batch_size)
 

@@ -199,7 +199,7 @@ class Migration(migrations.Migration):
                     models.Index(condition=models.Q(("state", "dead")), fields=["-id"], name="delivery_dead"),
                     models.Index(fields=["event"], name="delivery_event"),
                     models.Index(fields=["subject", "-id"], name="delivery_about"),
-                    models.Index(fields=["created_at"], name="delivery_created"),
+                    models.Index(fields=["endpoint", "-last_attempt_at"], name="delivery_latest"),
                 ],
                 "constraints": [
                     models.CheckConstraint(

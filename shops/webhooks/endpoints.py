@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -12,7 +13,7 @@ from shops.db import clock
 from shops.db.batches import batches
 from shops.models import Shop
 from shops.webhooks import outbox, signing
-from shops.webhooks.event_types import SUBSCRIBABLE, TEST
+from shops.webhooks.event_types import DISABLED, SUBSCRIBABLE, TEST
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from shops.webhooks.public_addresses import check_url
 from shops.webhooks.retries import SCHEDULE, compressed
@@ -20,7 +21,8 @@ from shops.webhooks.retries import SCHEDULE, compressed
 MAX_ENDPOINTS = 10
 # Each secret before a rotation signs as well for as long, so that a receiver can change over.
 ROTATION_OVERLAP = timedelta(hours=24)
-REVOKED = "revoked"
+REVOKED, ACTIVE, PAUSED = "revoked", "active", "paused"
+UNCHANGED: tuple[str, ...] = ("unchanged",)  # no endpoint's types
 logger = logging.getLogger("webhooks.endpoints")
 
 
@@ -55,6 +57,25 @@ def create(*, shop: Shop, url: str, event_types: Iterable[str] = ()) -> tuple[We
     return endpoint, secret
 
 
+def change(
+    endpoint: WebhookEndpoint, *, url: str = "", status: str = "", event_types: Iterable[str] | None = UNCHANGED
+) -> None:
+    """Change an endpoint; `active` enables or resumes it, and what waits is due. Raise UrlError."""
+    values: dict[str, Any] = {}
+    if url:
+        check_url(url)
+        values["url"] = url
+    if event_types is not UNCHANGED:
+        values["event_types"] = list(event_types or ())
+    if status:
+        values["is_paused"] = status == PAUSED
+    if values:
+        WebhookEndpoint.objects.filter(id=endpoint.id).update(**values)
+    if status == ACTIVE:
+        enable(endpoint)
+        make_due(endpoint.id)
+
+
 def rotate(endpoint: WebhookEndpoint) -> str:
     """Give the endpoint a new secret and return it; each one before signs too for ROTATION_OVERLAP."""
     secret = signing.new_secret()
@@ -77,10 +98,16 @@ def revoke(endpoint: WebhookEndpoint) -> bool:
 
 
 def disable(endpoint_id: str, reason: str) -> None:
-    """Stop deliveries until staff enable the endpoint again; its events are kept."""
+    """Stop deliveries until the endpoint is enabled again, and tell the others; its events are kept."""
     working = WebhookEndpoint.objects.filter(id=endpoint_id, disabled_at=None, revoked_at=None)
-    if working.update(disabled_at=Now(), disabled_reason=reason):
-        logger.error("webhook endpoint disabled", extra={"endpoint": endpoint_id, "reason": reason})
+    with transaction.atomic():
+        if not working.update(disabled_at=Now(), disabled_reason=reason):
+            return
+        shop_id = WebhookEndpoint.objects.values_list("shop", flat=True).get(id=endpoint_id)
+        others = [row for row in outbox.ENDPOINTS.rows(shop=shop_id) if row[0] != endpoint_id]
+        event = outbox.Event(DISABLED, endpoint_id, {"endpointId": endpoint_id, "reason": reason})
+        outbox.tell_all(shop_id, [event], others)
+    logger.error("webhook endpoint disabled", extra={"endpoint": endpoint_id, "reason": reason})
 
 
 def enable(endpoint: WebhookEndpoint) -> None:
@@ -106,6 +133,9 @@ def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
                 WebhookDelivery.objects.filter(id__in=ids).update(due_at=due_at, attempts=attempts)
 
 
-def send_test(endpoint: WebhookEndpoint) -> None:
-    """Queue a `webhook.test` for the endpoint."""
-    outbox.tell_endpoint(endpoint, outbox.Event(TEST, endpoint.id, {"endpointId": endpoint.id}))
+def send_test(endpoint: WebhookEndpoint) -> str:
+    """Queue a `webhook.test` for the endpoint; return the event's id."""
+    event = outbox.Event(TEST, endpoint.id, {"endpointId": endpoint.id})
+    with transaction.atomic():
+        outbox.tell_endpoint(endpoint, event)
+    return event.message_id

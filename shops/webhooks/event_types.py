@@ -35,6 +35,7 @@ LABEL = {
     "productCode": Field(TEXT, "the product that was ordered", "alpha-13"),
 }
 NUMBERS = Field(TEXTS, "the parcels' tracking numbers, in the order of the parcels", ["XY123456789FR"])
+ENDPOINT_ID = Field(TEXT, "the endpoint's id", "we_a1b2c3d4e5f60718")
 
 EVENT_TYPES = {
     "parcel.status_changed": EventType(
@@ -64,11 +65,15 @@ EVENT_TYPES = {
     "label.cancelled": EventType(
         "A label is cancelled: its parcels may not be sent.", LABEL | {"trackingNumbers": NUMBERS}
     ),
+    "webhook.disabled": EventType(
+        "An endpoint is disabled: nothing is delivered to it until it is enabled again. Told to the shop's others.",
+        {"endpointId": ENDPOINT_ID, "reason": Field(TEXT, "why", "it answered 410")},
+    ),
     "webhook.test": EventType(
-        "A test that staff sent; to this endpoint alone, whatever its event types.",
-        {"endpointId": Field(TEXT, "the endpoint's id", "we_a1b2c3d4e5f60718")},
+        "A test that the shop or staff sent; to this endpoint alone, whatever its event types.",
+        {"endpointId": ENDPOINT_ID},
     ),
 }
-TEST = "webhook.test"
+TEST, DISABLED = "webhook.test", "webhook.disabled"
 # The types that an endpoint may ask for.
 SUBSCRIBABLE = tuple(name for name in EVENT_TYPES if name != TEST)

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Now
 
 from shops.contracts import encryption
 from shops.db import clock
@@ -16,9 +16,20 @@ from shops.db.querysets import ForShop
 from shops.ids import new_id
 from shops.webhooks.public_addresses import MAX_URL_LENGTH
 
+# What an endpoint's answer tells of the last attempt, by the delivery's columns.
+LAST = {"at": "attempt_at", "status": "status", "reason": "reason"}
+
 
 def new_endpoint_id() -> str:
     return new_id("we")
+
+
+def iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def iso_or_none(moment: datetime | None) -> str | None:
+    return None if moment is None else iso(moment)
 
 
 def new_message_id() -> str:
@@ -43,6 +54,14 @@ class WebhookEndpointQuerySet(ForShop):
     def disabled(self) -> Self:
         """Endpoints that wait for staff."""
         return self.not_revoked().filter(disabled_at__isnull=False)
+
+    def for_answers(self) -> Self:
+        """Endpoints with what their answers tell beside their own columns: what waits, and the last attempt."""
+        own = WebhookDelivery.objects.filter(endpoint=OuterRef("pk")).order_by()
+        queued = own.queued().values("endpoint").annotate(count=Count("id")).values("count")
+        last = own.exclude(last_attempt_at=None).order_by("-last_attempt_at")
+        told = {f"last_{name}": Subquery(last.values(f"last_{column}")[:1]) for name, column in LAST.items()}
+        return self.defer("encrypted_secrets").annotate(queued=Coalesce(Subquery(queued), 0), **told)
 
 
 class WebhookEndpoint(models.Model):
@@ -117,8 +136,14 @@ class WebhookEndpoint(models.Model):
         return "active"
 
 
+LATER_ID = "greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)"
+
+
 class TransactionId(models.Func):
-    """The id of the transaction that writes a row, on PostgreSQL, where transactions end in another order."""
+    """The id of the transaction that writes a row, on PostgreSQL, or the last one that was over if that is later.
+
+    So it is never below that of an event which the transaction waited for, as those of one parcel do.
+    """
 
     allowed_default = True
     function = "0"
@@ -126,7 +151,7 @@ class TransactionId(models.Func):
     output_field = models.BigIntegerField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return self.as_sql(compiler, connection, function="pg_current_xact_id()::text::bigint", **extra)
+        return self.as_sql(compiler, connection, function=LATER_ID, **extra)
 
 
 class WebhookEventQuerySet(ForShop):
@@ -158,6 +183,11 @@ class WebhookEvent(models.Model):
 
     def __str__(self) -> str:
         return self.message_id
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """What is told of it, the same by every way."""
+        return {"type": self.type, "timestamp": iso(self.created_at), "data": self.data}
 
 
 class DeliveryState(models.TextChoices):
@@ -217,8 +247,7 @@ class WebhookDelivery(models.Model):
             models.Index(fields=["-id"], name="delivery_dead", condition=Q(state="dead")),
             models.Index(fields=["event"], name="delivery_event"),
             models.Index(fields=["subject", "-id"], name="delivery_about"),
-            # For retention.
-            models.Index(fields=["created_at"], name="delivery_created"),
+            models.Index(fields=["endpoint", "-last_attempt_at"], name="delivery_latest"),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_is_known"),

@@ -15,7 +15,7 @@ from shops.api.paths import FILES
 from tests.config.api.test_bodies import all_held
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Nobody, Response, assert_error
-from tests.support.paths import PARCELS, POINTS, SEARCH, SHIPMENTS
+from tests.support.paths import PARCELS, POINTS, SEARCH, SHIPMENTS, TRACKING
 
 MIB = 2**20
 
@@ -84,6 +84,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("link_invalid", 403, lambda world: world.nobody.get(FILES + "labels/altered.pdf")),
     ("parcel_not_found", 404, lambda world: world.own.get(PARCELS + "XU000000020FR")),
     ("label_not_found", 404, lambda world: world.own.get(f"{SHIPMENTS}/0RCRUGWGBZDJINQ")),
+    ("webhook_not_found", 404, lambda world: world.own.get(f"{TRACKING}/webhooks/we_a1b2c3d4e5f60718")),
     ("pdf_not_found", 404, a_link_to_nothing),
     ("path_unknown", 404, lambda world: world.own.get(f"{SEARCH}/")),
     ("method_not_allowed", 405, lambda world: world.own.request("DELETE", SEARCH)),

@@ -18,6 +18,7 @@ from config.docs.openapi.responses import FAILURES, failures
 from config.docs.openapi.views import FILE
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
+from shops.webhooks import openapi as webhooks
 from tests.support.api import Nobody
 
 Json = dict[str, Any]
@@ -25,6 +26,12 @@ Json = dict[str, Any]
 NOT_THE_API = {"admin/", "admin/search/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
 NOT_THE_API |= {"", "docs", "docs/refusals", "docs/reference", "docs/parcels.http", "docs/changelog"}
 NOT_THE_API |= {"docs/search.json", "llms.txt"}
+
+
+WEBHOOK_ROUTES = (
+    *("events", "webhooks", "webhook", "webhook-secret"),
+    *("webhook-test", "webhook-replay", "webhook-deliveries"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +89,13 @@ def test_every_route_is_described(document: Json) -> None:
     described = {operation["operationId"] for operation in operations(document)}
     names = [name for name, _ in routes(get_resolver())]
     assert names == [
-        *("parcel", "parcel-search", "labels", "label", "label-cancellation", "pickup-points", "label-file"),
+        *("parcel", "parcel-search", "labels", "label", "label-cancellation", "pickup-points", *WEBHOOK_ROUTES),
+        "label-file",
     ]
     assert described == {
         *("lookUpParcel", "searchParcels", "openLabelPdf", "findPickupPoints"),
         *("buyLabel", "listLabels", "retrieveLabel", "cancelLabel"),
+        *webhooks.FAILURES,
     }
     assert len(document["paths"]) == len(names)
 
@@ -108,6 +117,8 @@ def test_every_answer_is_closed_and_complete(document: Json) -> None:
     answered = {"Parcel", "Destination", "LineItem", "Event", "CarrierStatus", "DeliveryWindow", "Label", "Error"}
     answered |= {"PickupPoints", "PickupPoint", "OpeningHours", "Closure"}
     answered |= {"LabelList", "ListedLabel", "ListedParcel", "Cancellation"}
+    answered |= {"EventFeed", "ShopEvent", "Webhook", "NewWebhookSecret", "WebhookList", "LastDelivery"}
+    answered |= {"WebhookSecret", "TestSent", "Queued", "Delivery", "DeliveryList"}
     schemas = document["components"]["schemas"]
     assert {name for name, schema in schemas.items() if schema.get("additionalProperties") is False} == answered
     for name in answered - {"Error"}:
@@ -146,6 +157,11 @@ def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: J
     reading = "This path does not take this method, only GET, HEAD."
     assert only.pop("buyLabel") == only.pop("listLabels") == reading.replace("HEAD", "HEAD, POST")
     assert only.pop("cancelLabel") == reading.replace("GET, HEAD", "POST")
+    assert {only.pop(name) for name in ("listWebhooks", "createWebhook")} == {reading.replace("HEAD", "HEAD, POST")}
+    of_one = reading.replace("HEAD", "HEAD, PATCH, DELETE")
+    assert {only.pop(name) for name in ("retrieveWebhook", "changeWebhook", "deleteWebhook")} == {of_one}
+    for name in ("rotateWebhookSecret", "testWebhook", "replayWebhook"):
+        assert only.pop(name) == reading.replace("GET, HEAD", "POST")
     assert set(only.values()) == {reading}
 
 

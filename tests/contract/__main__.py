@@ -18,6 +18,7 @@ from tests.support.processes import ROOT
 
 PARCELS = 400
 SETTINGS = ROOT / "tests/contract/schemathesis.toml"
+SERVICE: dict[str, object] = {"WEBHOOK_ALLOW_PRIVATE": 1}
 
 
 def main() -> None:
@@ -27,7 +28,8 @@ def main() -> None:
     parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with environment(options.database, {}, redis=options.database == "postgresql") as env, env.served() as (port, _):
+    is_shared = options.database == "postgresql"
+    with environment(options.database, SERVICE, redis=is_shared) as env, env.served() as (port, _):
         (env.folder / "data.json").write_text(json.dumps(fill(env, port)))
         started_s = time.monotonic()
         status = run(env, port, {"max-examples": options.examples, "seed": options.seed, "phases": options.phases})

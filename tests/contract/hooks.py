@@ -28,6 +28,8 @@ SEARCHES: list[dict[str, Any]] = [
 labels: list[str] = [label["id"] for label in DATA["labels"][1:]]  # the first is cancelled
 signed_names: list[str] = [label["labelUrl"].partition("/files/")[2] for label in DATA["labels"]]
 cancelled: set[str] = set()
+# Endpoints made so far, and not deleted.
+webhooks: list[str] = []
 # Operations that have met existing data.
 filled: set[str] = set()
 tally: Counter[str] = Counter()
@@ -60,6 +62,11 @@ RULES = re.compile(
     r"|must not contain a NUL character\."
     r"|must be an integer, not a number\."  # JSON Schema counts 1.0 as an integer
     rf"|{REFUSALS}"
+    r"|(the name )?[!-~]* has (no address|an address that is not public)\."
+    r"|needs (https://|a host name.*?|port 443.*?|at most 500 printable.*?)\."
+    r"|may (hold no user name and no password|have no fragment)\.|is no valid URL\."
+    r"|is required, or eventIds, and not both\."
+    r"|is no `next` of an answer to this shop\. .*? to begin\."
     r"|must be ISO 8601 with an offset, .*? or a day, YYYY-MM-DD\."  # months have ends
     r"|is (altered, or was made for other filters|older than a day)\. .*? without it\."
     r"|must not be empty\."  # Python strips more kinds of spaces than a pattern knows
@@ -85,7 +92,18 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     if case.meta.phase.name != TestPhase.COVERAGE and (is_first or choice.random() < 0.5):
         filled.add(case.operation.label)
         fill(case, choice)
+        fill_webhook(case, choice)
     return case
+
+
+def fill_webhook(case: Case[Any], choice: random.Random) -> None:
+    path = case.operation.path
+    if path.endswith("/webhooks") and case.method == "POST":
+        case.body = {"url": f"http://127.0.0.1:9/{choice.random()}"}
+    if path.endswith("/replay"):
+        case.body = {"since": "2026-11-21"}
+    if "webhookId" in case.path_parameters and webhooks and case.method != "DELETE":
+        case.path_parameters["webhookId"] = choice.choice(webhooks)
 
 
 def fill(case: Case[Any], choice: random.Random) -> None:
@@ -119,8 +137,14 @@ def fill(case: Case[Any], choice: random.Random) -> None:
 def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
     """Count the answer, and remember a label that it creates."""
     tally[f"{case.method} {case.operation.path} {response.status_code}"] += 1
+    webhook_id = case.path_parameters.get("webhookId")
+    if response.status_code == 204 and webhook_id in webhooks:
+        webhooks.remove(webhook_id)
     if response.status_code == 201:
         body = response.json()
+        if case.operation.path.endswith("webhooks"):
+            webhooks.append(body["id"])
+            return
         labels.append(body["id"])
         signed_names.append(body["labelUrl"].partition("/files/")[2])
         tally["replayed"] += "idempotent-replayed" in response.headers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
+from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, TRACKING
 from tests.support.processes import run_module
 
 # Answers that even the short form meets: each success, and refusals that only a running service gives.
@@ -16,6 +16,9 @@ EXPECTED = [
     f"GET {SHIPMENTS}/{{labelId}} 200",
     f"GET {SHIPMENTS} 200",
     f"POST {SHIPMENTS}/{{labelId}}/cancel 200",
+    f"GET {TRACKING}/events 200",
+    f"POST {TRACKING}/webhooks 201",
+    f"GET {TRACKING}/webhooks/{{webhookId}}/deliveries 200",
     "GET /files/{signedName} 200",
 ]
 

@@ -26,7 +26,9 @@ VARYING = {
     "exactDeliveryDay": MILLISECONDS,
     "minimumDeliveryDate": MILLISECONDS,
     "maximumDeliveryDate": MILLISECONDS,
-    "id": r"0[0-9A-Z]{14}",  # a label's
+    "id": r"0[0-9A-Z]{14}|we_[0-9a-f]{16}",  # a label's, an endpoint's
+    "secret": r"whsec_[\w+/]{43}=",
+    "next": r"[\w-]+:\w+:[\w-]+",
     "trackingNumber": r"XU\d{9}FR|6A\d{11}",
     "labelUrl": r"http://127\.0\.0\.1:\d+/files/labels/\d{4}/\d\d/0[0-9A-Z]{14}\.pdf%3A\w{6}%3A[\w-]{43}",
     "message": r"The limit of 100 requests per 60 seconds is used up\. Retry in \d+ seconds?\.",

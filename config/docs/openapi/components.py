@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 ERROR_TIME: Final = "2026-11-21T03:12:30.620Z"
 # The methods that a path with this operation takes, as `Allow` lists them.
-METHODS: Final = {"get": "GET, HEAD", "post": "POST"}
+METHODS: Final = {"get": "GET, HEAD", "post": "POST", "patch": "PATCH", "delete": "DELETE"}
 HEADERS: Final[dict[str, Json]] = {
     "XRequestId": {
         "description": "The request's identifier. Quote it when you report a failure.",
@@ -41,7 +41,7 @@ HEADERS: Final[dict[str, Json]] = {
         "schema": {"type": "string", "enum": ["true"]},
     },
     "Location": {
-        "description": "The path at which the label is retrieved.",
+        "description": "The path at which it is retrieved.",
         "required": True,
         "schema": {"type": "string", "examples": ["/public/v1/tracking/shipments/0RCRUGWGBZDJINQ"]},
     },

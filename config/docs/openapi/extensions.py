@@ -27,6 +27,8 @@ from parcels.models import TrackingStatus
 from parcels.openapi import PARCEL
 from shops.api import serializer_fields
 from shops.contracts import addresses
+from shops.webhooks import openapi
+from shops.webhooks import serializers as webhooks
 
 Json = dict[str, Any]
 
@@ -78,6 +80,20 @@ COMPONENTS: Final[dict[type[Any], Component]] = {
     labels.ListedLabelSerializer: Component("ListedLabel", "A label, as a list shows it.", LISTED_LABEL),
     labels.ListedParcelSerializer: Component("ListedParcel", "A parcel of a label.", LISTED_PARCEL),
     labels.CancellationSerializer: Component("Cancellation", "How far a cancellation is.", CANCELLATION),
+    webhooks.EventFeedSerializer: Component("EventFeed", "Some events.", openapi.FEED),
+    webhooks.EventSerializer: Component("ShopEvent", "An event, as webhooks tell it.", openapi.EVENT),
+    webhooks.NewWebhookSerializer: Component("NewWebhook", "An endpoint to be made.", openapi.NEW_WEBHOOK),
+    webhooks.WebhookChangeSerializer: Component("WebhookChange", "A change of an endpoint.", openapi.CHANGE),
+    webhooks.WebhookSerializer: Component("Webhook", "A webhook endpoint.", openapi.WEBHOOK),
+    webhooks.WebhookWithSecretSerializer: Component("NewWebhookSecret", "A new endpoint.", openapi.MADE),
+    webhooks.WebhookListSerializer: Component("WebhookList", "A page of endpoints.", openapi.WEBHOOK_LIST),
+    webhooks.LastDeliverySerializer: Component("LastDelivery", "The last attempt.", openapi.LAST_DELIVERY),
+    webhooks.SecretSerializer: Component("WebhookSecret", "A new secret.", openapi.SECRET),
+    webhooks.TestSentSerializer: Component("TestSent", "A test on its way.", {"eventId": openapi.EVENT_ID}),
+    webhooks.ReplaySerializer: Component("Replay", "The events to deliver again.", openapi.REPLAY),
+    webhooks.QueuedSerializer: Component("Queued", "What is delivered again.", {"queued": 2}),
+    webhooks.DeliverySerializer: Component("Delivery", "A delivery to an endpoint.", openapi.DELIVERY),
+    webhooks.DeliveryListSerializer: Component("DeliveryList", "A page of deliveries.", openapi.DELIVERY_LIST),
 }
 # The objects of an order, by the JSON path that their fields' begin with.
 PREFIXES: Final = {
@@ -113,6 +129,8 @@ DETAILS: Final[dict[tuple[str, str], Json]] = {
     ("LabelOrder", "reference"): {"maxLength": max(carrier.max_reference_length for carrier in CARRIERS.values())},
     ("LabelOrder", "pickupPointCode"): {"pattern": f"^({PICKUP_POINT_CODES})?$", "maxLength": None},
     ("LabelOrder", "parcels"): {"minItems": 1, "maxItems": MAX_PARCELS},
+    ("NewWebhook", "eventTypes"): {"minItems": 1},
+    ("WebhookChange", "eventTypes"): {"minItems": 1},
     ("Customs", "items"): {"minItems": 1, "maxItems": MAX_ITEMS},
     ("RecipientAddress", "email"): {"pattern": "^$|@"},
 }

@@ -10,16 +10,19 @@ from labels.points import openapi as points
 from parcels import openapi as parcels
 from shops.api.errors.entries import ErrorEntry, Failures
 from shops.api.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTED
+from shops.webhooks import openapi as webhooks
 
 Json = dict[str, Any]
-FAILURES: Final = parcels.FAILURES | labels.FAILURES | listing.FAILURES | points.FAILURES
+FAILURES: Final = parcels.FAILURES | labels.FAILURES | listing.FAILURES | points.FAILURES | webhooks.FAILURES
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
-COUNTED: Final = {200, 201, 405, 409, 413, 415, 422, 502, 503}
+COUNTED: Final = {200, 201, 202, 204, 405, 409, 410, 413, 415, 422, 502, 503}
 UNCOUNTED: Final = {401, 403}
+# Operations whose answers name what was ignored of a body that was read.
+NAMING_IGNORED: Final = {"buyLabel", "createWebhook", "changeWebhook", "replayWebhook"}
 # Answers to an order whose body was read, in part at least.
-ORDERED: Final = {201, 400, 409, 422, 500, 502}
+ORDERED: Final = {200, 201, 202, 400, 409, 422, 500, 502}
 
 TITLES: Final = {
     400: "The request is wrong",
@@ -28,6 +31,7 @@ TITLES: Final = {
     404: "Not found",
     405: "Another method",
     409: "Not in the state that it is in",
+    410: "Gone",
     413: "The body is too large",
     415: "The body is not JSON",
     422: "The key was used with another body",
@@ -98,7 +102,7 @@ def headers(operation: str, status: int) -> Json:
         503: {"Retry-After": "RetryAfter"},
     }
     names |= of_status.get(status, {})
-    if operation == "buyLabel" and status in ORDERED:
+    if operation in NAMING_IGNORED and status in ORDERED:
         names |= {"Ignored-Fields": "IgnoredFields"}
     of_operation: dict[str, dict[int, dict[str, str]]] = {
         "buyLabel": {
@@ -110,6 +114,7 @@ def headers(operation: str, status: int) -> Json:
             409: {"Retry-After": "RetryAfterIfRepeatable"},
             502: {"Label-Id": "LabelId"},
         },
+        "createWebhook": {201: {"Location": "Location"}},
         "retrieveLabel": {200: {"Label-Warnings": "LabelWarnings"}},
         "openLabelPdf": {
             200: {"Content-Disposition": "ContentDisposition"},

@@ -163,6 +163,22 @@ LABEL_NOT_CANCELLABLE: Final = CODES.declare(
     remedy="The label stays bought. Have the parcel returned, or ask the carrier to stop it.",
     reason="the carrier has taken it in charge",
 )
+EVENTS_GONE: Final = CODES.declare(
+    "EVENTS_GONE",
+    HTTPStatus.GONE,
+    message="Events behind this place are no longer kept. Begin without `after`: the ids tell which ones you have.",
+    cause="The place in `after` is older than the events that are kept, or the service was restored to a moment before"
+    " it.",
+    remedy="Ask without `after`, which begins with the oldest event that is kept, and leave out the ids that you have.",
+)
+TOO_MANY_WEBHOOKS: Final = CODES.declare(
+    "TOO_MANY_WEBHOOKS",
+    HTTPStatus.CONFLICT,
+    message="The shop has {count} webhook endpoints, as many as it may. Delete one first.",
+    cause="The shop has as many webhook endpoints as it may have.",
+    remedy="Delete an endpoint, or change one.",
+    count=10,
+)
 LABEL_STORAGE_UNAVAILABLE: Final = CODES.declare(
     "LABEL_STORAGE_UNAVAILABLE",
     HTTPStatus.INTERNAL_SERVER_ERROR,

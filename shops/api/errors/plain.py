@@ -104,6 +104,13 @@ LABEL_NOT_FOUND: Final = PLAIN_ERRORS.declare(
     " none.",
     remedy="Use the id from the answer to the order.",
 )
+WEBHOOK_NOT_FOUND: Final = PLAIN_ERRORS.declare(
+    "webhook_not_found",
+    HTTPStatus.NOT_FOUND,
+    message="There is no webhook endpoint with this id.",
+    cause="No endpoint of the shop has this id, or it was deleted. Another shop's endpoint is no different from none.",
+    remedy="Use an id from the list of endpoints.",
+)
 PDF_NOT_FOUND: Final = PLAIN_ERRORS.declare(
     "pdf_not_found",
     HTTPStatus.NOT_FOUND,

@@ -10,6 +10,8 @@ from django.utils import timezone
 from labels.models import LabelState, ShippingLabel
 from shops import tokens
 from shops.models import Shop
+from shops.webhooks import signing
+from shops.webhooks.models import WebhookEndpoint
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory, import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS, TRACKING, VERSION
@@ -20,6 +22,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 NUMBER = "6A18523767336"
 ORDER = "#1450"
 LABEL, CANCELLED = "0RCR53LVC41HNO2", "0RCR53LVC41HNO3"
+WEBHOOK = f"{TRACKING}/webhooks/we_a1b2c3d4e5f60718"
 
 # A path of each route, and what the shop that owns the parcel, another shop, and a caller without a valid token get.
 ROUTES = {
@@ -41,6 +44,29 @@ ROUTES = {
         (405, 405, 401),
     ),
     "label-cancellation": (f"{SHIPMENTS}/{CANCELLED}/cancel", {"POST": (200, 404, 401)}, (405, 405, 401)),
+    "events": (f"{TRACKING}/events", {"GET": (200, 200, 401), "HEAD": (200, 200, 401)}, (405, 405, 401)),
+    "webhooks": (
+        f"{TRACKING}/webhooks",
+        {"GET": (200, 200, 401), "HEAD": (200, 200, 401), "POST": (400, 400, 401)},
+        (405, 405, 401),
+    ),
+    "webhook": (
+        WEBHOOK,
+        {
+            **dict.fromkeys(("GET", "HEAD"), (200, 404, 401)),
+            "PATCH": (400, 404, 401),
+            "DELETE": (204, 404, 401),
+        },
+        (405, 405, 401),
+    ),
+    "webhook-secret": (f"{WEBHOOK}/rotate-secret", {"POST": (200, 404, 401)}, (405, 405, 401)),
+    "webhook-test": (f"{WEBHOOK}/test", {"POST": (202, 404, 401)}, (405, 405, 401)),
+    "webhook-replay": (f"{WEBHOOK}/replay", {"POST": (400, 404, 401)}, (405, 405, 401)),
+    "webhook-deliveries": (
+        f"{WEBHOOK}/deliveries",
+        dict.fromkeys(("GET", "HEAD"), (200, 404, 401)),
+        (405, 405, 401),
+    ),
     "label-file": ("/files/unsigned", {"GET": (403, 403, 403), "HEAD": (403, 403, 403)}, (405, 405, 405)),
     "unknown-path": (f"{VERSION}/unknown", {}, (404, 404, 404)),
 }
@@ -80,6 +106,9 @@ CASES = [
 
 def own_what_the_paths_name(shop: Shop) -> None:
     import_parcel(shop, trackingId=NUMBER, orderNumber=ORDER)
+    endpoint = WebhookEndpoint(id=WEBHOOK.rpartition("/")[2], shop=shop, url="https://shop.example/")
+    endpoint.set_secret(signing.new_secret())
+    endpoint.save()
     for label_id, state in {LABEL: LabelState.GENERATED, CANCELLED: LabelState.CANCELLED}.items():
         ShippingLabel.objects.create(
             id=label_id,

@@ -78,5 +78,6 @@ def test_an_event_with_a_field_too_few_or_too_many_is_not_told(endpoint: Webhook
 
 
 def test_the_types_of_the_contract_are_all_there() -> None:
-    assert set(SUBSCRIBABLE) == {"parcel.status_changed", "label.generated", "label.failed", "label.cancelled"}
+    told = {"parcel.status_changed", "label.generated", "label.failed", "label.cancelled", "webhook.disabled"}
+    assert set(SUBSCRIBABLE) == told
     assert {*SUBSCRIBABLE, "webhook.test"} == set(EVENT_TYPES)

@@ -1,0 +1,120 @@
+"""A shop's events in the order in which they were committed, for a shop that asks for them.
+
+PostgreSQL numbers a transaction when it first writes, and transactions end in another order. So the order is that of
+the transactions' ids, as far as all of them are over; what comes later is told later, and nothing is skipped. SQLite
+has one writer, and all its events the id 0: there the rows' own order is that of the commits.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.conf import settings
+from django.db.models import BigIntegerField, Func, Q
+from rest_framework import serializers
+
+from shops.api.cursors import Place, place_of, signed
+from shops.api.errors.coded import EVENTS_GONE
+from shops.api.errors.exceptions import ApiError
+from shops.db import clock
+from shops.webhooks.models import WebhookEvent, WebhookEventQuerySet
+
+NOW = "now"
+# Retention runs once a day.
+REMOVED_WITHIN = timedelta(days=2)
+UNREADABLE = "is no `next` of an answer to this shop. Send one unchanged, or `now`, or leave it out to begin."
+
+
+class FirstRunning(Func):
+    """The id from which transactions may be under way."""
+
+    function = "1"
+    of_snapshot = "pg_snapshot_xmin"
+    template = "%(function)s"
+    output_field = BigIntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, function=f"{self.of_snapshot}(pg_current_snapshot())::text::bigint")
+
+
+class FirstToCome(FirstRunning):
+    """The id from which transactions have not begun: a row that has one is of a database that was restored from."""
+
+    of_snapshot = "pg_snapshot_xmax"
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Some of a shop's events, the place to go on from, and whether there are more by now."""
+
+    events: list[WebhookEvent]
+    next: str
+    has_more: bool
+
+
+def read(*, shop_id: str, after: str, event_type: str, limit: int) -> Feed:
+    """Return the events after a place, the oldest first; raise ValidationError, or ApiError where they are gone."""
+    rows = WebhookEvent.objects.for_shop(shop_id)
+    scope = f"events:{shop_id}"
+    last = last_of(rows)
+    if after == NOW or last is None:
+        if after not in (NOW, ""):
+            start(rows, after, scope)
+        return Feed([], signed(end(last), scope), has_more=False)
+    wanted = rows.filter(Q(start(rows, after, scope)), upto(last), **({"type": event_type} if event_type else {}))
+    found = list(wanted.order_by("transaction_id", "id")[: limit + 1])
+    if len(found) > limit:
+        shown = found[:limit]
+        place = [shown[-1].message_id, *[shown[-1].created_at.isoformat()] * 2]
+        return Feed(shown, signed(place, scope), has_more=True)
+    return Feed(found, signed(end(last), scope), has_more=False)
+
+
+def last_of(rows: WebhookEventQuerySet) -> WebhookEvent | None:
+    """Return the last event that none can be committed before any more."""
+    may_be_told = Q(transaction_id__lt=FirstRunning()) | Q(transaction_id__gte=FirstToCome())
+    found: Any = (
+        rows.filter(may_be_told).annotate(first_to_come=FirstToCome()).order_by("-transaction_id", "-id").first()
+    )
+    if found and 0 < found.first_to_come <= found.transaction_id:
+        forget_transactions()
+        return last_of(rows)
+    return cast("WebhookEvent | None", found)
+
+
+def forget_transactions() -> None:
+    """Put the events of a restored database before all others; their own order is that of their rows."""
+    WebhookEvent.objects.filter(transaction_id__gte=FirstToCome()).update(transaction_id=0)
+
+
+def end(last: WebhookEvent | None) -> Place:
+    """Return the place behind the last event: its id, its time, and until when nothing is missing."""
+    now = clock.now().isoformat()
+    return [last.message_id, last.created_at.isoformat(), now] if last else ["", now, now]
+
+
+def start(rows: WebhookEventQuerySet, after: str, scope: str) -> Q:
+    """Return the condition of the events behind a place; raise where some of them may be gone.
+
+    The event itself is gone by its age, or because the database was restored to a moment before it.
+    """
+    if not after:
+        return Q()
+    try:
+        message_id, told_at, complete_until = place_of(after, scope, good_for=None)
+    except (serializers.ValidationError, ValueError):
+        raise serializers.ValidationError({"after": [UNREADABLE]}) from None
+    place = rows.filter(message_id=message_id).first()
+    if place:
+        later = Q(transaction_id__gt=place.transaction_id) | Q(id__gt=place.id)
+        return Q(transaction_id__gte=place.transaction_id) & later
+    kept_since = clock.now() - timedelta(days=settings.KEEP_WEBHOOK_DELIVERIES_DAYS)
+    is_lost = bool(message_id) and datetime.fromisoformat(told_at) > kept_since + REMOVED_WITHIN
+    if is_lost or datetime.fromisoformat(complete_until) < kept_since:
+        raise ApiError(EVENTS_GONE)
+    return Q()
+
+
+def upto(last: WebhookEvent) -> Q:
+    earlier = Q(transaction_id__lt=last.transaction_id) | Q(id__lte=last.id)
+    return Q(transaction_id__lte=last.transaction_id) & earlier

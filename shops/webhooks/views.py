@@ -1,0 +1,177 @@
+"""The endpoints of a shop's events, and of its webhook endpoints."""
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import ValidationError
+from rest_framework.viewsets import GenericViewSet
+
+from shops.api import ignored_header
+from shops.api.cursors import PageSerializer, read_page
+from shops.api.errors.coded import TOO_MANY_WEBHOOKS
+from shops.api.errors.exceptions import ApiError
+from shops.api.errors.plain import BODY_EMPTY, WEBHOOK_NOT_FOUND
+from shops.api.paths import TRACKING
+from shops.api.query_fields import read_query
+from shops.api.serializer_fields import ObjectSerializer
+from shops.staff.audit.models import Action, Channel
+from shops.staff.audit.recording import Actor, acting, record
+from shops.webhooks import endpoints, feed, openapi
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
+from shops.webhooks.public_addresses import UrlError
+from shops.webhooks.replaying import replay, replay_since
+from shops.webhooks.serializers import (
+    DeliveryQuerySerializer,
+    DeliverySerializer,
+    EventQuerySerializer,
+    EventSerializer,
+    NewWebhookSerializer,
+    ReplaySerializer,
+    WebhookChangeSerializer,
+    WebhookSerializer,
+)
+
+if TYPE_CHECKING:
+    from shops.models import AccessToken, Shop
+
+EVENT, WEBHOOK, DELIVERY = EventSerializer(), WebhookSerializer(), DeliverySerializer()
+
+
+class EventViewSet(GenericViewSet[WebhookEvent]):
+    """A shop's events."""
+
+    queryset = WebhookEvent.objects.none()
+    http_method_names = ["get", "head"]
+    default_response_headers = {}  # by default the methods, which only a 405 names
+
+    @openapi.events
+    def index(self, request: Request) -> Response:
+        """Answer the events after a place, the oldest first."""
+        query = read_query(request, EventQuerySerializer)
+        found = feed.read(
+            shop_id=str(request.user.pk),
+            after=query.get("after", ""),
+            event_type=query.get("type", ""),
+            limit=query["limit"],
+        )
+        data = [EVENT.to_representation(each) for each in found.events]
+        return Response({"data": data, "next": found.next, "hasMore": found.has_more})
+
+
+class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
+    """A shop's webhook endpoints."""
+
+    queryset = WebhookEndpoint.objects.none()
+    http_method_names = ["get", "head", "post", "patch", "delete"]
+    default_response_headers = {}
+
+    @openapi.list_webhooks
+    def index(self, request: Request) -> Response:
+        """Answer a page of the endpoints, the newest first."""
+        return Response(read_page(request, PageSerializer).answer(self.rows(), WEBHOOK.to_representation))
+
+    @openapi.create_webhook
+    def create(self, request: Request) -> Response:
+        """Make an endpoint, and show its secret."""
+        values = self.read(request, NewWebhookSerializer())
+        shop, event_types = cast("Shop", request.user), values.get("event_types")
+        try:
+            made, secret = endpoints.create(shop=shop, url=values["url"], event_types=event_types or ())
+        except UrlError as error:
+            raise url_fault(error) from None
+        except endpoints.LimitError:
+            raise ApiError(TOO_MANY_WEBHOOKS, count=endpoints.MAX_ENDPOINTS) from None
+        self.note(Action.ADDED, made)
+        headers = {"Location": f"{TRACKING}/webhooks/{made.id}"}
+        body = WEBHOOK.to_representation(self.find(made.id)) | {"secret": secret}
+        return Response(body, status=HTTPStatus.CREATED, headers=headers)
+
+    @openapi.retrieve_webhook
+    def retrieve(self, request: Request, webhook_id: str) -> Response:
+        """Answer with an endpoint."""
+        return Response(WEBHOOK.to_representation(self.find(webhook_id)))
+
+    @openapi.change_webhook
+    def change(self, request: Request, webhook_id: str) -> Response:
+        """Change an endpoint's address, types or status."""
+        endpoint = self.find(webhook_id)
+        values = self.read(request, WebhookChangeSerializer())
+        try:
+            endpoints.change(endpoint, **values)
+        except UrlError as error:
+            raise url_fault(error) from None
+        self.note(Action.CHANGED, endpoint, **values)
+        return Response(WEBHOOK.to_representation(self.find(webhook_id)))
+
+    @openapi.delete_webhook
+    def destroy(self, request: Request, webhook_id: str) -> Response:
+        """Revoke an endpoint."""
+        endpoint = self.find(webhook_id)
+        endpoints.revoke(endpoint)
+        self.note(Action.REMOVED, endpoint)
+        return Response(status=HTTPStatus.NO_CONTENT)
+
+    @openapi.rotate_secret
+    def rotate(self, request: Request, webhook_id: str) -> Response:
+        """Give an endpoint a new secret; those before sign for a day too."""
+        endpoint = self.find(webhook_id)
+        secret = endpoints.rotate(endpoint)
+        self.note(Action.CHANGED, endpoint, is_rotated=True)
+        return Response({"secret": secret})
+
+    @openapi.test_webhook
+    def test(self, request: Request, webhook_id: str) -> Response:
+        """Send a test."""
+        event_id = endpoints.send_test(self.find(webhook_id))
+        return Response({"eventId": event_id}, status=HTTPStatus.ACCEPTED)
+
+    @openapi.replay_webhook
+    def replay(self, request: Request, webhook_id: str) -> Response:
+        """Deliver events again, since a moment or by their ids."""
+        endpoint = self.find(webhook_id)
+        values = self.read(request, ReplaySerializer())
+        if "since" in values:
+            queued = replay_since(endpoint, values["since"])
+        else:
+            queued = replay(WebhookDelivery.objects.filter(endpoint=endpoint, event__in=values["event_ids"]))
+        return Response({"queued": queued}, status=HTTPStatus.ACCEPTED)
+
+    @openapi.list_deliveries
+    def deliveries(self, request: Request, webhook_id: str) -> Response:
+        """Answer a page of an endpoint's deliveries, the newest first."""
+        endpoint = self.find(webhook_id)
+        page = read_page(request, DeliveryQuerySerializer)
+        rows = WebhookDelivery.objects.for_shop(endpoint.shop_id).filter(endpoint=endpoint, **page.filters)
+        return Response(
+            page.answer(rows.select_related("event"), DELIVERY.to_representation, columns=("id", "event_id"))
+        )
+
+    def rows(self) -> QuerySet[WebhookEndpoint]:
+        return WebhookEndpoint.objects.for_shop(str(self.request.user.pk)).not_revoked().for_answers()
+
+    def find(self, webhook_id: str) -> WebhookEndpoint:
+        """Find an endpoint of the shop; raise ApiError."""
+        found = None if "\0" in webhook_id else self.rows().filter(id=webhook_id).first()
+        if found is None:
+            raise ApiError(WEBHOOK_NOT_FOUND)
+        return found
+
+    def note(self, action: Action, endpoint: WebhookEndpoint, **values: Any) -> None:
+        """Record who did this, and the new values."""
+        with acting(Actor(cast("AccessToken", self.request.auth).id, Channel.API)):
+            record(action, endpoint, changes={name: [None, value] for name, value in values.items()})
+
+    def read(self, request: Request, reader: ObjectSerializer) -> dict[str, Any]:
+        """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""
+        if request.stream is None:  # to DRF it is an empty form
+            raise ApiError(BODY_EMPTY)
+        self.headers = ignored_header.header_of(request.data, reader)  # of the errors too
+        values: dict[str, Any] = type(reader)(data=request.data).run_validation(request.data)
+        return values
+
+
+def url_fault(error: UrlError) -> ValidationError:
+    return ValidationError({"url": [f"{error}."]})
