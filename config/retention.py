@@ -35,7 +35,7 @@ def kinds() -> list[Kind]:
         Kind("idempotency keys", keep.KEEP_IDEMPOTENCY_KEYS_DAYS, release_keys),
         Kind("labels' addresses", keep.KEEP_LABEL_ADDRESSES_DAYS, remove_addresses),
         Kind("access tokens", keep.KEEP_TOKENS_DAYS, remove_tokens),
-        Kind("events", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_events),
+        Kind("webhook deliveries", keep.KEEP_WEBHOOK_DELIVERIES_DAYS, remove_events),
         Kind("sessions", 0, remove_sessions),
         Kind("replaced accounts", FORMER_ACCOUNTS_KEPT.days, remove_accounts),
         Kind("audit entries", keep.KEEP_AUDIT_DAYS, remove_entries),
