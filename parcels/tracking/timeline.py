@@ -236,7 +236,7 @@ def changes(
         parcel.told_status = (told or "") if parcel.is_withdrawn else None
         changed = [name for name in DERIVED_FIELDS if getattr(parcel, name) != before[name]]
         if any(name in SHOWN_FIELDS for name in changed):
-            parcel.updated_at = max(parcel.updated_at, milliseconds(now))
+            parcel.updated_at = max(parcel.updated_at + 1, milliseconds(now))  # a shop's clock may be ahead
             changed.append("updated_at")
         if changed:
             parcel.save(update_fields=changed)

@@ -167,9 +167,9 @@ MUTANTS = [
     ),
     Mutant(
         "what a killed process had leased is due no more",
-        "parcels/tracking/due.py",
-        "free = Q(leased_until=None) | Q(leased_until__lte=now)",
-        "free = Q(leased_until=None)",
+        "shops/db/due.py",
+        "(Q(leased_until=None) | Q(leased_until__lte=now))",
+        "Q(leased_until=None)",
         "parcel",
     ),
 ]

@@ -98,6 +98,11 @@ def test_a_delivered_parcel_is_asked_about_once_a_day_for_it_may_be_fetched_back
     assert own.look_up("N1").json()["deliveryDate"] == ms(ago(1))
 
 
+def test_what_changes_moves_the_time_of_a_parcel_that_is_reported_by_a_clock_ahead(own: Caller) -> None:
+    before = follow(own, updatedAt=ms(ago(-1)))
+    assert told(answer(event(1, S.IN_TRANSIT))).updated_at > before.updated_at
+
+
 def test_an_unknown_number_changes_nothing_but_the_next_question(own: Caller) -> None:
     before = follow(own)
     after = told(answer())
