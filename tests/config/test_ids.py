@@ -103,7 +103,7 @@ def pages_of_the_parcel(staff: Client) -> Iterator[str]:
     yield next(each for each in of_log if "/parcels/parcel/" in each)
 
 
-@pytest.mark.parametrize("parcel_id", IDS)
+@pytest.mark.parametrize("parcel_id", [IDS[0], *IDS[-3:]])  # the links are made as those above
 def test_the_carrier_is_asked_about_that_parcel_and_its_page_and_history_follow(
     staff: Client, shop: Shop, parcel_id: str
 ) -> None:
