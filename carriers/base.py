@@ -3,18 +3,20 @@
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from datetime import date
 from typing import ClassVar, Final
 
 from carriers.client import Client, Limits, Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import Goods
 from carriers.deposit_slips import DepositSlip
-from carriers.errors import CarrierUnavailable
+from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.connections import Deadline
 from carriers.http.transport import Transport
 from carriers.observer import Observer
+from carriers.order_trials import Stage, Trial
 from carriers.pickup_points import (
     FoundPoints,
     Networks,
@@ -23,7 +25,7 @@ from carriers.pickup_points import (
     check_point,
     nearest_first,
 )
-from carriers.products import Product
+from carriers.products import PRODUCTS, Product
 from carriers.shipment import (
     DEFAULT_FORMAT,
     Credentials,
@@ -43,15 +45,16 @@ SEARCH_TIMEOUT_S: Final = 8.0  # for a search, a customer waits
 class Endpoint:
     """A carrier's URLs; without `tracking_url` parcels cannot be found again, without `points_url` no pickup points.
 
-    `products_url` is alpha's: without it a contract's products cannot be asked for. `account_url` is beta's: without it
-    nothing is known of an account.
+    `quickcost_url` is alpha's: without it a contract's products cannot be asked for. `account_url` is beta's: without
+    it nothing is known of an account. `delivery_url` is beta's, too: with both, days of delivery are known.
     """
 
     url: str
     tracking_url: str | None = None
     points_url: str | None = None
-    products_url: str | None = None
+    quickcost_url: str | None = None
     account_url: str | None = None
+    delivery_url: str | None = None
 
 
 class Carrier(Client):
@@ -106,6 +109,43 @@ class Carrier(Client):
 
         Each of the `call_count` calls has the client's timeout besides.
         """
+
+    @abstractmethod
+    def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
+        """Raise Rejected for a shipment that a purchase would refuse before the carrier is asked.
+
+        Without `point` an order to a pickup point is judged as far as that goes.
+        """
+
+    def try_order(self, shipment: Shipment, credentials: Credentials, trial: Trial) -> None:
+        """Let the pickup point and the carrier judge a shipment that can be sent, and buy nothing.
+
+        What a carrier can't be asked, or not now, is left out of the trial.
+        """
+        deadline, product = Deadline(self._timeout_s), PRODUCTS[shipment.product_code]
+        if product.needs_pickup_point:
+            with trial.stage(Stage.PICKUP_POINT):
+                trial.point = self._pickup_point(shipment, product, credentials, deadline)
+                self.check_shipment(shipment, credentials, trial.point)
+        if trial.refusal or (product.needs_pickup_point and trial.point is None):
+            return
+        with trial.stage(Stage.CARRIER):
+            self._try_at_carrier(shipment, credentials, trial.point, deadline)
+        if trial.refusal is None:
+            with suppress(CarrierError):
+                trial.delivery_day = self._delivery_day(shipment, credentials, trial.point, deadline)
+
+    @abstractmethod
+    def _try_at_carrier(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> None:
+        """Ask the carrier what it can tell without a purchase; raises Rejected, or CarrierUnavailable."""
+
+    @abstractmethod
+    def _delivery_day(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> date | None:
+        """Ask for the day of arrival, None where the carrier promises none; raises CarrierError."""
 
     def call_count(self, parcel_count: int) -> int:
         """Return the number of calls that buy so many parcels."""

@@ -236,10 +236,11 @@ if not REDIS_URL:
 DEFAULT_ALPHA_URL = "https://ws.chronopost.fr/shipping-cxf/ShippingServiceWS"
 DEFAULT_ALPHA_TRACKING_URL = "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS"
 DEFAULT_ALPHA_POINTS_URL = "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS"
-DEFAULT_ALPHA_PRODUCTS_URL = "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS"
+DEFAULT_ALPHA_QUICKCOST_URL = "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS"
 DEFAULT_BETA_URL = "https://ws.colissimo.fr/sls-ws/SlsServiceWSRest/2.0"
 DEFAULT_BETA_TRACKING_URL = "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany"
 DEFAULT_BETA_POINTS_URL = "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait"
+DEFAULT_BETA_DELIVERY_URL = "https://ws.colissimo.fr/tunnel-commande/rest/TunnelCommandeWS/getDateLivraison"
 DEFAULT_BETA_ACCOUNT_URL = "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations"
 ALPHA_URL = env.str("ALPHA_URL", DEFAULT_ALPHA_URL, validate=validators.http_url)
 BETA_URL = env.str("BETA_URL", DEFAULT_BETA_URL, validate=validators.http_url)
@@ -256,12 +257,13 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
         "url": ALPHA_URL,
         "tracking_url": further_url("ALPHA_TRACKING_URL", DEFAULT_ALPHA_TRACKING_URL, is_default_carrier=is_alpha),
         "points_url": further_url("ALPHA_POINTS_URL", DEFAULT_ALPHA_POINTS_URL, is_default_carrier=is_alpha),
-        "products_url": further_url("ALPHA_PRODUCTS_URL", DEFAULT_ALPHA_PRODUCTS_URL, is_default_carrier=is_alpha),
+        "quickcost_url": further_url("ALPHA_QUICKCOST_URL", DEFAULT_ALPHA_QUICKCOST_URL, is_default_carrier=is_alpha),
     },
     "beta": {
         "url": BETA_URL,
         "tracking_url": further_url("BETA_TRACKING_URL", DEFAULT_BETA_TRACKING_URL, is_default_carrier=is_beta),
         "points_url": further_url("BETA_POINTS_URL", DEFAULT_BETA_POINTS_URL, is_default_carrier=is_beta),
+        "delivery_url": further_url("BETA_DELIVERY_URL", DEFAULT_BETA_DELIVERY_URL, is_default_carrier=is_beta),
         "account_url": further_url("BETA_ACCOUNT_URL", DEFAULT_BETA_ACCOUNT_URL, is_default_carrier=is_beta),
     },
 }

@@ -1,14 +1,15 @@
 """The client of alpha, the express carrier: SOAP, one call for each label, and parcels can be found again."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 from xml.etree.ElementTree import Element
 
-from carriers.alpha import contract_checks, points
+from carriers.alpha import contract_checks, order_trials, points
 from carriers.alpha import messages as alpha_message
 from carriers.alpha.answers import check_code, number_of, pdf_of, reservation_of, result_of
 from carriers.alpha.messages import SHIPPING_NAMESPACE
@@ -42,6 +43,7 @@ FETCH: Final = "getReservedSkybillWithTypeAndModeAuth"
 LANGUAGE: Final = "fr_FR"
 HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'})
 
+T = TypeVar("T")
 _ACCOUNT_NUMBER: Final = re.compile(r"[0-9]{8}")
 _PASSWORD: Final = re.compile(r"[0-9]{6}")
 
@@ -87,17 +89,52 @@ class Alpha(Carrier):
         self, shipment: Shipment, credentials: Credentials, deadline: Deadline | None = None
     ) -> PurchasedLabel:
         """Buy a label for all parcels in one call, after looking up the relay; raises CarrierError only."""
-        _check_credentials(credentials)
-        body = alpha_message.purchase(shipment, credentials)
+        body = _purchase(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, deadline)
         if point:
-            body = alpha_message.purchase(shipment, credentials, point)
+            body = _purchase(shipment, credentials, point)
         request = Request(alpha_message.PURCHASE, self._endpoint.url, body, HEADERS)
         read = partial(_read_purchase, count=len(shipment.packages), redactor=Redactor(credentials, shipment))
         with self._call(request.operation, credentials, deadline):
             made = self._exchange(request, deadline, read)
             return replace(made, pickup_point=point)
+
+    def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
+        """Raise Rejected for a shipment, or credentials, that can't be sent."""
+        _purchase(shipment, credentials, point)
+
+    def _try_at_carrier(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> None:
+        body = order_trials.products_message(shipment, credentials, point)
+        redactor = Redactor(credentials, shipment)
+        codes = self._ask_quickcost(
+            contract_checks.OPERATION,
+            body,
+            credentials,
+            deadline,
+            partial(contract_checks.read_codes, redactor=redactor),
+        )
+        order_trials.check_sold(shipment, codes)
+
+    def _delivery_day(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> date | None:
+        body = order_trials.delivery_message(shipment, point)
+        if body is None:
+            return None
+        read = partial(order_trials.read_day, redactor=Redactor(credentials, shipment))
+        return self._ask_quickcost(order_trials.DELIVERY, body, credentials, deadline, read)
+
+    def _ask_quickcost(
+        self, operation: str, body: bytes, credentials: Credentials, deadline: Deadline, read: Callable[[Answer], T]
+    ) -> T:
+        if self._endpoint.quickcost_url is None:
+            raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
+        request = Request(operation, self._endpoint.quickcost_url, body, HEADERS, CarrierUnavailable)
+        with self._call(operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
+            return self._exchange(request, left, read)
 
     def find_by_reference(self, shipment_id: str, credentials: Credentials) -> tuple[str, ...]:
         """Ask the tracking service; it shows at most ten parcels, and may show a new one only after an hour."""
@@ -126,9 +163,9 @@ class Alpha(Carrier):
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
         _check_credentials(credentials)
-        if self._endpoint.products_url is None:
+        if self._endpoint.quickcost_url is None:
             raise CarrierUnavailable(CARRIER, "it has no service to ask about products")
-        operation, url = contract_checks.OPERATION, self._endpoint.products_url
+        operation, url = contract_checks.OPERATION, self._endpoint.quickcost_url
         codes: set[str] = set()
         with self._call(operation, credentials, service=Service.CONTRACT_CHECKS) as deadline:
             for sample in SAMPLES:
@@ -169,6 +206,11 @@ class Alpha(Carrier):
         redactor = Redactor(credentials, shipment)
         read = partial(points.read_point, code=code, country_code=country_code, redactor=redactor)
         return self._exchange(request, deadline, read)
+
+
+def _purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> bytes:
+    _check_credentials(credentials)
+    return alpha_message.purchase(shipment, credentials, point)
 
 
 def _check_credentials(credentials: Credentials) -> None:

@@ -1,9 +1,12 @@
 """alpha's check of a contract: its products for a destination, which the price service lists."""
 
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 from carriers.alpha.answers import check_code, result_of
+from carriers.alpha.parties import CARRIER, CITY_LENGTH
 from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.contract_checks import SAMPLE_WEIGHT_KG, Finding, Terms, Verdict
 from carriers.errors import Rejected
@@ -12,6 +15,7 @@ from carriers.http.messages import Answer
 from carriers.products import PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, Party, ProductOverride
+from carriers.text import CarrierField, to_ascii
 
 NAMESPACE: Final = "http://cxf.quickcost.soap.chronopost.fr/"
 OPERATION: Final = "calculateProducts"
@@ -19,22 +23,31 @@ GOODS: Final = "M"
 
 _NOTHING_FOR_DESTINATION: Final = ("4", "5")
 _CODE_LENGTH: Final = 2
+_WRITTEN: Final = MappingProxyType({"YT": "YO", "MC": "FR", "MF": "PM"})
+NO_CITY: Final = "-"
 
 
-def message(sender: Party, recipient: Party, credentials: Credentials) -> bytes:
+def message(sender: Party, recipient: Party, credentials: Credentials, weight_kg: Decimal = SAMPLE_WEIGHT_KG) -> bytes:
     """Return the request for the contract's products from one place to another."""
     fields = (
         ("accountNumber", credentials.account_number),
         ("password", credentials.password),
-        ("depCountryCode", sender.country_code),
-        ("depZipCode", sender.zip_code),
-        ("arrCountryCode", recipient.country_code),
-        ("arrZipCode", recipient.zip_code),
-        ("arrCity", recipient.city),
+        *way(sender, recipient),
         ("type", GOODS),
-        ("weight", str(SAMPLE_WEIGHT_KG)),
+        ("weight", f"{weight_kg:f}"),
     )
     return soap.envelope(OPERATION, NAMESPACE, [soap.leaf(*field) for field in fields])
+
+
+def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
+    """Return both places, as the price service writes them."""
+    return (
+        ("depCountryCode", _WRITTEN.get(sender.country_code, sender.country_code)),
+        ("depZipCode", sender.zip_code),
+        ("arrCountryCode", _WRITTEN.get(recipient.country_code, recipient.country_code)),
+        ("arrZipCode", recipient.zip_code),
+        ("arrCity", to_ascii(recipient.city, CarrierField(CARRIER, "city", CITY_LENGTH)) or NO_CITY),
+    )
 
 
 def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:

@@ -39,7 +39,13 @@ def message(credentials: Credentials) -> dict[str, Any]:
 
 
 def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
-    """Return what the account includes; raises CredentialsRejected with the carrier's text, or UnreadableError."""
+    """Return what the account includes, in words; raises as `read_document`."""
+    document = read_document(answer, redactor=redactor)
+    return {name: redactor.text(value) for name, value in _facts(document).items() if value}
+
+
+def read_document(answer: Answer, *, redactor: Redactor) -> Mapping[str, Any]:
+    """Return the account; raises CredentialsRejected with the carrier's text, or UnreadableError."""
     try:
         document = document_of(answer.body)
     except UnreadableError:
@@ -50,7 +56,7 @@ def read_facts(answer: Answer, *, redactor: Redactor) -> dict[str, str]:
     check_status(answer)
     if answer.status != OK or not document.keys() & {"provider", "contractType"}:
         raise UnreadableError("the answer tells nothing about the account")
-    return {name: redactor.text(value) for name, value in _facts(document).items() if value}
+    return document
 
 
 def _facts(document: Mapping[str, Any]) -> dict[str, str]:

@@ -71,12 +71,12 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
     return Parcel(number, label, _customs_form(parts), tuple(warnings[:MAX_WARNINGS]))
 
 
-def read_check(answer: Answer, *, redactor: Redactor) -> None:
+def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
     """Read the answer to a request that is only validated; raises the error of its messages."""
     _, document = parts_of(answer)
     errors = errors_of(document, answer.status)
     if errors:
-        raise error_of(errors, answer.status, redactor, unknown=CarrierUnavailable)
+        raise error_of(errors, answer.status, redactor, index=index, unknown=CarrierUnavailable)
     if answer.status != OK:
         raise UnreadableError("the answer is neither a yes nor a refusal")
 

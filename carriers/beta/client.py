@@ -1,14 +1,19 @@
 """The client of beta, the postal carrier: JSON requests, multipart answers, one call for each parcel, no queries."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from functools import partial
-from typing import Final, TypeVar
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from cachetools import TTLCache, cachedmethod
 
 from carriers.base import Carrier
-from carriers.beta import account, contract_checks, deposit_slips, points
+from carriers.beta import account, contract_checks, delivery, deposit_slips, points
 from carriers.beta import credentials as beta_credentials
 from carriers.beta import messages as beta_message
 from carriers.beta.answers import Parcel, read_check, read_parcel
@@ -18,16 +23,18 @@ from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
 from carriers.deposit_slips import DepositSlip
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected
+from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected, Rejected
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request
-from carriers.pickup_points import PointQuery
+from carriers.pickup_points import DAY_S, PointQuery
 from carriers.products import MAINLAND, PRODUCTS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, CredentialsShape, Party, PickupPoint, PurchasedLabel, Shipment
 from carriers.shipping_day import shipping_day
 
 PURCHASE: Final = "generateLabel"
+VERDICT_S: Final = 300
+MAX_VERDICTS: Final = 1000
 
 T = TypeVar("T")
 
@@ -58,6 +65,12 @@ class Beta(Carrier):
         takes_parent=True,
     )
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._verdicts: TTLCache[bytes, Rejected | None] = TTLCache(MAX_VERDICTS, VERDICT_S)
+        self._lock = Lock()
+        self._depots: TTLCache[Credentials, str] = TTLCache(MAX_VERDICTS, DAY_S)
+
     @staticmethod
     def check_sender(party: Party) -> None:
         """Raise Rejected for a sender that the carrier cannot print."""
@@ -70,13 +83,12 @@ class Beta(Carrier):
 
         If a parcel fails, the error's `made_numbers` are those bought before it, `made_pdfs` all that came for them.
         """
-        beta_credentials.check(credentials)
-        bodies = beta_message.bodies(shipment)
+        bodies = _bodies(shipment, credentials)
         deadline = deadline or Deadline(self._timeout_s * self.call_count(len(bodies)))
         first = deadline.at_most(self._timeout_s)
         point = self._pickup_point(shipment, PRODUCTS[shipment.product_code], credentials, first)
         if point:
-            bodies = beta_message.bodies(shipment, point)
+            bodies = _bodies(shipment, credentials, point)
         with self._call(PURCHASE, credentials, deadline):
             made = self._bought(shipment, bodies, credentials, first, deadline)
         warnings = dict.fromkeys(warning for parcel in made for warning in parcel.warnings)
@@ -85,6 +97,59 @@ class Beta(Carrier):
         return PurchasedLabel(
             _numbers(made), _pdfs(made), tuple(warnings), is_customs_form_missing=is_form_missing, pickup_point=point
         )
+
+    def check_shipment(self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> None:
+        """Raise Rejected for a shipment, or credentials, that can't be sent."""
+        _bodies(shipment, credentials, point)
+
+    def _try_at_carrier(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> None:
+        """Let the carrier validate the request of each parcel; an equal one is not sent again for five minutes."""
+        redactor, day = Redactor(credentials, shipment), shipping_day(shipment)
+        for index, body in enumerate(_bodies(shipment, credentials, point)):
+            # The followers that a master names do not exist, so none is linked.
+            message = beta_message.message(body, credentials, {}, day)
+            request = self._request(contract_checks.OPERATION, message, credentials, CarrierUnavailable)
+            read = partial(read_check, redactor=redactor, index=index)
+            if refusal := self._verdict(request, credentials, index, deadline, read):
+                raise refusal.with_traceback(None)
+
+    @cachedmethod(lambda self: self._verdicts, key=lambda _, *asked: _digest(*asked[:3]), lock=lambda self: self._lock)
+    def _verdict(
+        self,
+        request: Request,
+        credentials: Credentials,
+        index: int,
+        deadline: Deadline,
+        read: Callable[[Answer], None],
+    ) -> Rejected | None:
+        try:
+            with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
+                self._exchange(request, left, read)
+        except Rejected as error:
+            return error
+        return None
+
+    def _delivery_day(
+        self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
+    ) -> date | None:
+        place, url = point or shipment.recipient, self._endpoint.delivery_url
+        if url is None or place.country_code != delivery.COUNTRY:
+            return None
+        depot = self._depot(credentials, deadline)
+        if not depot:
+            return None
+        body = _encoded(delivery.message(place.zip_code, depot, shipping_day(shipment), credentials))
+        request = Request(delivery.OPERATION, url, body, account.HEADERS, CarrierUnavailable)
+        read = partial(delivery.read_day, redactor=Redactor(credentials, shipment))
+        with self._call(request.operation, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
+            return self._exchange(request, left, read)
+
+    @cachedmethod(lambda self: self._depots, key=lambda _, credentials, __: credentials, lock=lambda self: self._lock)
+    def _depot(self, credentials: Credentials, deadline: Deadline) -> str:
+        """Return the account's depot, remembered for a day; empty without one."""
+        return delivery.depot_of(self._ask_account(credentials, account.read_document, deadline) or {})
 
     def call_count(self, parcel_count: int) -> int:
         """Return one for each parcel."""
@@ -102,13 +167,18 @@ class Beta(Carrier):
 
     def describe_account(self, credentials: Credentials) -> Mapping[str, str]:
         """Ask the account service, which makes nothing; raises CredentialsRejected or CarrierUnavailable."""
+        return self._ask_account(credentials, account.read_facts) or {}
+
+    def _ask_account(
+        self, credentials: Credentials, read: Callable[..., T], deadline: Deadline | None = None
+    ) -> T | None:
         if self._endpoint.account_url is None:
-            return {}
+            return None
         beta_credentials.check(credentials)
         body = _encoded(account.message(credentials))
         request = Request(account.OPERATION, self._endpoint.account_url, body, account.HEADERS, CarrierUnavailable)
-        with self._call(account.OPERATION, credentials, service=Service.CONTRACT_CHECKS) as deadline:
-            return self._exchange(request, deadline, partial(account.read_facts, redactor=Redactor(credentials)))
+        with self._call(account.OPERATION, credentials, deadline, service=Service.CONTRACT_CHECKS) as left:
+            return self._exchange(request, left, partial(read, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Let the carrier validate a sample of each product; raises CredentialsRejected or CarrierUnavailable."""
@@ -195,6 +265,15 @@ class Beta(Carrier):
         body = points.search(points.query_of(shipment), credentials)
         near = self._ask_points(points.SEARCH, body, deadline, read)
         return points.point_among(near, code, shipment) or _elsewhere(points.networks_of(near), look_up)
+
+
+def _digest(request: Request, credentials: Credentials, index: int) -> bytes:
+    return hashlib.sha256(repr((request.body, credentials.values, index)).encode()).digest()
+
+
+def _bodies(shipment: Shipment, credentials: Credentials, point: PickupPoint | None = None) -> list[beta_message.Json]:
+    beta_credentials.check(credentials)
+    return beta_message.bodies(shipment, point)
 
 
 def _elsewhere(networks: Sequence[str], look_up: Callable[[str], PickupPoint]) -> PickupPoint:

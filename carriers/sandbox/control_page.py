@@ -18,10 +18,11 @@ Settings that connect the service
   ALPHA_URL={url}/alpha/shipping
   ALPHA_TRACKING_URL={url}/alpha/tracking
   ALPHA_POINTS_URL={url}/alpha/points
-  ALPHA_PRODUCTS_URL={url}/alpha/products
+  ALPHA_QUICKCOST_URL={url}/alpha/quickcost
   BETA_URL={url}/beta/2.0
   BETA_POINTS_URL={url}/beta/points
   BETA_ACCOUNT_URL={url}/beta/account/additionalinformations
+  BETA_DELIVERY_URL={url}/beta/delivery/getDateLivraison
   BETA_TRACKING_URL={url}/beta/tracking/timelineCompany
 
 Carriers
@@ -30,12 +31,13 @@ Carriers
   POST   /alpha/tracking    alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2
   POST   /alpha/points      alpha's pickup points (SOAP): recherchePointChronopost, ...Inter, ...InterParService,
                             rechercheDetailPointChronopost, ...Inter
-  POST   /alpha/products    alpha's price service (SOAP): calculateProducts
+  POST   /alpha/quickcost   alpha's price service (SOAP): calculateProducts, calculateDeliveryTime
   POST   /beta/2.0/...      beta's label service (JSON): generateLabel, checkGenerateLabel; the same
                             under /beta/3.1, its newer version; and generateBordereauByParcelsNumbers
   POST   /beta/points/...   beta's pickup points (JSON): findRDVPointRetraitAcheminement,
                             findPointRetraitAcheminementByID
   POST   /beta/account/additionalinformations   beta's account service (JSON): what an account includes
+  POST   /beta/delivery/getDateLivraison   beta's delivery service (JSON): the day of arrival in France
   POST   /beta/tracking/timelineCompany   beta's tracking service (JSON)
   Requests are validated as strictly as the carriers' documents say. Labels are PDFs only: alpha's mode Z2D
   and beta's ZPL formats are refused.

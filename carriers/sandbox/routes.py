@@ -11,6 +11,7 @@ from carriers.sandbox.alpha.points import answer_points as answer_alpha_points
 from carriers.sandbox.alpha.products import answer_products
 from carriers.sandbox.alpha.shipping import answer_shipping
 from carriers.sandbox.alpha.tracking import answer_tracking
+from carriers.sandbox.beta.delivery import DELIVERY, answer_delivery
 from carriers.sandbox.beta.deposit_slip import OPERATION as DEPOSIT_SLIP
 from carriers.sandbox.beta.deposit_slip import answer_deposit_slip
 from carriers.sandbox.beta.information import INFORMATION, answer_information
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from carriers.sandbox.state import State
 
 ALPHA_SHIPPING_PATH, ALPHA_TRACKING_PATH, ALPHA_POINTS_PATH = "/alpha/shipping", "/alpha/tracking", "/alpha/points"
-ALPHA_PRODUCTS_PATH = "/alpha/products"
+ALPHA_QUICKCOST_PATH = "/alpha/quickcost"
 BETA_PATH, BETA_POINTS_PATH = "/beta/2.0", "/beta/points"
 BETA_ACCOUNT_PATH = f"/beta/account/{INFORMATION}"
+BETA_DELIVERY_PATH = f"/beta/delivery/{DELIVERY}"
 BETA_TRACKING_PATH = f"/beta/tracking/{TIMELINE}"
 
 
@@ -44,12 +46,13 @@ HANDLERS: dict[str, Callable[[State, Request], Response]] = {
     ALPHA_SHIPPING_PATH: answer_shipping,
     ALPHA_TRACKING_PATH: answer_tracking,
     ALPHA_POINTS_PATH: answer_alpha_points,
-    ALPHA_PRODUCTS_PATH: answer_products,
+    ALPHA_QUICKCOST_PATH: answer_products,
     **{
         f"{BETA_POINTS_PATH}/{operation}": partial(answer_beta_points, operation=operation)
         for operation in (SEARCH, LOOK_UP)
     },
     BETA_ACCOUNT_PATH: answer_information,
+    BETA_DELIVERY_PATH: answer_delivery,
     BETA_TRACKING_PATH: answer_timeline,
     f"{BETA_PATH}/{DEPOSIT_SLIP}": answer_deposit_slip,
     **{

@@ -18,10 +18,11 @@ from carriers.sandbox.journeys import REAL_TIME
 from carriers.sandbox.ledger import Ledger
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
-    ALPHA_PRODUCTS_PATH,
+    ALPHA_QUICKCOST_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
     BETA_ACCOUNT_PATH,
+    BETA_DELIVERY_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
     BETA_TRACKING_PATH,
@@ -81,8 +82,8 @@ class SandboxServer:
         return self.url + ALPHA_POINTS_PATH
 
     @property
-    def alpha_products_url(self) -> str:
-        return self.url + ALPHA_PRODUCTS_PATH
+    def alpha_quickcost_url(self) -> str:
+        return self.url + ALPHA_QUICKCOST_PATH
 
     @property
     def beta_url(self) -> str:
@@ -99,6 +100,10 @@ class SandboxServer:
     @property
     def beta_account_url(self) -> str:
         return self.url + BETA_ACCOUNT_PATH
+
+    @property
+    def beta_delivery_url(self) -> str:
+        return self.url + BETA_DELIVERY_PATH
 
     @property
     def control_url(self) -> str:

@@ -33,7 +33,7 @@ def verdicts(findings: list[Finding]) -> dict[str, str]:
 
 
 def alpha(url: str) -> Carrier:
-    return CARRIERS["alpha"](Endpoint(url, products_url=f"{url}/products"), LENIENT)
+    return CARRIERS["alpha"](Endpoint(url, quickcost_url=f"{url}/products"), LENIENT)
 
 
 def products(*codes: str, error: str = "0") -> bytes:
@@ -105,7 +105,7 @@ def test_alphas_refusals_have_their_class(serve: Serve, answer: bytes, error: ty
         alpha(serve(always(answer)).url).check_contract(one("alpha-13"), CREDENTIALS["alpha"])
 
 
-def test_without_a_products_url_alpha_cannot_be_asked(serve: Serve) -> None:
+def test_without_a_quickcost_url_alpha_cannot_be_asked(serve: Serve) -> None:
     server = serve(always(b""))
     with pytest.raises(CarrierUnavailable, match="no service to ask"):
         client("alpha", server.url).check_contract(one("alpha-13"), CREDENTIALS["alpha"])

@@ -54,8 +54,8 @@ class World:
     def __post_init__(self) -> None:
         url = self.server.url
         self.server.play = self.play
-        points_url, products_url = f"{url}/points", f"{url}/products"
-        endpoint = Endpoint(url, tracking_url=url, points_url=points_url, products_url=products_url)
+        points_url, quickcost_url = f"{url}/points", f"{url}/products"
+        endpoint = Endpoint(url, tracking_url=url, points_url=points_url, quickcost_url=quickcost_url)
         self.client = CARRIERS[self.carrier](endpoint, LIMITS)
         self.tracker = TRACKERS[self.carrier](f"{url}/timelineCompany", LIMITS)
 

@@ -15,10 +15,11 @@ from django.core.management import CommandError, call_command
 
 from carriers.sandbox.routes import (
     ALPHA_POINTS_PATH,
-    ALPHA_PRODUCTS_PATH,
+    ALPHA_QUICKCOST_PATH,
     ALPHA_SHIPPING_PATH,
     ALPHA_TRACKING_PATH,
     BETA_ACCOUNT_PATH,
+    BETA_DELIVERY_PATH,
     BETA_PATH,
     BETA_POINTS_PATH,
     BETA_TRACKING_PATH,
@@ -48,17 +49,18 @@ def test_it_serves_both_carriers_until_a_signal(signum: signal.Signals) -> None:
             ALPHA_SHIPPING_PATH,
             ALPHA_TRACKING_PATH,
             ALPHA_POINTS_PATH,
-            ALPHA_PRODUCTS_PATH,
+            ALPHA_QUICKCOST_PATH,
             BETA_PATH,
             BETA_POINTS_PATH,
             BETA_ACCOUNT_PATH,
+            BETA_DELIVERY_PATH,
             BETA_TRACKING_PATH,
             "/ledger",
             "/",
         )
         urls = [re.findall(r"http://127\.0\.0\.1:\d+\S*", process.stderr.readline())[0] for _ in paths]
-        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 10
-        assert requests.get(urls[8], timeout=TIMEOUT_S).json() == []
+        assert [url.endswith(path) for url, path in zip(urls, paths, strict=True)] == [True] * 11
+        assert requests.get(urls[9], timeout=TIMEOUT_S).json() == []
         process.send_signal(signum)
         out, _ = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (0, "")

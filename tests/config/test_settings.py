@@ -70,9 +70,10 @@ BAD: dict[str, Sequence[str | None]] = {
     ],
     "ALPHA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_POINTS_URL": ["hunter2", "ftp://host/"],
-    "ALPHA_PRODUCTS_URL": ["hunter2", "ftp://host/"],
+    "ALPHA_QUICKCOST_URL": ["hunter2", "ftp://host/"],
     "BETA_POINTS_URL": ["hunter2", "ftp://host/"],
     "BETA_ACCOUNT_URL": ["hunter2", "ftp://host/"],
+    "BETA_DELIVERY_URL": ["hunter2", "ftp://host/"],
     "BETA_TRACKING_URL": ["hunter2", "ftp://host/"],
     "ALPHA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
     "BETA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
@@ -215,12 +216,13 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
             "url": loaded["DEFAULT_ALPHA_URL"],
             "tracking_url": "https://ws.chronopost.fr/tracking-cxf/TrackingServiceWS",
             "points_url": "https://ws.chronopost.fr/recherchebt-ws-cxf/PointRelaisServiceWS",
-            "products_url": "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS",
+            "quickcost_url": "https://ws.chronopost.fr/quickcost-cxf/QuickcostServiceWS",
         },
         "beta": {
             "url": loaded["DEFAULT_BETA_URL"],
             "tracking_url": "https://ws.colissimo.fr/tracking-timeline-ws/rest/tracking/timelineCompany",
             "points_url": "https://ws.colissimo.fr/pointretrait-ws-cxf/rest/v2/pointretrait",
+            "delivery_url": "https://ws.colissimo.fr/tunnel-commande/rest/TunnelCommandeWS/getDateLivraison",
             "account_url": "https://ws.colissimo.fr/api-ewe/v1/rest/additionalinformations",
         },
     }
@@ -228,8 +230,9 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
     for name in ("ALPHA_URL", "BETA_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/a")
     assert load()["CARRIER_ENDPOINTS"] == {
-        "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "products_url": None},
-        "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "account_url": None},
+        "alpha": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "quickcost_url": None},
+        "beta": {"url": "http://127.0.0.1:9/a", "tracking_url": None, "points_url": None, "account_url": None}
+        | {"delivery_url": None},
     }
     for name in ("ALPHA_POINTS_URL", "BETA_POINTS_URL"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/p")

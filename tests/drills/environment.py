@@ -207,10 +207,11 @@ def sandbox_settings(port: int) -> dict[str, str]:
         "ALPHA_URL": f"{url}/alpha/shipping",
         "ALPHA_TRACKING_URL": f"{url}/alpha/tracking",
         "ALPHA_POINTS_URL": f"{url}/alpha/points",
-        "ALPHA_PRODUCTS_URL": f"{url}/alpha/products",
+        "ALPHA_QUICKCOST_URL": f"{url}/alpha/quickcost",
         "BETA_URL": f"{url}/beta/2.0",
         "BETA_POINTS_URL": f"{url}/beta/points",
         "BETA_ACCOUNT_URL": f"{url}/beta/account/additionalinformations",
+        "BETA_DELIVERY_URL": f"{url}/beta/delivery/getDateLivraison",
     }
 
 

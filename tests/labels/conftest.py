@@ -84,12 +84,13 @@ def sandbox(sandbox_server: SandboxServer, settings: Settings) -> Iterator[Sandb
             "url": sandbox_server.alpha_url,
             "tracking_url": sandbox_server.alpha_tracking_url,
             "points_url": sandbox_server.alpha_points_url,
-            "products_url": sandbox_server.alpha_products_url,
+            "quickcost_url": sandbox_server.alpha_quickcost_url,
         },
         "beta": {
             "url": sandbox_server.beta_url,
             "points_url": sandbox_server.beta_points_url,
             "account_url": sandbox_server.beta_account_url,
+            "delivery_url": sandbox_server.beta_delivery_url,
         },
     }
     clients.client.cache_clear()

@@ -1,12 +1,18 @@
-"""alpha's price service: lists the products that a contract has for a destination."""
+"""alpha's price service: lists the products that a contract has for a destination, and tells when one arrives.
+
+Which products the second knows is not published: here those that go to a door.
+"""
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, time
 from typing import TYPE_CHECKING
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
-from carriers.sandbox.countries import COUNTRIES
+from carriers.sandbox.beta.delivery import after_working_days
+from carriers.sandbox.countries import COUNTRIES, PARIS
 from carriers.sandbox.fault_registry import Operation
 
 if TYPE_CHECKING:
@@ -19,9 +25,18 @@ CHILDREN = (
     "accountNumber", "password", "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "type",
     "weight",
 )  # fmt: skip
-EMPTY, CREDENTIALS, NO_TARIFF = 2, 3, 5
+TIME = "calculateDeliveryTime"
+TIME_CHILDREN = (
+    "depCountryCode", "depZipCode", "arrCountryCode", "arrZipCode", "arrCity", "productCode", "type", "service",
+    "shippingDate",
+)  # fmt: skip
+# Mayotte has another code here, Monaco is France, and Saint-Martin is asked for as Saint-Pierre.
+WRITTEN = {"YT": "YO", "MC": "FR", "MF": "PM"}
+DAYS = {"1": 1, "2": 1, "16": 1, "4I": 0, "44": 3, "17": 4}
+LATEST_HOUR = time(18)
+EMPTY, CREDENTIALS, WRONG_PRODUCT, NO_TARIFF = 2, 3, 4, 5
 MESSAGES = {
-    1: "system error", EMPTY: "empty value", CREDENTIALS: "wrong account or password", 4: "wrong product",
+    1: "system error", EMPTY: "empty value", CREDENTIALS: "wrong account or password", WRONG_PRODUCT: "wrong product",
     NO_TARIFF: "no tariff",
 }  # fmt: skip
 NO_CONTRACT = "000033"  # the end of an account that has no product
@@ -29,7 +44,7 @@ LACKING = "0000"  # before the product that an account lacks: 19000086 has no 86
 
 
 def answer_products(state: State, request: Request) -> Response:
-    return service.dispatch(state, request, tables.QUICKCOST, {LIST: _list})
+    return service.dispatch(state, request, tables.QUICKCOST, {LIST: _list, TIME: _time})
 
 
 def _list(state: State, message: soap.Message) -> Response:
@@ -43,14 +58,40 @@ def _list(state: State, message: soap.Message) -> Response:
     except soap.RefusalError:
         if not account.endswith(NO_CONTRACT):
             raise _refusal(CREDENTIALS) from None
-    if not {country, fields["depCountryCode"]} <= COUNTRIES or not _is_weight(fields["weight"]):
+    if country in WRITTEN or not {_country(country), fields["depCountryCode"]} <= COUNTRIES:
+        raise _refusal(NO_TARIFF)
+    if not _is_weight(fields["weight"]):
         raise _refusal(NO_TARIFF)
 
     def products(_: Injection) -> Response:
-        found = [_product(code) for code in _codes(account, country)]
+        found = [_product(code) for code in _codes(account, _country(country))]
         return service.succeeded(tables.QUICKCOST, LIST, found)
 
     return service.perform(state, tables.QUICKCOST, Operation("alpha", LIST), products)
+
+
+def _country(code: str) -> str:
+    return "YT" if code == WRITTEN["YT"] else code
+
+
+def _time(state: State, message: soap.Message) -> Response:
+    fields = dict(zip(TIME_CHILDREN, message.texts(*TIME_CHILDREN), strict=True))
+    empty = next((name for name, value in fields.items() if not value and name != "arrCity"), None)
+    if empty or not re.fullmatch(r"\d{5}", fields["depZipCode"]):
+        raise _refusal(EMPTY, empty or "depZipCode")
+    days = DAYS.get(fields["productCode"])
+    if days is None:
+        raise _refusal(WRONG_PRODUCT)
+    try:
+        sent = datetime.strptime(fields["shippingDate"], "%Y-%m-%dT%H:%M:%S").date()  # noqa: DTZ007 a day of Paris
+    except ValueError:
+        raise _refusal(EMPTY, "shippingDate") from None
+
+    def promise(_: Injection) -> Response:
+        arrives = datetime.combine(after_working_days(sent, days), LATEST_HOUR, PARIS)
+        return service.succeeded(tables.QUICKCOST, TIME, [("date", arrives.isoformat())])
+
+    return service.perform(state, tables.QUICKCOST, Operation("alpha", TIME), promise)
 
 
 def _is_weight(text: str) -> bool:

@@ -42,7 +42,7 @@ def sandbox_clients(sandbox: SandboxServer, limits: Limits = LENIENT) -> Mapping
     """Return a client of the sandbox for each carrier."""
     endpoints = {
         "alpha": Endpoint(
-            sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url, sandbox.alpha_products_url
+            sandbox.alpha_url, sandbox.alpha_tracking_url, sandbox.alpha_points_url, sandbox.alpha_quickcost_url
         ),
         "beta": Endpoint(sandbox.beta_url, points_url=sandbox.beta_points_url, account_url=sandbox.beta_account_url),
     }

@@ -22,7 +22,7 @@ def ask(sandbox: SandboxServer, **changes: str) -> Reply:
         "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "Paris", "type": "M", "weight": "1",
     }  # fmt: skip
     content = envelope("calculateProducts", values | changes, NAMESPACE)
-    return Reply(post(sandbox.alpha_products_url, data=content, headers=SOAP_HEADERS))
+    return Reply(post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS))
 
 
 def test_the_products_of_a_place_come_without_leading_zeros_and_without_amounts(sandbox: SandboxServer) -> None:
@@ -56,4 +56,4 @@ def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str],
 
 def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
     content = envelope("calculateProducts", {"accountNumber": ACCOUNT}, NAMESPACE)
-    assert post(sandbox.alpha_products_url, data=content, headers=SOAP_HEADERS).status_code == 500
+    assert post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS).status_code == 500
