@@ -2,12 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
 from carriers.errors import CarrierUnavailable, Rejected
-from carriers.shipment import PickupPoint
+from carriers.shipment import Party, PickupPoint, Shipment
+
+
+def destination(shipment: Shipment, point: PickupPoint | None) -> Party:
+    """Return the recipient at the place that the parcels go to."""
+    if point is None:
+        return shipment.recipient
+    place = {"zip_code": point.zip_code, "city": point.city, "country_code": point.country_code}
+    return replace(shipment.recipient, **place)
 
 
 class Stage(StrEnum):
@@ -31,6 +39,10 @@ class Trial:
     refusal: Rejected | None = None
     point: PickupPoint | None = None
     delivery_day: date | None = None
+
+    def destination(self, shipment: Shipment) -> Party:
+        """Return the place that the parcels go to: the pickup point's, or the recipient's."""
+        return destination(shipment, self.point)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:

@@ -170,5 +170,6 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def degrees(text: str) -> float | None:
-    """Return a coordinate, None for a text that is none."""
-    return float(text) if re.fullmatch(r"-?[0-9]{1,3}(\.[0-9]{1,20})?", text) else None
+    """Return a coordinate, written with a point or a comma; None for a text that is none."""
+    point = text.replace(",", ".")
+    return float(point) if re.fullmatch(r"-?[0-9]{1,3}(\.[0-9]{1,20})?", point) else None

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from datetime import date, datetime
 from typing import Final
 
@@ -14,9 +13,10 @@ from carriers.alpha.refusals import CONTRACT_REFUSALS
 from carriers.errors import ProductNotInContract
 from carriers.http import soap
 from carriers.http.messages import Answer, UnreadableError
+from carriers.order_trials import destination
 from carriers.products import PARIS, PRODUCTS, Route
 from carriers.redaction import Redactor
-from carriers.shipment import Credentials, Party, PickupPoint, Shipment
+from carriers.shipment import Credentials, PickupPoint, Shipment
 from carriers.shipping_day import shipping_day
 from carriers.validation import route_of
 
@@ -24,14 +24,6 @@ DELIVERY: Final = "calculateDeliveryTime"
 SATURDAY: Final = "6"  # a service
 WEEKDAYS: Final = "0"
 _ZIP_CODE: Final = re.compile(r"[0-9]{5}")
-
-
-def destination(shipment: Shipment, point: PickupPoint | None) -> Party:
-    """Return the place that the parcels go to."""
-    if point is None:
-        return shipment.recipient
-    place = {"zip_code": point.zip_code, "city": point.city, "country_code": point.country_code}
-    return replace(shipment.recipient, **place)
 
 
 def routes(shipment: Shipment) -> list[Route]:

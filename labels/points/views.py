@@ -21,7 +21,7 @@ class PointViewSet(ViewSet):
     default_response_headers = {}  # by default the methods, which only a 405 names
 
     @openapi.find
-    def list(self, request: Request) -> Response:
+    def find(self, request: Request) -> Response:
         """Answer the points near a place that an order would be sold to, nearest first."""
         search = read_query(request, PointQuerySerializer)
         shop = cast("Shop", request.user)

@@ -89,12 +89,12 @@ def test_every_route_is_described(document: Json) -> None:
     described = {operation["operationId"] for operation in operations(document)}
     names = [name for name, _ in routes(get_resolver())]
     assert names == [
-        *("parcel", "parcel-search", "labels", "label", "label-cancellation", "pickup-points", *WEBHOOK_ROUTES),
-        "label-file",
+        *("parcel", "parcel-search", "order-check", "labels", "label", "label-cancellation"),
+        *("pickup-points", *WEBHOOK_ROUTES, "label-file"),
     ]
     assert described == {
         *("lookUpParcel", "searchParcels", "openLabelPdf", "findPickupPoints"),
-        *("buyLabel", "listLabels", "retrieveLabel", "cancelLabel"),
+        *("buyLabel", "listLabels", "retrieveLabel", "cancelLabel", "checkOrder"),
         *webhooks.FAILURES,
     }
     assert len(document["paths"]) == len(names)
@@ -119,6 +119,7 @@ def test_every_answer_is_closed_and_complete(document: Json) -> None:
     answered |= {"LabelList", "ListedLabel", "ListedParcel", "Cancellation"}
     answered |= {"EventFeed", "ShopEvent", "Webhook", "NewWebhookSecret", "WebhookList", "LastDelivery"}
     answered |= {"WebhookSecret", "TestSent", "Queued", "Delivery", "DeliveryList"}
+    answered |= {"OrderCheck", "OrderProblem", "DeliveryDays"}
     schemas = document["components"]["schemas"]
     assert {name for name, schema in schemas.items() if schema.get("additionalProperties") is False} == answered
     for name in answered - {"Error"}:
@@ -162,6 +163,7 @@ def test_the_example_of_a_wrong_method_names_the_methods_of_its_path(document: J
     assert {only.pop(name) for name in ("retrieveWebhook", "changeWebhook", "deleteWebhook")} == {of_one}
     for name in ("rotateWebhookSecret", "testWebhook", "replayWebhook"):
         assert only.pop(name) == reading.replace("GET, HEAD", "POST")
+    assert only.pop("checkOrder") == reading.replace("GET, HEAD", "POST")
     assert set(only.values()) == {reading}
 
 

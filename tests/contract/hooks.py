@@ -113,6 +113,8 @@ def fill(case: Case[Any], choice: random.Random) -> None:
         case "search":
             names = choice.sample(["orderName", "email"], choice.randint(1, 2))
             case.query |= {name: value for name, value in choice.choice(DATA["parcels"]).items() if name in names}
+        case "check":
+            case.body = choice.choice(ORDERS)
         case "pickup-points":
             case.query = choice.choice(SEARCHES) | {"limit": choice.randint(1, 25)}
         case "shipments" if case.method == "GET":
@@ -164,6 +166,8 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
             return case.path_parameters.get("labelId") not in cancelled
         case "RejectedPositiveData":
             return not is_rule(response)
+        case "AcceptedNegativeData":  # a check answers what is wrong with an order
+            return not case.operation.path.endswith("/check")
         case "MissingHeaderNotRejected":
             return response.status_code != 403 or "parcels" not in case.operation.tags
     return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.validation import validate_credentials
 from carriers.sandbox.beta.delivery import after_working_days
-from carriers.sandbox.countries import COUNTRIES, PARIS
+from carriers.sandbox.countries import COUNTRIES, PARIS, is_postal_code_of
 from carriers.sandbox.fault_registry import Operation
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _list(state: State, message: soap.Message) -> Response:
             raise _refusal(CREDENTIALS) from None
     if country in WRITTEN or not {_country(country), fields["depCountryCode"]} <= COUNTRIES:
         raise _refusal(NO_TARIFF)
-    if not _is_weight(fields["weight"]):
+    if not _is_weight(fields["weight"]) or not _is_there(country, fields["arrZipCode"]):
         raise _refusal(NO_TARIFF)
 
     def products(_: Injection) -> Response:
@@ -68,6 +68,12 @@ def _list(state: State, message: soap.Message) -> Response:
         return service.succeeded(tables.QUICKCOST, LIST, found)
 
     return service.perform(state, tables.QUICKCOST, Operation("alpha", LIST), products)
+
+
+def _is_there(country: str, zip_code: str) -> bool:
+    """Return whether the postal code is one of the country, or of those that are written as this one."""
+    places = [_country(country), *(code for code, written in WRITTEN.items() if written == country)]
+    return any(is_postal_code_of(place, zip_code) for place in places)
 
 
 def _country(code: str) -> str:

@@ -6,6 +6,7 @@ from config.api.errors import error_body
 from config.docs.openapi.components import ERROR_TIME, HEADERS, METHODS, SCHEMAS
 from labels import openapi as labels
 from labels import openapi_listing as listing
+from labels.checks import openapi as checks
 from labels.points import openapi as points
 from parcels import openapi as parcels
 from shops.api.errors.entries import ErrorEntry, Failures
@@ -13,14 +14,15 @@ from shops.api.errors.plain import LIMIT_EXCEEDED, METHOD_NOT_ALLOWED, UNEXPECTE
 from shops.webhooks import openapi as webhooks
 
 Json = dict[str, Any]
-FAILURES: Final = parcels.FAILURES | labels.FAILURES | listing.FAILURES | points.FAILURES | webhooks.FAILURES
+_SHOPS: Final = listing.FAILURES | points.FAILURES | checks.FAILURES | webhooks.FAILURES
+FAILURES: Final = parcels.FAILURES | labels.FAILURES | _SHOPS
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
 COUNTED: Final = {200, 201, 202, 204, 405, 409, 410, 413, 415, 422, 502, 503}
 UNCOUNTED: Final = {401, 403}
 # Operations whose answers name what was ignored of a body that was read.
-NAMING_IGNORED: Final = {"buyLabel", "createWebhook", "changeWebhook", "replayWebhook"}
+NAMING_IGNORED: Final = {"buyLabel", "checkOrder", "createWebhook", "changeWebhook", "replayWebhook"}
 # Answers to an order whose body was read, in part at least.
 ORDERED: Final = {200, 201, 202, 400, 409, 422, 500, 502}
 
@@ -45,7 +47,7 @@ TITLES: Final = {
 def complete(document: Json) -> None:
     """Add every failure, and the headers and links of every answer, to the generated document."""
     document["components"]["headers"] = HEADERS
-    document["components"]["schemas"] |= SCHEMAS | points.SCHEMAS
+    document["components"]["schemas"] |= SCHEMAS | points.SCHEMAS | checks.SCHEMAS
     # Django REST framework has the methods of a path in no order.
     paths = document["paths"].items()
     document["paths"] = {name: {each: path[each] for each in METHODS if each in path} for name, path in paths}

@@ -36,6 +36,7 @@ URL_PATHS = [
     "/beta/2.0",
     "/beta/points",
     "/beta/account/additionalinformations",
+    "/beta/delivery/getDateLivraison",
     "/beta/tracking/timelineCompany",
     "/ledger",
     "/",

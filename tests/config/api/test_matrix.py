@@ -38,6 +38,7 @@ ROUTES = {
         (405, 405, 401),
     ),
     "label": (f"{SHIPMENTS}/{LABEL}", {"GET": (200, 404, 401), "HEAD": (200, 404, 401)}, (405, 405, 401)),
+    "order-check": (f"{SHIPMENTS}/check", {"POST": (400, 400, 401)}, (405, 405, 401)),
     "pickup-points": (
         f"{TRACKING}/pickup-points?productCode=relais&zip=69002&city=Lyon&colour=red",
         {"GET": (400, 400, 401), "HEAD": (400, 400, 401)},

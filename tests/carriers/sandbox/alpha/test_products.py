@@ -57,3 +57,32 @@ def test_a_mistake_has_its_code(sandbox: SandboxServer, changes: dict[str, str],
 def test_other_children_are_a_fault(sandbox: SandboxServer) -> None:
     content = envelope("calculateProducts", {"accountNumber": ACCOUNT}, NAMESPACE)
     assert post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS).status_code == 500
+
+
+def day(sandbox: SandboxServer, **changes: str) -> Reply:
+    values = {
+        "depCountryCode": "FR", "depZipCode": "69002", "arrCountryCode": "FR", "arrZipCode": "75001", "arrCity": "-",
+        "productCode": "1", "type": "M", "service": "0", "shippingDate": "2026-11-27T12:00:00",
+    }  # fmt: skip
+    content = envelope("calculateDeliveryTime", values | changes, NAMESPACE)
+    return Reply(post(sandbox.alpha_quickcost_url, data=content, headers=SOAP_HEADERS))
+
+
+def test_the_day_of_arrival_is_told_without_credentials(sandbox: SandboxServer) -> None:
+    assert day(sandbox).texts("date") == ["2026-11-28T18:00:00+01:00"]
+    assert day(sandbox, productCode="44").texts("date") == ["2026-12-01T18:00:00+01:00"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"productCode": "86"}, "4"),
+        ({"productCode": "01"}, "4"),
+        ({"depZipCode": ""}, "2"),
+        ({"shippingDate": "x"}, "2"),
+    ],
+)
+def test_a_product_that_the_service_does_not_know_has_no_day(
+    sandbox: SandboxServer, changes: dict[str, str], code: str
+) -> None:
+    assert day(sandbox, **changes).code == code

@@ -1,0 +1,258 @@
+"""Searches for pickup points on the wire: the requests as the pages have them, and answers of any kind."""
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
+from carriers.pickup_points import FoundPoints, PointQuery, joined
+from carriers.shipment import Credentials
+from tests.carriers.conftest import Serve
+from tests.carriers.support.beta import JSON, bodies, refused
+from tests.carriers.support.points import alpha_point
+from tests.carriers.support.servers import LoopbackServer, always, answer_file, body_of, http
+from tests.carriers.support.shipments import CREDENTIALS, client
+
+if TYPE_CHECKING:
+    from carriers.base import Carrier
+
+DAY = date(2026, 11, 25)
+TOWN: dict[str, Any] = {"country_code": "FR", "zip_code": "69100", "city": "Villeurbanne", "day": DAY}
+ALPHA = {"product_code": "relais", "carrier_code": "86"} | TOWN
+BETA = {"product_code": "beta_point_retrait_france", "carrier_code": "HD"} | TOWN
+FOUND_BY_ALPHA = b"recherchePointChronopostResponse"
+QUERIES = {"alpha": ALPHA, "beta": BETA}
+
+
+def alpha_found(*points: dict[str, str | None], quality: str = "2", wrapper: bytes = FOUND_BY_ALPHA) -> bytes:
+    """Return the answer to a search with copies of the recorded point, changed."""
+    answers = [ET.fromstring(alpha_point(**changes)) for changes in points or ({},)]
+    (result,) = answers[0].iter("return")
+    for answer in answers[1:]:
+        result.extend(answer.iter("listePointRelais"))
+    for element in result.iter("qualiteReponse"):
+        element.text = quality
+    return http(ET.tostring(answers[0]).replace(b"rechercheDetailPointChronopostResponse", wrapper))
+
+
+def alpha_refused(code: int) -> bytes:
+    return http(
+        alpha_point()
+        .replace(b"<errorCode>0<", b"<errorCode>%d<" % code)
+        .replace(b"rechercheDetailPointChronopostResponse", FOUND_BY_ALPHA)
+    )
+
+
+def beta_found(**changes: Any) -> bytes:
+    """Return the recorded answer to a search, its first record changed."""
+    document = json.loads(answer_file("beta_points.json"))
+    document["listePointRetraitAcheminement"][0] |= changes
+    return http(json.dumps(document).encode(), content_type=JSON)
+
+
+class Point:
+    """A point service with scripted answers, and a client of it."""
+
+    def __init__(self, serve: Serve, carrier: str, *answers: bytes) -> None:
+        self.server: LoopbackServer = serve(always(*answers))
+        self.client: Carrier = client(carrier, "http://127.0.0.1:9", points_url=self.server.url)
+        self.carrier = carrier
+
+    def find(self, **changes: Any) -> FoundPoints:
+        return self.client.find_points(PointQuery(**QUERIES[self.carrier] | changes), CREDENTIALS[self.carrier])
+
+    def sent(self) -> dict[str, str]:
+        operation = ET.fromstring(body_of(self.server.requests[-1]))[0][0]
+        return {"operation": operation.tag.rpartition("}")[2]} | {child.tag: child.text or "" for child in operation}
+
+
+def test_alpha_is_asked_as_the_page_has_it(serve: Serve) -> None:
+    service = Point(serve, "alpha", alpha_found())
+    service.find(address1="27 rue X, n°5", weight_kg=Decimal("1.2"))
+    assert list(service.sent().items()) == [
+        ("operation", "recherchePointChronopost"),
+        ("accountNumber", "19869502"),
+        ("password", "255562"),
+        ("address", "27 rue X n 5"),
+        ("zipCode", "69100"),
+        ("city", "Villeurbanne"),
+        ("countryCode", "FR"),
+        ("type", "P"),
+        ("productCode", "86"),
+        ("service", "T"),
+        ("weight", "1200"),
+        ("shippingDate", "25/11/2026"),
+        ("maxPointChronopost", "25"),
+        ("maxDistanceSearch", "40"),
+        ("holidayTolerant", "1"),
+    ]
+
+
+def test_alpha_is_asked_abroad_without_an_address(serve: Serve) -> None:
+    answer = alpha_found(wrapper=b"recherchePointChronopostInterResponse")
+    service = Point(serve, "alpha", answer)
+    service.find(carrier_code="4P", country_code="RE", city=" - ", address1="27 rue X")
+    sent = service.sent()
+    assert (sent["operation"], sent["countryCode"], sent["city"], sent["weight"]) == (
+        "recherchePointChronopostInter",
+        "REU",
+        "69100",
+        "2000",
+    )
+    assert (sent["language"], sent["version"]) == ("FR", "2.0")
+    assert "address" not in sent
+
+
+def test_shop_direct_is_asked_without_lockers(serve: Serve) -> None:
+    service = Point(serve, "alpha", alpha_found())
+    service.find(carrier_code="5X")
+    assert service.sent()["type"] == "C"
+
+
+def test_beta_is_asked_as_the_page_has_it(serve: Serve) -> None:
+    service = Point(serve, "beta", beta_found())
+    service.find(address1="27 rue X", weight_kg=Decimal("1.2"))
+    service.find(zip_code="1012 JL", country_code="NL", weight_kg=Decimal("20.1"))
+    first, second = bodies(service.server)
+    assert first == {
+        "accountNumber": "804735",
+        "password": "s3cret-Pass",
+        "address": "27 rue X",
+        "zipCode": "69100",
+        "city": "Villeurbanne",
+        "countryCode": "FR",
+        "weight": "1200",
+        "shippingDate": "25/11/2026",
+        "filterRelay": "1",
+        "optionInter": "0",
+        "lang": "FR",
+    }
+    assert (second["zipCode"], second["filterRelay"], second["optionInter"]) == ("1012JL", "0", "1")
+
+
+def test_distances_count_only_where_the_address_was_found(serve: Serve) -> None:
+    far, near = {"distanceEnMetre": "900"}, {"identifiant": "1235B", "distanceEnMetre": "20"}
+    for quality, expected in (("2", [("1235B", 20), ("1234A", 900)]), ("1", [("1234A", None), ("1235B", None)])):
+        points = Point(serve, "alpha", alpha_found(far, near, quality=quality)).find().points
+        assert [(point.code, point.distance_m) for point in points] == expected
+    assert Point(serve, "alpha", alpha_found(quality="0")).find().points == []
+
+
+def test_the_recorded_point_is_read_whole(serve: Serve) -> None:
+    (point,) = Point(serve, "alpha", alpha_found()).find().points
+    assert (point.latitude, point.longitude, point.kind) == (43.6045, 1.444, "relay")
+    assert point.opening_hours == ((("08:15", "12:00"),), (), (), (), (), (), ())  # its text says more than its list
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nom": ""},
+        {"nom": "東京"},
+        {"identifiant": ""},
+        {"identifiant": "ABCDE"},
+        {"actif": "false"},
+        {"poidsMaxi": "1"},
+        {"localite": None},
+    ],
+)
+def test_a_relay_that_no_order_can_name_is_left_out_alone(serve: Serve, changes: dict[str, str | None]) -> None:
+    service = Point(serve, "alpha", alpha_found(changes, {"identifiant": "1235B"}))
+    assert [point.code for point in service.find(weight_kg=Decimal("1.2")).points] == ["1235B"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"nom": None}, {"typeDePoint": ""}, {"identifiant": "12"}, {"congesTotal": True}, {"poidsMaxi": 900}],
+)
+def test_a_record_that_no_order_can_name_is_left_out_alone(serve: Serve, changes: dict[str, Any]) -> None:
+    service = Point(serve, "beta", beta_found(**changes))
+    assert [point.code for point in service.find(weight_kg=Decimal("1.2")).points] == ["001234"]
+
+
+@pytest.mark.parametrize(
+    ("season", "is_known"), [(("10/11", "30/11"), True), (("01/10", "13/01"), True), (("10/03", "13/06"), False)]
+)
+def test_hours_of_another_season_are_unknown(serve: Serve, season: tuple[str, str], is_known: bool) -> None:
+    first, last = season
+    changes = {"periodeActiviteHoraireDeb": first, "periodeActiviteHoraireFin": last}
+    (point, _) = Point(serve, "beta", beta_found(**changes)).find().points
+    assert (point.opening_hours is not None) is is_known
+
+
+def test_spans_are_joined_and_unreadable_ones_left_out() -> None:
+    spans = [("14:00", "18:00"), ("09:00", "12:00"), ("12:00", "13:00"), ("00:00", "00:00"), ("9h", "12h"), ("", "")]
+    assert joined(spans) == (("09:00", "13:00"), ("14:00", "18:00"))
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "field"),
+    [
+        (302, RequestRejected, "zip"),
+        (306, RequestRejected, "shipDate"),
+        (321, RequestRejected, "weight"),
+        (300, RequestRejected, ""),
+        (700, CarrierUnavailable, ""),
+        (999, CarrierUnavailable, ""),
+        (1500, CredentialsRejected, ""),
+    ],
+)
+def test_alphas_codes_name_the_parameter(serve: Serve, code: int, error: type[CarrierError], field: str) -> None:
+    with pytest.raises(CarrierError) as caught:
+        Point(serve, "alpha", alpha_refused(code)).find()
+    assert (type(caught.value), caught.value.field) == (error, field)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "field"),
+    [
+        (104, RequestRejected, "zip"),
+        (105, RequestRejected, "city"),
+        (106, RequestRejected, "shipDate"),
+        (121, RequestRejected, "weight"),
+        (125, RequestRejected, "countryCode"),
+        (145, RequestRejected, ""),
+        (1000, CarrierUnavailable, ""),
+        (999, CarrierUnavailable, ""),
+        (201, CredentialsRejected, ""),
+    ],
+)
+def test_betas_codes_name_the_parameter(serve: Serve, code: int, error: type[CarrierError], field: str) -> None:
+    with pytest.raises(CarrierError) as caught:
+        Point(serve, "beta", refused(code)).find()
+    assert (type(caught.value), caught.value.field) == (error, field)
+
+
+def test_no_point_is_an_empty_answer(serve: Serve) -> None:
+    assert Point(serve, "alpha", alpha_refused(601)).find().points == []
+    for code in (300, 301, 203, 146):
+        assert Point(serve, "beta", refused(code)).find().points == []
+
+
+@pytest.mark.parametrize("carrier", QUERIES)
+@pytest.mark.parametrize("answer", [http(b"<html>", 503, "text/html"), http(b"{}", 200, JSON), http(b"", 200)])
+def test_any_other_answer_is_a_failure(serve: Serve, carrier: str, answer: bytes) -> None:
+    with pytest.raises(CarrierUnavailable):
+        Point(serve, carrier, answer).find()
+
+
+def test_a_customers_words_are_masked_in_a_carriers_text(serve: Serve) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        Point(serve, "beta", refused(105, errorMessage="city Villeurbanne of 27 rue Secrète")).find(
+            address1="27 rue Secrète"
+        )
+    assert caught.value.carrier_text == "city *** of ***"
+
+
+def test_an_answer_tells_when_the_carrier_was_asked(serve: Serve) -> None:
+    service = Point(serve, "beta", beta_found())
+    began_at = datetime.now(UTC)
+    found = service.find()
+    assert began_at <= found.asked_at <= datetime.now(UTC)
+    again = service.client.find_points(PointQuery(**BETA), Credentials("other", "password"))
+    assert again.asked_at == found.asked_at
+    assert len(service.server.requests) == 1
