@@ -113,8 +113,6 @@ def fill(case: Case[Any], choice: random.Random) -> None:
         case "search":
             names = choice.sample(["orderName", "email"], choice.randint(1, 2))
             case.query |= {name: value for name, value in choice.choice(DATA["parcels"]).items() if name in names}
-        case "check":
-            case.body = choice.choice(ORDERS)
         case "pickup-points":
             case.query = choice.choice(SEARCHES) | {"limit": choice.randint(1, 25)}
         case "shipments" if case.method == "GET":
@@ -122,7 +120,7 @@ def fill(case: Case[Any], choice: random.Random) -> None:
             names = choice.sample(["orderId", "carrierCode", "trackingNumber"], choice.randint(0, 2))
             case.query |= {name: label[name] for name in names}
             case.query.pop("cursor", None)
-        case "shipments":
+        case "shipments" | "check":
             number = choice.randrange(len(ORDERS))
             case.body = ORDERS[number]
             if choice.random() < 0.3:
