@@ -1,6 +1,7 @@
 """Searches for pickup points on the wire: the requests as the pages have them, and answers of any kind."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ FOUND_BY_ALPHA = b"recherchePointChronopostResponse"
 QUERIES = {"alpha": ALPHA, "beta": BETA}
 
 
-def alpha_found(*points: dict[str, str | None], quality: str = "2", wrapper: bytes = FOUND_BY_ALPHA) -> bytes:
+def alpha_found(*points: Mapping[str, Any], quality: str = "2", wrapper: bytes = FOUND_BY_ALPHA) -> bytes:
     """Return the answer to a search with copies of the recorded point, changed."""
     answers = [ET.fromstring(alpha_point(**changes)) for changes in points or ({},)]
     (result,) = answers[0].iter("return")

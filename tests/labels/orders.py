@@ -90,12 +90,12 @@ def weighing(*weights_kg: float) -> list[Json]:
     return [{"weight": weight} for weight in weights_kg]
 
 
-def post(caller: Caller, body: Any, key: str | None = None, path: str = SHIPMENTS, **options: Any) -> Response:
-    """Order a label, or only check the order; a body that is no bytes is sent as JSON."""
+def post(caller: Caller, body: Any, key: str | None = None, **options: Any) -> Response:
+    """Order a label, or send the order to another path; a body that is no bytes is sent as JSON."""
     data = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
     headers = options.pop("headers", {}) | ({} if key is None else {"Idempotency-Key": key})
     options = {"content_type": "application/json"} | options
-    return caller.request("POST", path, data=data, headers=headers, **options)
+    return caller.request("POST", options.pop("path", SHIPMENTS), data=data, headers=headers, **options)
 
 
 def personal_in(text: str) -> list[str]:
