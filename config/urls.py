@@ -34,6 +34,7 @@ urlpatterns = [
     path("docs/search.json", docs.show_search_index, name="search-index"),
     path("llms.txt", docs.show_index, name="llms-txt"),
     path("docs/parcels.http", docs.download_collection, name="collection"),
+    path("docs/postman.json", docs.download_postman, name="postman"),
     path("openapi.json", openapi_json, name="openapi-json"),
     path("openapi.yaml", openapi_yaml, name="openapi-yaml"),
     path("livez", livez, name="livez"),

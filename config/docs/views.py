@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
+import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -14,6 +15,7 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
 from config.docs.guide import ORIGIN_MARK, Text, changes, guide, refusals
+from config.docs.postman import postman
 from config.docs.search_index import index
 
 MAX_AGE_S = 60  # caches may show the previous release this long
@@ -75,6 +77,14 @@ def download_collection(request: HttpRequest) -> HttpResponse:
     """Download the collection of requests; the reader pastes a token into it."""
     response = HttpResponse(collection(url=origin(request)), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="parcels.http"'
+    return response
+
+
+@page
+def download_postman(request: HttpRequest) -> HttpResponse:
+    """Download the description as a Postman collection."""
+    response = HttpResponse(orjson.dumps(postman(origin(request))), content_type="application/json")
+    response["Content-Disposition"] = 'attachment; filename="parcels.postman_collection.json"'
     return response
 
 

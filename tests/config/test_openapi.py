@@ -25,7 +25,7 @@ Json = dict[str, Any]
 # Not part of the API: pages for people, and for machines that operate the service.
 NOT_THE_API = {"admin/", "admin/search/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
 NOT_THE_API |= {"", "docs", "docs/refusals", "docs/reference", "docs/parcels.http", "docs/changelog"}
-NOT_THE_API |= {"docs/search.json", "llms.txt"}
+NOT_THE_API |= {"docs/search.json", "docs/postman.json", "llms.txt"}
 
 
 WEBHOOK_ROUTES = (

@@ -261,5 +261,5 @@ def test_the_guide_is_read_without_the_database(nobody: Nobody) -> None:
 
 def test_every_link_for_programs_leads_to_a_page(nobody: Nobody) -> None:
     links = re.findall(r"\((http://testserver\S*)\)", nobody.get("/llms.txt").content.decode())
-    assert len(links) == 7
+    assert len(links) == 8
     assert {nobody.get(link.removeprefix("http://testserver")).status_code for link in links} == {200}
