@@ -114,7 +114,7 @@ def test_the_examples_are_found() -> None:
     """One of each kind, in the README's order, and an error."""
     paths = [re.findall(r"/v1/tracking/([\w-]+)(\?\w+)?", command)[0] for command, _ in examples()]
     expected = [("parcels", ""), ("search", "?orderName"), ("search", "?email"), ("shipments", ""), ("shipments", "")]
-    expected += [("shipments", "?createdFrom"), ("shipments", ""), ("pickup-points", "?productCode")]
+    expected += [("shipments", "?createdFrom"), ("pickup-points", "?productCode")]
     assert paths == [*expected, ("parcels", "")]
 
 
