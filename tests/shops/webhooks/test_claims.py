@@ -91,6 +91,13 @@ def test_an_endpoint_that_answers_late_is_slow_until_it_is_quick_again(db: None)
         assert WebhookEndpoint.objects.get(id=made.id).is_slow is is_slow
 
 
+def test_an_endpoint_with_one_quick_answer_among_late_ones_is_not_slow(db: None) -> None:
+    made = add(ShopFactory(), 2)
+    late, quick = claim(2)
+    outcomes.record([Outcome(late, 200, "", 1.5), Outcome(quick, 200, "", 0.1)])
+    assert WebhookEndpoint.objects.get(id=made.id).is_slow is False
+
+
 def test_a_shop_has_at_most_so_many_attempts_at_once_over_all_its_endpoints(db: None) -> None:
     shop, other = ShopFactory(), ShopFactory()
     for _ in range(4):
