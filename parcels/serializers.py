@@ -56,7 +56,7 @@ class AddressedKeyField(KeyStringField):
         return key
 
 
-class TrackingNumberField(AddressedKeyField):
+class TrackingNumberField(KeyStringField):
     """A number that the look-up takes, whose path may not end in a slash."""
 
     def to_internal_value(self, data: Any) -> str:

@@ -99,7 +99,7 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
 def fill_webhook(case: Case[Any], choice: random.Random) -> None:
     path = case.operation.path
     if path.endswith("/webhooks") and case.method == "POST":
-        case.body = {"url": f"http://127.0.0.1:9/{choice.random()}"}
+        case.body = {"url": f"http://127.0.0.1:8009/{choice.random()}"}
     if path.endswith("/replay"):
         case.body = {"since": "2026-11-21"}
     if "webhookId" in case.path_parameters and webhooks and case.method != "DELETE":

@@ -16,7 +16,7 @@ from tests.support.paths import SHIPMENTS
 
 PROCESSES, THREADS = 2, 12
 Act = Callable[[int], Answer]
-CANCELLED = "409 LABEL_CANCELLED"
+CANCELLED, BEING_CANCELLED = "409 LABEL_CANCELLED", "409 LABEL_BEING_CANCELLED"
 
 
 def cancelled_at_once(env: Environment, _: list[int], keys: int) -> Result:
@@ -126,7 +126,8 @@ def settled(env: Environment, port: int, answers: Keys, faults: list[str]) -> Re
     result = audit.keys(answers)
     seen = [answer for each in answers.values() for answer in each if answer.status]
     outcomes = Counter(answer.outcome for answer in seen)
-    if unexpected := set(outcomes) - {"201", "201 replayed", "409 IDEMPOTENCY_KEY_IN_PROGRESS", CANCELLED}:
+    expected = {"201", "201 replayed", "409 IDEMPOTENCY_KEY_IN_PROGRESS", CANCELLED, BEING_CANCELLED}
+    if unexpected := set(outcomes) - expected:
         faults.append(f"answered {counts(Counter({each: outcomes[each] for each in unexpected}))}")
     slowest_s = max(answer.duration_s for answer in seen)
     return Result(outcomes, slowest_s, result, [*faults, *result.faults, *audit.wrongly_shown(answers, port)])

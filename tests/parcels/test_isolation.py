@@ -31,7 +31,9 @@ parcels = st.fixed_dictionaries(
         "createdAt": st.integers(MIN_TIME_MS, MIN_TIME_MS + 2),
     }
 )
-ids = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=4)
+ids = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=4).filter(
+    lambda text: text not in {".", ".."}
+)
 worlds = st.dictionaries(ids, parcels, max_size=12)
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 any_text = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
