@@ -36,7 +36,7 @@ def main() -> int:
             break
         if time.monotonic() >= ends_at:
             break
-    print_counts(sum(map(counted, folder.iterdir()), Counter()))
+    print_counts(folder)
     return status
 
 
@@ -48,9 +48,12 @@ def play(options: argparse.Namespace, seed: int, counts: Path) -> int:
     return subprocess.run([*command, "--timeout=0", path], env=environment, check=False).returncode
 
 
-def print_counts(counts: Counter[str]) -> None:
+def print_counts(folder: Path) -> None:
     """Print how often each row of the table was walked, the rarest first."""
-    for event, times in sorted(counts.items(), key=lambda each: each[1]):
+    counts: Counter[str] = Counter()
+    for file in folder.iterdir():
+        counts.update(counted(file))
+    for event, times in reversed(counts.most_common()):
         print(f"{times:>8}  {event}")
 
 

@@ -1,6 +1,6 @@
 """A label's life as a state machine: orders, faults, kills, time, reconciliation, cancellations and decisions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -55,20 +55,29 @@ class LabelLife(RuleBasedStateMachine):
     @rule(
         carrier=st.sampled_from(["alpha", "beta"]),
         count=st.integers(1, 3),
-        fault=numbers.flatmap(lambda _: st.integers(0, 9)),
+        fault=st.integers(0, 9),
         place=st.sampled_from([None, None, *PLACES, "row lost"]),
     )
     def order(self, carrier: str, count: int, fault: int, place: str | None) -> None:
         wanted = Order(f"{len(self.world.orders)}", carrier, list(range(1, count + 1)))
         self.world.orders.append(wanted)
-        with self.world.failing(FAULTS[carrier][fault]), self.interrupted(place):
+        with self.world.failing(self.fault(carrier, fault)), self.interrupted(place):
             self.note(wanted, self.world.ask(wanted))
+
+    @rule(carrier=st.sampled_from(["alpha", "alpha", "beta"]), count=st.integers(1, 2), answer=st.sampled_from(ANSWERS))
+    def order_and_cancel(self, carrier: str, count: int, answer: str | None) -> None:
+        """Order without a fault, and think better of it."""
+        self.order(carrier=carrier, count=count, fault=0, place=None)
+        row = self.world.newest(self.world.orders[-1])
+        if row:
+            with self.world.failing(answer, operation=CANCEL), suppress(cancelling.CancelError):
+                cancelling.cancel(row)
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *PLACES]))
     def repeat(self, which: int, fault: int, place: str | None) -> None:
         wanted = self.chosen(which)
-        with self.world.failing(FAULTS[wanted.carrier][fault]), self.interrupted(place):
+        with self.world.failing(self.fault(wanted.carrier, fault)), self.interrupted(place):
             self.note(wanted, self.world.ask(wanted))
 
     @precondition(lambda self: self.world.orders)
@@ -152,15 +161,17 @@ class LabelLife(RuleBasedStateMachine):
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers)
     def hand_in(self, which: int) -> None:
-        row = self.world.newest(self.chosen(which))
-        if row and row.state == LabelState.GENERATED:
-            self.oracle.moved.add(row.id)
+        """Hand parcels in, also those that are to be cancelled and are not yet."""
+        row = self.one_of(which, {LabelState.GENERATED, *CANCELLATION})
+        if row and len(self.world.live(row)) == len(row.tracking_numbers):
+            if row.state == LabelState.GENERATED:
+                self.oracle.moved.add(row.id)
             self.world.move(row)
 
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *PLACES[:2]]))
     def cancel(self, which: int, answer: str | None, place: str | None) -> None:
-        row = self.world.newest(self.chosen(which))
+        row = self.one_of(which, {LabelState.GENERATED})
         if row is None:
             return
         with self.world.failing(answer, operation=CANCEL), self.interrupted(place), suppress(cancelling.CancelError):
@@ -170,8 +181,8 @@ class LabelLife(RuleBasedStateMachine):
     @rule(which=numbers)
     def end_cancellation(self, which: int) -> None:
         """A person looks at the carrier's portal and says what is true."""
-        row = self.world.newest(self.chosen(which))
-        if row and row.state in CANCELLATION:
+        row = self.one_of(which, CANCELLATION)
+        if row:
             live = self.world.live(row)
             if len(live) not in {0, len(row.tracking_numbers)}:
                 return
@@ -183,12 +194,12 @@ class LabelLife(RuleBasedStateMachine):
     @rule(which=numbers, left_out=st.integers(0, 2))
     def adopt(self, which: int, left_out: int) -> None:
         """A person adopts the parcels that were made, or some of them."""
-        row = self.world.newest(self.chosen(which))
-        if not row or row.state not in OPEN - {LabelState.RECEIVED}:
+        row = self.one_of(which, OPEN - {LabelState.RECEIVED})
+        if not row:
             return
         made, ordered = self.world.live(row), len(row.weights_kg)
         adopted = [*made, *[""] * ordered][:ordered]
-        if left_out < ordered > 1:
+        if left_out < ordered > 1 and row.tracking_numbers:  # else a parcel that was made would be nobody's
             adopted[left_out] = ""
         if any(adopted):
             self.decide(
@@ -198,7 +209,7 @@ class LabelLife(RuleBasedStateMachine):
     @precondition(lambda self: self.world.orders)
     @rule(which=numbers)
     def mark_as_not_made(self, which: int) -> None:
-        row = self.world.newest(self.chosen(which))
+        row = self.one_of(which, OPEN)
         if row and (row.carrier_code == "beta" or not self.world.live(row)) and row.id not in self.oracle.restored:
             self.decide(lambda: decisions.mark_as_not_made(label=row, decided_by=self.world.person))
 
@@ -207,6 +218,16 @@ class LabelLife(RuleBasedStateMachine):
             decision()
 
     # ---
+
+    def fault(self, carrier: str, rank: int) -> str | None:
+        """Choose a fault; a number is given out twice within an order only, as two labels with one are one parcel."""
+        fault = FAULTS[carrier][rank]
+        return None if fault == "twin" and self.world.sandbox.made() else fault
+
+    def one_of(self, which: int, states: Collection[str]) -> ShippingLabel | None:
+        """Choose one of the labels in these states."""
+        rows = [row for row in self.world.rows() if row.state in states]
+        return rows[which % len(rows)] if rows else None
 
     def chosen(self, which: int) -> Order:
         return self.world.orders[which % len(self.world.orders)]

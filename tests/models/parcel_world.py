@@ -120,9 +120,10 @@ class World:
     def __init__(
         self, sandbox: Sandbox, folder: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, stack: ExitStack
     ) -> None:
-        self.sandbox, self.folder, self.settings = sandbox, folder, settings
+        self.sandbox, self.folder = sandbox, folder
         self.carriers = Carriers()
-        self.endpoints_url = settings.CARRIER_ENDPOINTS
+        self.endpoints_url = dict(settings.CARRIER_ENDPOINTS)
+        settings.CARRIER_ENDPOINTS = dict(self.endpoints_url)
         self.tracking_url = stack.enter_context(serving(self.carriers.play)).url
         settings.TRACKING_RATES = dict.fromkeys(settings.TRACKING_RATES, 1000.0)
         settings.TRACKING_CONCURRENCY, settings.WEBHOOK_CONCURRENCY = 1, 32
@@ -165,7 +166,7 @@ class World:
         return Endpoint(endpoint_id, receiver, [(secret, float("inf"))])
 
     def forget_clients(self) -> None:
-        product.forget_clients(self.endpoints_url, self.tracking_url, self.settings)
+        product.forget_clients(self.endpoints_url, self.tracking_url)
 
     # --- Time ---
 

@@ -13,6 +13,7 @@ from threading import Event
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
@@ -64,14 +65,17 @@ def everything() -> str:
     return json.dumps(rows, default=str, ensure_ascii=False)
 
 
-def forget_clients(endpoints: dict[str, Any], tracking_url: str, settings: Any) -> None:
-    """Make new clients, with closed circuit breakers: the shipping services are the sandbox's, tracking is not."""
+def forget_clients(endpoints: dict[str, Any], tracking_url: str) -> None:
+    """Make new clients, with closed circuit breakers: the shipping services are the sandbox's, tracking is not.
+
+    The setting is changed in place, as each assignment would be a further layer of it.
+    """
     for made in (clients.client, clients.tracker, limits.slots):
         made.cache_clear()
-    settings.CARRIER_ENDPOINTS = endpoints
+    settings.CARRIER_ENDPOINTS.update(endpoints)
     for carrier in CARRIERS:
         clients.client(carrier)
-    settings.CARRIER_ENDPOINTS = {name: urls | {"tracking_url": tracking_url} for name, urls in endpoints.items()}
+    settings.CARRIER_ENDPOINTS.update({name: urls | {"tracking_url": tracking_url} for name, urls in endpoints.items()})
     for carrier in CARRIERS:
         clients.tracker(carrier)
 
