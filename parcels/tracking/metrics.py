@@ -6,7 +6,7 @@ from prometheus_client import Counter
 
 ASKED = Counter(
     "tracking_parcels_asked_total",
-    "Parcels whose carrier was asked where they are, by outcome.",
+    "Tracking numbers that a carrier was asked about, by outcome.",
     ["carrier", "outcome"],
 )
 EVENTS = Counter(
