@@ -17,8 +17,8 @@ run() {
     if pg_receivewal --slot="$SLOT" --create-slot 2>/dev/null; then set_aside "$folder"; fi
     mkdir -p "$folder/wal" "$folder/copies"
     pg_receivewal --slot="$SLOT" --directory="$folder/wal" --status-interval=5 &
-    receiver=$! # known to the trap, so not local
-    trap 'kill $receiver && wait $receiver' EXIT
+    local receiver=$!
+    trap 'kill $(jobs -p) || true; wait' EXIT # the sleep too
     trap 'exit 0' TERM INT
     while kill -0 $receiver; do
         [ -n "$(find "$folder/copies" -name complete -mmin "-$((hours * 60))")" ] || now "$folder"

@@ -63,6 +63,8 @@ def complete_operation(operation: Json, methods: str) -> None:
     if name in LINKS:
         (success,) = answers.values()
         success["links"] = LINKS[name]
+    if "requestBody" in operation:
+        operation["requestBody"]["required"] = True  # drf-spectacular takes a PATCH without one for valid
     for status, entries in sorted(failures(name).items()):
         answers[str(status)] = failure(status, entries, methods)
     for status, answer in answers.items():
