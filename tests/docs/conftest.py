@@ -55,14 +55,26 @@ def database(folder: Path) -> Iterator[str]:
         yield f"sqlite:///{folder / 'demo.sqlite3'}"
         return
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE demonstration")
-        yield urlsplit(url)._replace(path="/demonstration").geturl()
-        connection.execute("DROP DATABASE demonstration WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {folder.name}")
+        yield urlsplit(url)._replace(path=f"/{folder.name}").geturl()
+        connection.execute(f"DROP DATABASE {folder.name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    folder = tmp_path_factory.mktemp("demo")
+    with demonstration(tmp_path_factory.mktemp("demo")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """A demonstration in which nobody has ordered anything."""
+    with demonstration(tmp_path_factory.mktemp("demo")) as running:
+        yield running
+
+
+@contextmanager
+def demonstration(folder: Path) -> Iterator[Demo]:
     collection = folder / "parcels.http"
     with database(folder) as database_url:
         environment = {

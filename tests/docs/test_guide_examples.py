@@ -88,8 +88,8 @@ def runnable() -> list[Example]:
     return [example for example in examples() if example.language != "php" or PHP]
 
 
-def test_every_example_is_answered_as_shown(demo: Demo, tmp_path: Path, path: str) -> None:
-    reader = Reader(demo, tmp_path, path)
+def test_every_example_is_answered_as_shown(own_demo: Demo, tmp_path: Path, path: str) -> None:
+    reader = Reader(own_demo, tmp_path, path)
     comparison = Comparison(known={})
     problems = []
     for example in runnable():
