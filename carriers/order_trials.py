@@ -19,7 +19,7 @@ def destination(shipment: Shipment, point: PickupPoint | None) -> Party:
 
 
 class Stage(StrEnum):
-    """What judges an order, in this order; one that refuses it ends the trial."""
+    """The judges of an order, in turn; one that refuses it ends the trial."""
 
     SERVICE = "service"  # the rules between its fields, and what the carrier can print
     CONTRACT = "contract"
@@ -29,7 +29,7 @@ class Stage(StrEnum):
 
 @dataclass
 class Trial:
-    """How a trial went: who was asked, and the refusal that ended it.
+    """The course of a trial: who was asked, and the refusal that ended it.
 
     `delivery_day` is the carrier's promise, `point` where the parcels go, for a pickup product.
     """

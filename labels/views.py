@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -27,8 +28,9 @@ from labels.serializers import (
 from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import BODY_EMPTY, LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
+from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
+from shops.api.request_body import sent_body
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
 
@@ -63,9 +65,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     @openapi.buy
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
-        if request.stream is None:  # to DRF it is an empty form
-            raise ApiError(BODY_EMPTY)
-        body = request.data
+        body = sent_body(request)
         shop, token = cast("Shop", request.user), cast("AccessToken", request.auth)
         self.headers = ignored_header(body, sender_address=shop.sender_address)  # of the errors too
         key_value = read_key(request.headers.get("Idempotency-Key"))
@@ -85,19 +85,14 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     @openapi.retrieve
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""
-        labels = ShippingLabel.objects.for_shop(str(request.user.pk)).generated()
-        label = None if "\0" in label_id else labels.filter(id=label_id).first()
-        if label is None:
-            raise ApiError(LABEL_NOT_FOUND)
+        label = found(ShippingLabel.objects.for_shop(str(request.user.pk)).generated(), label_id)
         return Response(self.body(label), headers=headers_of(label))
 
     @openapi_listing.cancel
     def cancel(self, request: Request, label_id: str) -> Response:
         """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
-        label = None if "\0" in label_id else labels.filter(id=label_id).first()
-        if label is None:
-            raise ApiError(LABEL_NOT_FOUND)
+        label = found(labels, label_id)
         before = label.state
         try:
             cancelled = cancelling.cancel_for_shop(label)
@@ -114,6 +109,14 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
         return LabelSerializer(context={"url": url}).to_representation(label)
+
+
+def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
+    """Return the label with an id; raise ApiError."""
+    label = None if "\0" in label_id else labels.filter(id=label_id).first()
+    if label is None:
+        raise ApiError(LABEL_NOT_FOUND)
+    return label
 
 
 def headers_of(label: ShippingLabel) -> dict[str, str]:

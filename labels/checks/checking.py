@@ -28,7 +28,7 @@ CHECKED_ID: Final = "CHECK"  # the reference of a shipment that is not bought: t
 
 @dataclass(frozen=True)
 class Problem:
-    """What would refuse the order; `code` is that of the purchase's answer, `field` a JSON path."""
+    """A reason to refuse the order; `code` is that of the purchase's answer, `field` a JSON path."""
 
     stage: Stage
     message: str

@@ -9,8 +9,7 @@ from rest_framework.viewsets import ViewSet
 
 from labels.checks import checking, openapi
 from labels.serializers import ignored_header, read_order
-from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import BODY_EMPTY
+from shops.api.request_body import sent_body
 
 if TYPE_CHECKING:
     from shops.models import Shop
@@ -25,9 +24,7 @@ class OrderCheckViewSet(ViewSet):
     @openapi.check
     def create(self, request: Request) -> Response:
         """Answer what would refuse the order; buy nothing."""
-        if request.stream is None:  # to DRF it is an empty form
-            raise ApiError(BODY_EMPTY)
-        body, shop = request.data, cast("Shop", request.user)
+        body, shop = sent_body(request), cast("Shop", request.user)
         if not isinstance(body, dict):
             read_order(body, sender_address=shop.sender_address)
             raise ValidationError

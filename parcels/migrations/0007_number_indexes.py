@@ -1,4 +1,4 @@
-"""What is due, and a label's number on one parcel only."""
+"""Indexes of what is due, and a label's number on one parcel only."""
 
 from django.db import migrations, models
 from django.db.models import Q

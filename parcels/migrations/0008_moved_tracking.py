@@ -1,4 +1,4 @@
-"""What was known of a parcel's tracking moves to the rows of its numbers, in batches that can be broken off."""
+"""The tracking of a parcel moves to the rows of its numbers, in batches that can be broken off."""
 
 from itertools import groupby
 from operator import attrgetter

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from math import ceil
 from random import random
 from typing import Final
 
@@ -15,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from parcels.models import TrackingNumber
 from parcels.tracking.schedule import next_try
 from shops.db import clock
-from shops.db.due import is_due
+from shops.db.due import is_due, share_out
 from shops.models import Shop
 
 # Short, so that little is asked again after a kill and a status is not shown late.
@@ -55,13 +54,14 @@ def take(carrier_code: str, count: int) -> list[DueNumber]:
     """
     with transaction.atomic():
         now = clock.now()
-        taken: list[TrackingNumber] = []
-        shops = shops_with_due(carrier_code, now, count)
-        for rank, shop_id in enumerate(shops):
-            share = ceil((count - len(taken)) / (len(shops) - rank))
+
+        def first(shop_id: str, share: int) -> list[TrackingNumber]:
             rows = due(carrier_code, now).filter(shop=shop_id).order_by("due_at").select_related("parcel")
             narrow = rows.only("number", "shop", "failures", "parcel__id")
-            taken += narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share]
+            return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share])
+
+        shops = shops_with_due(carrier_code, now, count)
+        taken = [row for _, rows in share_out(shops, count, first) for row in rows]
         numbers_of([row.pk for row in taken]).update(leased_until=now + lease(carrier_code))
     return [DueNumber(row.pk, row.number, row.shop_id, row.failures) for row in taken]
 

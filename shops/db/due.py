@@ -4,7 +4,7 @@ A claim leases the queue's own rows, passing over those that another process has
 between groups, such as shops or endpoints: each gets an equal share, and what one has no use for is the next one's.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from math import ceil
 from typing import Any, TypeVar
@@ -36,11 +36,10 @@ class FirstIds(Subquery):
 
 
 def share_out(
-    groups: Sequence[Group], rows: Mapping[Group, Sequence[Row]], limit: int, room: Callable[[Group], int]
+    groups: Sequence[Group], limit: int, first: Callable[[Group, int], Sequence[Row]]
 ) -> Iterator[tuple[Group, Sequence[Row]]]:
-    """Yield each group's share of its rows, of so many in all, within its room when its turn comes."""
+    """Yield each group's share of so many rows; `first` gives up to so many of a group when its turn comes."""
     for index, group in enumerate(groups):
-        share = min(ceil(limit / (len(groups) - index)), room(group))
-        own = rows.get(group, ())[: max(share, 0)]
+        own = first(group, ceil(limit / (len(groups) - index)))
         limit -= len(own)
         yield group, own

@@ -166,11 +166,11 @@ def shared_out(
     claims: list[Claim] = []
     slow_left = slow_limit
 
-    def room(endpoint: WebhookEndpoint) -> int:
-        return min(load.room(endpoint), slow_left if endpoint.is_slow else limit)
+    def first(endpoint: WebhookEndpoint, share: int) -> list[WebhookDelivery]:
+        room = min(load.room(endpoint), slow_left if endpoint.is_slow else limit)
+        return rows.get(endpoint.id, [])[: max(0, min(share, room))]
 
-    own_rows = {endpoint: rows.get(endpoint.id, []) for endpoint in endpoints}
-    for endpoint, own in share_out(endpoints, own_rows, limit, room):
+    for endpoint, own in share_out(endpoints, limit, first):
         slow_left -= len(own) if endpoint.is_slow else 0
         load.of_shop[endpoint.shop_id] += len(own)
         claims += [Claim(row, endpoint, now, Deadline(DEADLINE_S)) for row in own]

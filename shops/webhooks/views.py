@@ -13,9 +13,10 @@ from shops.api import ignored_header
 from shops.api.cursors import PageSerializer, read_page
 from shops.api.errors.coded import TOO_MANY_WEBHOOKS
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import BODY_EMPTY, WEBHOOK_NOT_FOUND
+from shops.api.errors.plain import WEBHOOK_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.query_fields import read_query
+from shops.api.request_body import sent_body
 from shops.api.serializer_fields import ObjectSerializer
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
@@ -166,10 +167,9 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
 
     def read(self, request: Request, reader: ObjectSerializer) -> dict[str, Any]:
         """Read a body, and name what is ignored of it in the answer's header; raise ValidationError."""
-        if request.stream is None:  # to DRF it is an empty form
-            raise ApiError(BODY_EMPTY)
-        self.headers = ignored_header.header_of(request.data, reader)  # of the errors too
-        values: dict[str, Any] = type(reader)(data=request.data).run_validation(request.data)
+        body = sent_body(request)
+        self.headers = ignored_header.header_of(body, reader)  # of the errors too
+        values: dict[str, Any] = type(reader)(data=body).run_validation(body)
         return values
 
 
