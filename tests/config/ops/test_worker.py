@@ -25,7 +25,7 @@ from tests.labels.conftest import in_threads
 from tests.labels.factories import LabelFactory
 from tests.parcels.tracking.conftest import Carriers, follow
 from tests.support.factories import ShopFactory
-from tests.support.processes import free_port, start_command
+from tests.support.processes import free_port, run_command, start_command
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 if TYPE_CHECKING:
@@ -185,6 +185,26 @@ def test_what_has_begun_at_sigterm_is_finished_and_nothing_more_begins(carriers:
     assert (code, '"work has ended"' in log) == (0, True)
     assert len(carriers.asked) == 1
     assert Parcel.objects.filter(id__in=parcels, last_status="IN_TRANSIT").count() == 1
+
+
+SIGNALLED_WITHIN_ITS_WAIT = """
+import os, signal
+from config.ops import worker
+from config.management.commands.work import Command
+def work(stop):
+    with stop._cond:  # as the main thread has it when it begins to wait
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(10**6))
+    stop.wait()
+    print("ended")
+worker.work = work
+Command().handle()
+"""
+
+
+def test_a_sigterm_just_before_it_waits_ends_it(transactional_db: None) -> None:
+    code, out, _ = run_command("shell", "-v", "0", "-c", SIGNALLED_WITHIN_ITS_WAIT)
+    assert (code, out) == (0, "ended\n")
 
 
 @pytest.mark.real_services
