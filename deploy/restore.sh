@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Restores the database of compose.yaml, and says what was bought after the moment: deploy/restore.sh [MOMENT]
 #
-# Such as '2026-11-22 14:30:00+00'; without one, to the end of what was backed up. The service stays stopped: docs/runbook.md
-# says what to do first. The database as it was is kept beside the new one.
+# Such as '2026-11-22 14:30:00+00'; without one, to the end of what was backed up. The service stays stopped:
+# docs/runbook/fail.md says what to do first. The database as it was is kept beside the new one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=/var/lib/postgresql/data
@@ -18,5 +18,5 @@ compose run --rm --no-deps restore restore /backups $DATA/pgdata "$@"
 compose up --detach --wait postgres store redis
 compose run --rm migrate
 compose run --rm service reconcile_labels
-compose run --rm service check_labels || echo "Go through these first: docs/runbook.md#restore-to-a-point-in-time"
+compose run --rm service check_labels || echo "Go through these first: docs/runbook/fail.md#restore-to-a-point-in-time"
 echo "Then start the rest: docker compose --file deploy/compose.yaml up --detach"

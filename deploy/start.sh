@@ -26,5 +26,5 @@ The shop is $shop. Its token, which is not shown again, and a first request (404
 
     curl -i -H "Authorization: Bearer $token" https://$1/public/v1/tracking/parcels/XU000000001FR
 
-Next: its address, contracts and parcels, and the staff's first account (docs/runbook.md, step 7). Keep deploy/.env.
+Next: its address, contracts and parcels, and the staff's first account (docs/runbook/install.md, step 7). Keep deploy/.env.
 END

@@ -19,14 +19,15 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client import REGISTRY
 
 from config.ops import logs, metrics
+from tests.support.markdown import headings
 from tests.support.programs import NOT_INSTALLED
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.any_database
 DEPLOY = Path(settings.BASE_DIR, "deploy")
-RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook.md").read_text()
+RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook")
 DRILLS = ("rules_test", "slow_rules_test")
-ROW = re.compile(r"^\| `(\w+)` \| (page|ticket) \| [^|]+ \| \[([^]]+)\]\(#([^)]+)\) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \| (page|ticket) \| [^|]+ \| \[([^]]+)\]\(fail\.md(#[^)]+)\) \|$", re.MULTILINE)
 NAME = re.compile(
     r"\b(?:[a-z]+_)+(?:total|seconds|count|bucket|decide|queued|active|failing|disabled|breaker|interrupted)\b"
 )
@@ -92,14 +93,12 @@ def test_every_alert_is_fired_by_a_drill() -> None:
 
 
 def test_every_alert_has_a_row_in_the_runbook_that_leads_to_its_section() -> None:
-    rows = {(name, severity): (section, anchor) for name, severity, section, anchor in ROW.findall(RUNBOOK)}
-    assert {key: anchor for key, (_, anchor) in rows.items()} == {
-        named(alert): alert["annotations"]["runbook"].removeprefix("docs/runbook.md#") for alert in ALERTS
+    table = ROW.findall((RUNBOOK / "watch.md").read_text())
+    assert {(name, severity): f"docs/runbook/fail.md{anchor}" for name, severity, _, anchor in table} == {
+        named(alert): alert["annotations"]["runbook"] for alert in ALERTS
     }
-    headings = re.findall(r"^##? (.+)$", RUNBOOK, re.MULTILINE)
-    anchors = {heading: re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    for section, anchor in rows.values():
-        assert anchors[section] == anchor
+    anchors = {title: anchor for anchor, title in headings(RUNBOOK / "fail.md").items()}
+    assert all(anchors[section] == anchor.removeprefix("#") for _, _, section, anchor in table)
 
 
 def exported() -> set[str]:

@@ -39,7 +39,7 @@ SETTINGS: dict[str, object] = {
     "LOG_FORMAT": "json",
 }
 PURCHASING = "SELECT count(*) = %d FROM labels_shippinglabel WHERE state = 'purchasing'"
-# docs/runbook.md's
+# docs/runbook/fail.md's
 OPERATIONS = ("shippingMultiParcelV4", "generateLabel")
 OUTCOMES = ("ok", "outcome_unknown", "unavailable")
 Keys = dict[str, list[Answer]]

@@ -1,6 +1,6 @@
 """A backup that was restored onto nothing serves all that matters: tokens, parcels, labels, PDFs, contracts.
 
-As in docs/runbook.md: the database first and the PDFs after it, then back in the other order.
+As in docs/runbook/install.md: the database first and the PDFs after it, then back in the other order.
 """
 
 import shutil

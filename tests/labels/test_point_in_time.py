@@ -1,6 +1,6 @@
 """A recovery to a point in time, from a backup, finds again what was bought after that point.
 
-As in docs/runbook.md, with deploy/backup.sh and PostgreSQL's own programs.
+As in docs/runbook/fail.md, with deploy/backup.sh and PostgreSQL's own programs.
 """
 
 import os

@@ -16,7 +16,7 @@ from tests.labels.factories import PDF, LabelFactory
 from tests.labels.test_metrics import value
 from tests.support.api import Caller
 
-RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook.md")
+RUNBOOK = Path(settings.BASE_DIR, "docs", "runbook", "fail.md")
 ROW = re.compile(r"^\| `(\w+)` \| ([\w`, ]+) \| `(\w+)` \| (\w*) \| ([^|]*) \| `?([\w.]*)`? \| (.+) \|$", re.MULTILINE)
 
 
