@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.middleware.AdminPolicy",
+    "config.desk.locale.StaffLocale",
     "config.login.rate_limit.LoginRateLimit",
     "config.api.middleware.Sessions",
     "config.api.middleware.Common",
@@ -115,6 +116,8 @@ MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
+# Of the staff's pages, of the days and months of figures and of finance; the API's times are UTC.
+STAFF_TIME_ZONE = env.str("STAFF_TIME_ZONE", "Europe/Paris", validate=validators.time_zone)
 FORMAT_MODULE_PATH = ["config.formats"]
 STATIC_URL = "/static/"
 WHITENOISE_MAX_AGE = 60  # seconds, as for the pages that use them: file names do not change with a version

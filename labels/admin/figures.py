@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from django.db.models import Max, Min, Q, Sum
@@ -17,6 +17,7 @@ from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
 from shops.contracts.clients import client
 from shops.db import clock
+from shops.staff import days
 from shops.staff.base import LISTED_AT_MOST
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 
@@ -28,7 +29,7 @@ CODES_SHOWN: Final = 10
 def panels(request: HttpRequest) -> Iterator[Panel]:
     """Make the panels of those who may see labels."""
     if may_view(request, "labels", "shippinglabel"):
-        today = datetime.now(UTC).date()
+        today = days.today()
         yield to_decide(request)
         yield labels_a_day(today)
         yield failures_by_code(today)
@@ -67,7 +68,7 @@ def labels_a_day(today: date) -> Chart:
         for carrier in CARRIERS
     ]
     places = [f"{day:%-d %b}" for day in days]
-    note = "Bought, by the day of the order (UTC); labels cancelled since are among them."
+    note = "Bought, by the day of the order ; labels cancelled since are among them."
     return Chart("Labels a day", "Day", places, series, note, is_wide=True)
 
 

@@ -13,6 +13,7 @@ from labels.models import LabelState, ShippingLabel
 from labels.templatetags.label_page import error_name
 from shops.api.errors.coded import CODES
 from shops.staff import filters
+from shops.staff.days import start_of
 
 
 class StateFilter(filters.MultiChoiceFilter):
@@ -58,14 +59,14 @@ class OrderedById:
 
     @staticmethod
     def midnight(day: date) -> str:
-        return id_prefix(filters.start_of(day))
+        return id_prefix(start_of(day))
 
 
 class RecentFilter(OrderedById, filters.RecentFilter):
-    """Labels ordered today or in this month, in UTC."""
+    """Labels ordered today or in this month."""
 
 
 class OrderedFilter(OrderedById, filters.PeriodFilter):
-    """Labels ordered in a period of days in UTC."""
+    """Labels ordered in a period of days."""
 
-    title = "day of the order (UTC)"
+    title = "day of the order"

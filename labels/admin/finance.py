@@ -1,7 +1,7 @@
 """The figures for finance: labels bought by month, shop, carrier and product, on a page and as files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -23,6 +23,7 @@ from labels.models import LabelState
 from shops.models import Shop
 from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
+from shops.staff.days import today
 from shops.staff.exports import Export, answer, told_filters
 from shops.staff.panels import Figure, age_of, created, may_view
 from shops.staff.spreadsheets import Cell
@@ -71,7 +72,7 @@ class FinanceForm(forms.Form):
 
 def months_counted() -> list[date]:
     """Return the first days of the months with figures and of this month, the newest first."""
-    month = datetime.now(UTC).date().replace(day=1)
+    month = today().replace(day=1)
     first = LabelFigure.objects.aggregate(day=Min("day"))["day"] or month
     months = [month]
     while months[-1] > first:

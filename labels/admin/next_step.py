@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils import timezone
+
 from labels.lifecycle import decisions
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
 from shops.contracts.models import CarrierContract
@@ -73,5 +75,6 @@ def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
         return NextStep(label, f"{carrier} can't be asked. Its PDF is looked for in the storage {when}", due)
     if label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
-        return NextStep(label, f"{carrier} is asked to cancel it {when}", due, f"until {ends_at:%H:%M} UTC", True)
+        until = f"until {timezone.localtime(ends_at):%H:%M}"
+        return NextStep(label, f"{carrier} is asked to cancel it {when}", due, until, can_be_asked=True)
     return NextStep(label, f"{carrier} is asked {when}", due, can_be_asked=True)

@@ -6,7 +6,7 @@ from labels.ids import id_prefix
 from labels.models import ShippingLabel
 from shops.admin.shop_overview import PANELS
 from shops.models import Shop
-from shops.staff.filters import start_of
+from shops.staff.days import start_of
 from shops.staff.week_panel import first_day, week_panel
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from labels.figures.models import LabelFigure
 from labels.models import IN_CANCELLATION, OVER, LabelState, ShippingLabel, total_kg
 from shops.db import clock
 from shops.staff import figures
+from shops.staff.days import bounds, day_of
 
 # Labels that were paid for, cancelled ones among them.
 BOUGHT: Final = (LabelState.RECEIVED, LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)
@@ -43,8 +44,10 @@ class Sum:
 
 def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Count the days again whose labels may have changed since the last time; return how many days."""
-    begun_at = clock.now()
-    days = changed_days(figures.counted_at(figures.LABELS), begun_at)
+    begun_at, last = clock.now(), figures.counted_at(figures.LABELS)
+    days = changed_days(last, begun_at)
+    if last is None and days:  # in another time zone the first day may have been an earlier one
+        LabelFigure.objects.filter(day__lt=days[0]).delete()
     for day in days:
         if is_stopping():
             return 0  # the next process begins again
@@ -58,14 +61,14 @@ def changed_days(last: datetime | None, now: datetime) -> list[date]:
     first_id = ShippingLabel.objects.order_by("id").values_list("id", flat=True).first()
     if first_id is None:
         return []
-    oldest = ids.id_time(first_id)
+    oldest, today = day_of(ids.id_time(first_id)), day_of(now)
     if last is None:
         since = oldest
-    elif last.date() < now.date():
-        since = now - LOOK_BACK
+    elif day_of(last) < today:
+        since = day_of(now - LOOK_BACK)
     else:
-        since = last - COMMIT_MARGIN
-    recent = {day for day in days_between(since.date(), now.date()) if day >= oldest.date()}
+        since = day_of(last - COMMIT_MARGIN)
+    recent = {day for day in days_between(since, today) if day >= oldest}
     return sorted(recent | (days_of_late_changes(last) if last else set()))
 
 
@@ -78,9 +81,9 @@ def days_of_late_changes(last: datetime) -> set[date]:
     counted = LabelFigure.objects.filter(state__in=OPEN).order_by().values_list("day", *GROUPS, "labels")
     were_open = Counter({(day, *group): labels for day, *group, labels in counted})
     rows = ShippingLabel.objects.filter(state__in=OPEN).order_by().values_list("id", *GROUPS)
-    are_open = Counter((ids.id_time(label_id).date(), *group) for label_id, *group in rows)
+    are_open = Counter((day_of(ids.id_time(label_id)), *group) for label_id, *group in rows)
     cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
-    ordered_on = (ids.id_time(label_id).date() for label_id in cancelled.values_list("id", flat=True))
+    ordered_on = (day_of(ids.id_time(label_id)) for label_id in cancelled.values_list("id", flat=True))
     return {*(day for day, *_ in (were_open - are_open) + (are_open - were_open)), *ordered_on}
 
 
@@ -104,6 +107,5 @@ def grouped(day: date) -> Iterable[tuple[Any, ...]]:
 
 def ordered_on(day: date) -> QuerySet[ShippingLabel]:
     """Find a day's labels by their ids, which begin with the time: as the staff's list does."""
-    start = datetime.combine(day, time(), tzinfo=UTC)
-    first, end = ids.id_prefix(start), ids.id_prefix(start + timedelta(days=1))
+    first, end = map(ids.id_prefix, bounds(day))
     return ShippingLabel.objects.filter(id__gte=first, id__lt=end).order_by()

@@ -7,7 +7,7 @@ from shops.db.fields import KeyField
 
 
 class LabelFigure(models.Model):
-    """The labels ordered on one day (UTC) of one shop, carrier, product, state and error code."""
+    """The labels ordered on one day of one shop, carrier, product, state and error code."""
 
     day = models.DateField()
     shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django import template
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
@@ -62,12 +63,13 @@ def state_label(label: ShippingLabel) -> str:
 
 @register.simple_tag
 def timestamp(at: datetime) -> str:
-    """Show a time with its zone; the tooltip has the seconds."""
+    """Show a time; the tooltip has the seconds."""
+    shown = timezone.localtime(at)
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(),
-        f"{at:%Y-%m-%d %H:%M:%S}",
-        date_format(at, "DATETIME_FORMAT"),
+        f"{shown:%Y-%m-%d %H:%M:%S}",
+        date_format(shown, "DATETIME_FORMAT"),
     )
 
 

@@ -1,7 +1,7 @@
 """The parcels' part of the staff's first page."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 from django.db.models import Sum
@@ -12,6 +12,7 @@ from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
 from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
 from parcels.models import TrackingStatus
 from shops.staff import figures
+from shops.staff.days import today
 from shops.staff.display_texts import NOTHING, short_name
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 
@@ -21,7 +22,7 @@ LATE_TRACKING_S: Final = 900
 def panels(request: HttpRequest) -> Iterator[Panel]:
     """Make the panels of those who may see parcels."""
     if may_view(request, "parcels", "parcel"):
-        days = days_shown(datetime.now(UTC).date())
+        days = days_shown(today())
         carriers = list(TrackingFigure.objects.all())
         yield stuck_tile(carriers)
         yield on_time(days)

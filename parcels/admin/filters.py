@@ -13,6 +13,7 @@ from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
 from parcels.models import Parcel, TrackingNumber, TrackingStatus
 from shops.db import clock
 from shops.staff import filters
+from shops.staff.days import start_of
 
 CARRIERS_OF_THE_NEWEST = 1000
 NO_STATUS = filters.NONE
@@ -87,14 +88,14 @@ class CreatedMs:
 
     @staticmethod
     def midnight(day: date) -> int:
-        return int(filters.start_of(day).timestamp() * 1000)
+        return int(start_of(day).timestamp() * 1000)
 
 
 class RecentFilter(CreatedMs, filters.RecentFilter):
-    """Parcels created today or in this month, in UTC."""
+    """Parcels created today or in this month."""
 
     title = "created"
 
 
 class CreatedFilter(CreatedMs, filters.PeriodFilter):
-    """Parcels created in a period of days in UTC."""
+    """Parcels created in a period of days."""

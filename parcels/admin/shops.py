@@ -6,7 +6,7 @@ from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
 from shops.admin.shop_overview import PANELS
 from shops.models import Shop
-from shops.staff.filters import start_of
+from shops.staff.days import start_of
 from shops.staff.week_panel import first_day, week_panel
 
 

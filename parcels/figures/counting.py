@@ -1,7 +1,7 @@
 """Counts the parcels of recent days and those that are followed again, each time from the start."""
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from django.db.models import Count, Max, Min, Q, Value
@@ -14,6 +14,7 @@ from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import figures
+from shops.staff.days import bounds, day_of
 
 DAYS_SHOWN: Final = 30
 SILENT_DAYS: Final = (3, 7, 14)
@@ -22,7 +23,7 @@ SILENT_DAYS: Final = (3, 7, 14)
 def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
     """Count the parcels of each day that is shown, and the followed ones; return the number of days."""
     begun_at = clock.now()
-    days = days_shown(begun_at.date())
+    days = days_shown(day_of(begun_at))
     for day in days:
         if is_stopping():
             return 0
@@ -40,10 +41,8 @@ def days_shown(today: date) -> list[date]:
 
 def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
     """Count a day's parcels along the index of creation times."""
-    start = datetime.combine(day, time(), tzinfo=UTC)
-    created = Parcel.objects.filter(
-        created_at__gte=milliseconds(start), created_at__lt=milliseconds(start + timedelta(days=1))
-    )
+    start, end = map(milliseconds, bounds(day))
+    created = Parcel.objects.filter(created_at__gte=start, created_at__lt=end)
     status = Coalesce("last_status", Value(""))
     rows = created.order_by().values_list("carrier_code", status, timing_at(now)).annotate(parcels=Count("id"))
     for carrier_code, last_status, timing, parcels in rows:

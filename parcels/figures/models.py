@@ -14,7 +14,7 @@ class Timing(models.TextChoices):
 
 
 class ParcelFigure(models.Model):
-    """The parcels created on one day (UTC) of one carrier, status and timing; of the days shown only."""
+    """The parcels created on one day of one carrier, status and timing; of the days shown only."""
 
     day = models.DateField()
     carrier_code = KeyField(max_length=64)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 
@@ -48,16 +49,17 @@ def moment(time_ms: int | None) -> datetime | None:
 
 @register.simple_tag
 def time(time_ms: int | None) -> str:
-    """Render Unix milliseconds as a time with its zone; the tooltip has the seconds and the number itself."""
+    """Render Unix milliseconds as a time; the tooltip has the seconds and the number itself."""
     at = moment(time_ms)
     if at is None:
         return NOTHING
+    shown = timezone.localtime(at)
     return format_html(
         '<time datetime="{}" title="{} · {} ms">{}</time>',
         at.isoformat(),
-        at.isoformat(sep=" ", timespec="milliseconds"),
+        shown.isoformat(sep=" ", timespec="milliseconds"),
         time_ms,
-        date_format(at, "DATETIME_FORMAT"),
+        date_format(shown, "DATETIME_FORMAT"),
     )
 
 

@@ -40,9 +40,9 @@ class ChannelFilter(DropdownFilter):
 
 
 class EntryPeriodFilter(PeriodFilter):
-    """Entries of a period of days in UTC."""
+    """Entries of a period of days."""
 
-    title = "day (UTC)"
+    title = "day"
     column = "at"
 
 

@@ -110,7 +110,7 @@ class TokenForm(TokenModelForm):
     """The editable fields of a token."""
 
     class Meta:
-        help_texts = {"expires_at": "In UTC. Empty: it does not expire."}
+        help_texts = {"expires_at": "Empty: it does not expire."}
 
     def clean_expires_at(self) -> Any:
         expires_at = self.cleaned_data["expires_at"]

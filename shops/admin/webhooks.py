@@ -77,7 +77,7 @@ class EndpointForm(EndpointModelForm):
 class ReplayForm(forms.Form):
     """The moment from which events are delivered again."""
 
-    since = forms.SplitDateTimeField(widget=SplitDateTime, label="Events since", help_text="In UTC.")
+    since = forms.SplitDateTimeField(widget=SplitDateTime, label="Events since")
 
 
 @admin.register(WebhookEndpoint)

@@ -9,11 +9,13 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django.core.cache import caches
 from redis.exceptions import RedisError
+
+from shops.staff.days import today
 
 CLASSES = ("2xx", "3xx", "4xx", "429", "5xx")
 KEPT_DAYS = 7
@@ -110,10 +112,6 @@ class Traffic:
         pause = threading.Event()
         while not pause.wait(PAUSE_S):
             self.flush()
-
-
-def today() -> date:
-    return datetime.now(UTC).date()
 
 
 def key_of(shop_id: str, day: date) -> str:

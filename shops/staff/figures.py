@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import models, transaction
 
 from shops.db.fields import KeyField
@@ -17,6 +18,7 @@ class Recount(models.Model):
 
     name = KeyField(primary_key=True, max_length=32)
     counted_at = models.DateTimeField()
+    time_zone = models.CharField(max_length=64, db_default="UTC", help_text="Of the days counted.")
 
     class Meta:
         ordering = ["name"]
@@ -26,13 +28,14 @@ class Recount(models.Model):
 
 
 def counted_at(name: str) -> datetime | None:
-    """Return the moment that these figures are of; none before the first count."""
-    moment: datetime | None = Recount.objects.filter(name=name).values_list("counted_at", flat=True).first()
+    """Return the moment that these figures are of; none before the first count of days of this time zone."""
+    counts = Recount.objects.filter(name=name, time_zone=settings.STAFF_TIME_ZONE)
+    moment: datetime | None = counts.values_list("counted_at", flat=True).first()
     return moment
 
 
 def note(name: str, moment: datetime) -> None:
-    Recount.objects.update_or_create(name=name, defaults={"counted_at": moment})
+    Recount.objects.update_or_create(name=name, defaults={"counted_at": moment, "time_zone": settings.STAFF_TIME_ZONE})
 
 
 def replace(old: models.QuerySet[Any], new: list[Any]) -> None:

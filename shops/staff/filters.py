@@ -1,6 +1,6 @@
 """Filters of the admin's lists."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
@@ -10,6 +10,7 @@ from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
 
 from carriers import CARRIERS
+from shops.staff.days import start_of, today
 from shops.staff.display_texts import short_name
 
 if TYPE_CHECKING:  # unfold ships no types; its classes are the admin's with another look
@@ -85,9 +86,9 @@ class Created:
 
 
 class PeriodFilter(Created, admin.ListFilter):
-    """Rows created in a period of days in UTC."""
+    """Rows created in a period of days."""
 
-    title = "day of creation (UTC)"
+    title = "day of creation"
     parameter_name = "created"  # unfold looks up its options by this
     template = "unfold/filters/filters_date_range.html"
 
@@ -116,17 +117,8 @@ class PeriodFilter(Created, admin.ListFilter):
         return queryset
 
 
-def today() -> date:
-    return datetime.now(UTC).date()
-
-
-def start_of(day: date) -> datetime:
-    """Return the start of a day in UTC."""
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
 class RecentFilter(Created, DropdownFilter):
-    """Rows created today or in this month, in UTC."""
+    """Rows created today or in this month."""
 
     title = "ordered"
     parameter_name = "when"

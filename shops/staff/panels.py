@@ -155,7 +155,7 @@ def moment(at: datetime | None) -> str:
         return NOTHING
     shown = timezone.localtime(at)
     is_today = shown.date() == timezone.localdate()
-    return formats.date_format(shown, "H:i e" if is_today else "DATETIME_FORMAT")
+    return formats.date_format(shown, "H:i" if is_today else "DATETIME_FORMAT")
 
 
 def lasting(time: timedelta) -> str:

@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from shops.staff.days import today
 from shops.staff.display_texts import short_name
-from shops.staff.filters import NONE, today
+from shops.staff.filters import NONE
 
 COUNTED_AT_MOST = 5000
 NO_VALUE = "No status yet"

@@ -13,6 +13,7 @@ from labels.figures import counting as label_counting
 from parcels.figures import counting as parcel_counting
 from parcels.models import TrackingNumber
 from shops.models import Shop
+from shops.staff.days import today, zone
 from shops.staff.figures import Recount
 from shops.staff.panels import Chart, Figure, Table, Tile
 from shops.webhooks import endpoints
@@ -133,9 +134,9 @@ def test_a_bar_leads_where_its_figure_in_the_table_leads(staff: Client, shop: Sh
     assert [figure.text for figure in row] == ["1", "0"]
     assert row[0].link == chart.series[0].links[-1]
     assert f'"{row[0].link}"' in chart.data
-    today = timezone.now().date().isoformat()
+    day = today().isoformat()
     query = parse_qs(urlsplit(row[0].link).query)
-    assert (query["created_from"], query["created_to"], query["carrier"]) == ([today], [today], ["alpha"])
+    assert (query["created_from"], query["created_to"], query["carrier"]) == ([day], [day], ["alpha"])
 
 
 def test_a_chart_is_a_table_too_and_nothing_of_the_page_is_an_inline_script(staff: Client, shop: Shop) -> None:
@@ -170,7 +171,7 @@ def test_the_page_says_of_when_its_figures_are(staff: Client, shop: Shop) -> Non
     count()
     page = staff.get("/admin/").text
     counted_at = Recount.objects.earliest("counted_at").counted_at
-    assert f"Counted as of {counted_at:%H:%M} UTC." in page
+    assert f"Counted as of {timezone.localtime(counted_at, zone()):%H:%M}." in page
     assert 'role="alert"' not in page
 
 

@@ -105,7 +105,7 @@ def test_a_token_expires_in_the_future_only(staff: Client, shop: Shop) -> None:
     assert "in the past" in staff.post(f"{TOKENS}add/", {"shop": shop.id, **past}).text
     assert not AccessToken.objects.exists()
     staff.post(f"{TOKENS}add/", {"shop": shop.id, "expires_at_0": "2099-01-01", "expires_at_1": "12:00"})
-    assert AccessToken.objects.get().expires_at == datetime(2099, 1, 1, 12, tzinfo=UTC)
+    assert AccessToken.objects.get().expires_at == datetime(2099, 1, 1, 11, tzinfo=UTC)
 
 
 def test_a_token_is_renamed_but_stays_with_its_shop_and_its_digest(staff: Client, shop: Shop) -> None:

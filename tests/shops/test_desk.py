@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from shops.models import Shop
 from shops.staff import week_panel
+from shops.staff.days import day_of, start_of
 from shops.webhooks.models import WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Caller, caller, logged_in, query_count
@@ -64,7 +65,7 @@ def test_the_links_lead_to_the_rows_that_were_counted(staff: Client, shop: Calle
 
 def test_each_count_of_the_week_is_that_of_its_list(staff: Client, shop: Caller) -> None:
     now = timezone.now()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = start_of(day_of(now))
     for days in (0, 5.9, 6, 6.01, 6.5, 7, 7.5):
         for status in (None, "IN_TRANSIT"):
             at = midnight - timedelta(days=days)

@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from shops.api import traffic as module
 from shops.api.traffic import Counts, ProcessStore, Traffic, traffic
+from shops.staff.days import today
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory
 from tests.support.http import ask
@@ -95,7 +96,7 @@ def test_a_store_that_breaks_off_is_told_of_no_count_twice(monkeypatch: pytest.M
 
 
 def test_the_process_forgets_after_a_week(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, day = Traffic(), module.today()
+    made, day = Traffic(), today()
     monkeypatch.setattr(Traffic, "store", made.in_process)
     made.note("own", 200)
     made.flush()

@@ -1,1 +1,1 @@
-"""British English, with the time zone spelled out."""
+"""British English."""

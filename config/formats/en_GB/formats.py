@@ -1,4 +1,4 @@
-"""Dates and times in the admin: short, and never without their time zone."""
+"""Dates and times in the admin: short; each page says once which time zone they are of."""
 
 DATE_FORMAT = "j M Y"
-DATETIME_FORMAT = "j M Y, H:i e"
+DATETIME_FORMAT = "j M Y, H:i"

@@ -121,7 +121,7 @@ def test_several_hits_are_listed_with_who_what_where_and_when(staff: Client, sho
         "Address rejected",
     ):
         assert text in page
-    assert page.count("UTC</time>") == 2
+    assert page.count("</time>") == 2
 
 
 def test_a_whole_number_is_preferred_to_the_beginnings_of_others(staff: Client, shop: Shop) -> None:

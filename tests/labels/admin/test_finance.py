@@ -32,7 +32,7 @@ def counted(db: None) -> None:
         (port, "beta", "label_generated", "2026-02-28", ["5"], 3),
     ]
     for shop, carrier, state, day, weights, count in facts:
-        at = datetime.fromisoformat(f"{day}T23:59:00Z")
+        at = datetime.fromisoformat(f"{day}T20:59:00Z")
         LabelFactory.create_batch(
             count, shop=shop, carrier_code=carrier, state=state, created_at=at, weights_kg=weights
         )

@@ -1,7 +1,7 @@
 """The page of labels to decide: why, since when, what happens by itself, and asking the carrier now."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from shops.personal_data import MASKED
+from shops.staff import days
 from shops.staff.audit.models import Action, AuditEntry
 from tests.labels.admin.pages import CONTRACTS, LABELS, TO_DECIDE, bought_unknown, decide
 from tests.labels.conftest import Sandbox
@@ -21,6 +22,10 @@ from tests.labels.orders import RECIPIENT
 from tests.support.api import Caller, logged_in
 
 ASK = "Ask the carrier now"
+
+
+def clock(at: datetime | None) -> str:
+    return f"{timezone.localtime(at, days.zone()):%H:%M}"
 
 
 def future(staff: Client) -> str:
@@ -70,7 +75,7 @@ def test_the_time_at_which_the_carrier_is_asked_is_said(staff: Client, shop: Sho
     assert future(staff) == "alpha is asked with the next run of the reconciliation"
     ShippingLabel.objects.update(ask_again_at=timezone.now() + timedelta(minutes=4))
     label.refresh_from_db()
-    assert future(staff) == f"alpha is asked at {label.ask_again_at:%H:%M} UTC"
+    assert future(staff) == f"alpha is asked at {clock(label.ask_again_at)}"
     assert ASK in staff.get(TO_DECIDE).text
     CarrierContract.objects.all().delete()
     assert "no alpha contract any more" in future(staff)
@@ -80,7 +85,7 @@ def test_the_time_at_which_the_carrier_is_asked_is_said(staff: Client, shop: Sho
 def test_a_label_that_a_process_works_on_offers_nothing(staff: Client, shop: Shop) -> None:
     ContractFactory(shop=shop, carrier_code="alpha")
     label = unknown(shop, leased_until=lease())
-    assert future(staff) == f"A process works on it, until {label.leased_until:%H:%M} UTC at the latest."
+    assert future(staff) == f"A process works on it, until {clock(label.leased_until)} at the latest."
     page = staff.get(TO_DECIDE).text
     assert ASK not in page
     assert "Adopt" not in page
@@ -112,7 +117,7 @@ def test_a_cancellation_is_tried_by_itself_for_an_hour(staff: Client, shop: Shop
     LabelFactory(shop=shop, carrier_code="alpha", state="cancelling", cancel_requested_at=asked_at)
     until = asked_at + timedelta(hours=1)
     assert future(staff) == (
-        f"alpha is asked to cancel it with the next run of the reconciliation until {until:%H:%M} UTC"
+        f"alpha is asked to cancel it with the next run of the reconciliation until {clock(until)}"
     )
     ShippingLabel.objects.update(cancel_requested_at=until - timedelta(hours=3))
     assert future(staff) == "Nothing more: alpha could not cancel it within an hour."

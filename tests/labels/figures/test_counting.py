@@ -1,6 +1,6 @@
 """Figures of labels: equal to the labels after every change, whichever days are counted again."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,13 +8,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from labels.admin.figures import labels_url
 from labels.figures.counting import changed_days, days_of_late_changes, recount
 from labels.figures.models import LabelFigure
 from labels.models import LabelState, ShippingLabel
 from shops.models import Shop
 from shops.staff import figures
+from shops.staff.days import bounds, day_of
 from shops.staff.figures import Recount
+from shops.staff.panels import created
 from tests.labels.factories import LabelFactory
+from tests.support.api import logged_in
 from tests.support.factories import ShopFactory
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +36,7 @@ def counted() -> list[tuple[Any, ...]]:
 
 def state_of(label: ShippingLabel) -> str:
     """The state that the label's day has one label in."""
-    figure = LabelFigure.objects.get(day=label.created_at.date())
+    figure = LabelFigure.objects.get(day=day_of(label.created_at))
     assert figure.labels == 1
     return figure.state
 
@@ -59,13 +63,30 @@ def test_labels_are_counted_by_shop_carrier_state_and_reason_with_their_parcels_
     ]
 
 
-def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_utc(shop: Shop) -> None:
-    midnight = datetime(2026, 3, 1, tzinfo=UTC)
-    for created_at in (midnight - timedelta(microseconds=1), midnight, midnight + timedelta(hours=23, minutes=59)):
+@pytest.mark.parametrize("day", [date(2026, 3, 1), date(2026, 3, 29), date(2025, 10, 26)])
+def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_paris(shop: Shop, day: date) -> None:
+    midnight, end = bounds(day)
+    half_an_hour = timedelta(minutes=30)
+    for created_at in (midnight - half_an_hour, midnight, midnight + half_an_hour, end - half_an_hour):
         LabelFactory(shop=shop, created_at=created_at)
     recount()
-    days = LabelFigure.objects.values_list("day", "labels")
-    assert [(day.isoformat(), labels) for day, labels in days] == [("2026-02-28", 1), ("2026-03-01", 2)]
+    days = dict(LabelFigure.objects.values_list("day", "labels"))
+    assert days == {day - timedelta(days=1): 1, day: 3}
+    staff = logged_in("view_shippinglabel")
+    for each, labels in days.items():
+        link = labels_url(**created(each, each))
+        assert len(staff.get(link).context["cl"].queryset) == labels
+
+
+def test_days_of_another_time_zone_are_counted_from_the_start(shop: Shop, settings: Any) -> None:
+    settings.STAFF_TIME_ZONE = "UTC"
+    LabelFactory(shop=shop, created_at=datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
+    recount()
+    assert LabelFigure.objects.get().day == date(2026, 3, 1)
+    settings.STAFF_TIME_ZONE = "Europe/Paris"
+    assert figures.counted_at(figures.LABELS) is None
+    recount()
+    assert LabelFigure.objects.get().day == date(2026, 3, 2)
 
 
 def test_a_count_that_is_repeated_changes_nothing(shop: Shop) -> None:
@@ -107,7 +128,7 @@ def test_the_first_count_of_a_day_finds_what_no_other_looked_for(shop: Shop) -> 
     label = LabelFactory(shop=shop, days_ago=20)
     counted_before(minutes=1)
     ShippingLabel.objects.update(state=LabelState.FAILED)
-    if timezone.now().date() == (timezone.now() - timedelta(minutes=1)).date():
+    if day_of(timezone.now()) == day_of(timezone.now() - timedelta(minutes=1)):
         recount()
         assert state_of(label) == LabelState.GENERATED
     counted_before(days=1)
@@ -121,7 +142,7 @@ def test_an_ordinary_count_reads_the_labels_of_the_day_only(shop: Shop) -> None:
         LabelFactory(shop=shop, created_at=now - timedelta(days=days))
     assert changed_days(now - timedelta(minutes=5), now) == [now.date()]
     yesterday = now.date() - timedelta(days=1)
-    midnight = datetime(2026, 3, 10, 0, 5, tzinfo=UTC)
+    midnight = datetime(2026, 3, 9, 23, 5, tzinfo=UTC)
     assert changed_days(midnight - timedelta(minutes=4), midnight) == [yesterday, now.date()]
 
 
@@ -135,7 +156,7 @@ def test_days_whose_labels_wait_for_a_person_are_not_counted_again(shop: Shop) -
     assert len(captured) == 3
     decided = ShippingLabel.objects.order_by("id")[0]
     ShippingLabel.objects.filter(id=decided.id).update(state=LabelState.FAILED)
-    assert days_of_late_changes(last) == {decided.created_at.date()}
+    assert days_of_late_changes(last) == {day_of(decided.created_at)}
 
 
 def test_an_old_label_that_waits_for_another_reason_is_counted_again(shop: Shop) -> None:
@@ -143,7 +164,7 @@ def test_an_old_label_that_waits_for_another_reason_is_counted_again(shop: Shop)
     counted_before(minutes=5)
     ShippingLabel.objects.update(error_code="ALPHA_OUTCOME_UNKNOWN")
     recount()
-    assert LabelFigure.objects.get(day=label.created_at.date()).error_code == "ALPHA_OUTCOME_UNKNOWN"
+    assert LabelFigure.objects.get(day=day_of(label.created_at)).error_code == "ALPHA_OUTCOME_UNKNOWN"
 
 
 def test_an_interrupted_count_is_begun_again_by_the_next(shop: Shop) -> None:

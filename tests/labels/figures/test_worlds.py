@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from labels.figures.counting import recount
 from labels.models import ShippingLabel
+from shops.staff import days
+from shops.staff.days import day_of
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in
 from tests.support.factories import ShopFactory
@@ -42,14 +44,14 @@ def test_labels_a_day_failures_and_what_waits_are_as_counted_by_hand(seed: int) 
     recount()
     context = staff.get("/admin/").context
     shown: dict[str, Any] = {panel.title: panel for panel in [*context["tiles"], *context["panels"]]}
-    today = timezone.now().date()
-    bought = Counter((label.created_at.date(), label.carrier_code) for label in world if label.state in BOUGHT)
-    days = [today - timedelta(days=ago) for ago in range(29, -1, -1)]
+    today = days.today()
+    bought = Counter((day_of(label.created_at), label.carrier_code) for label in world if label.state in BOUGHT)
+    last_days = [today - timedelta(days=ago) for ago in range(29, -1, -1)]
     for series in shown["Labels a day"].series:
-        assert series.values == [bought[day, series.name] for day in days]
+        assert series.values == [bought[day, series.name] for day in last_days]
         for value, link in zip(series.values, series.links, strict=True):
             assert not value or listed(staff, link) == value
-    week = [label for label in world if label.state == "failed" and label.created_at.date() in days[-7:]]
+    week = [label for label in world if label.state == "failed" and day_of(label.created_at) in last_days[-7:]]
     failures = shown["Failures by code"]
     (series,) = failures.series
     assert dict(zip(failures.places, series.values, strict=True)) == Counter(label.error_code for label in week)

@@ -1,6 +1,7 @@
 """The admin's list of parcels: search, filters, and their cost."""
 
 import re
+from datetime import date
 
 import orjson
 import pytest
@@ -12,6 +13,7 @@ from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # i
 from parcels.admin.search import whole
 from shops.models import Shop
 from shops.staff import base
+from shops.staff.days import start_of
 from tests.parcels.admin.pages import DAY_MS, NOON_MS, PARCELS, listed
 from tests.support.api import query_count
 from tests.support.factories import EventFactory, ParcelLineFactory, ShopFactory, import_lines, import_parcel
@@ -106,8 +108,8 @@ def test_the_list_is_filtered_by_shop_carrier_status_and_day(staff: Client, shop
     assert listed(staff, created_from="yesterday") == []
 
 
-def test_a_day_begins_and_ends_at_midnight_utc(staff: Client, shop: Shop) -> None:
-    midnight_ms = NOON_MS - DAY_MS // 2
+def test_a_day_begins_and_ends_at_midnight_in_paris(staff: Client, shop: Shop) -> None:
+    midnight_ms = int(start_of(date(2026, 9, 23)).timestamp() * 1000)
     for number, created_at_ms in enumerate(
         [midnight_ms - 1, midnight_ms, midnight_ms + DAY_MS - 1, midnight_ms + DAY_MS]
     ):
@@ -127,7 +129,7 @@ def test_the_list_shows_where_a_parcel_is(staff: Client, shop: Shop) -> None:
     page = staff.get(PARCELS).text
     for text in ("XU1FR +1", "#1000", "Maison Lumière", "Beta Post", "Out for delivery", "Brest, France"):
         assert text in page
-    assert "23 Sep 2026, 12:00 UTC" in page
+    assert "23 Sep 2026, 14:00" in page
 
 
 def test_the_list_and_the_page_cost_the_same_for_one_parcel_and_for_a_full_page(staff: Client, shop: Shop) -> None:

@@ -1,0 +1,29 @@
+"""Days as staff and finance count them: those of STAFF_TIME_ZONE, which have 23 or 25 hours when the clock changes."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+
+
+def zone() -> ZoneInfo:
+    return ZoneInfo(settings.STAFF_TIME_ZONE)
+
+
+def day_of(at: datetime) -> date:
+    """Return the day of an instant, which has a time zone of its own."""
+    return at.astimezone(zone()).date()
+
+
+def today() -> date:
+    return day_of(datetime.now(UTC))
+
+
+def start_of(day: date) -> datetime:
+    """Return the first instant of a day, in UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=zone()).astimezone(UTC)
+
+
+def bounds(day: date) -> tuple[datetime, datetime]:
+    """Return the first instants of a day and of the next, in UTC."""
+    return start_of(day), start_of(day + timedelta(days=1))
