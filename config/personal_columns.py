@@ -8,7 +8,7 @@ from django.db.models import BinaryField, CharField, GeneratedField, JSONField, 
 import labels.personal_data.columns
 import parcels.personal_data.columns
 from labels.models import LabelFigure
-from parcels.figures.models import ParcelFigure, TrackingFigure
+from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure
 from shops.contracts.accounts import CarrierAccount
 from shops.models import (
     AccessToken,
@@ -46,6 +46,7 @@ SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
     Recount: {"name": "our word"},
     LabelFigure: named("product_code state error_code", "counted"),
     ParcelFigure: CARRIER | named("status timing", "counted"),
+    DayFigure: CARRIER,
     TrackingFigure: CARRIER | {"silent": "counts"},
 }
 COLUMNS: Final[Mapping[type[Model], Columns]] = {

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 from carriers import CARRIERS
 from carriers.tracking import Status
-from parcels.figures.models import ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
+from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
 from parcels.figures.timing import HAS_TIMING, IS_PROMISED, TIMING, WINDOW_END
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.indexes import index_of_both_cases
@@ -79,6 +79,9 @@ class Parcel(models.Model):
     estimated_delivery_date_window = JSONTextField(null=True)
     delivery_date = models.BigIntegerField(null=True)
     end_deposit_date = models.BigIntegerField(null=True)
+    handed_in_at = models.BigIntegerField(
+        null=True, help_text="Internal: the first event that is more than an announcement."
+    )
     destination = JSONTextField()
     line_items = JSONTextField()
     events = JSONTextField(help_text="Newest first.")
@@ -158,6 +161,14 @@ class Parcel(models.Model):
             models.Index(TIMING, F("created_at").desc(), F("id").desc(), name="parcel_timing", condition=HAS_TIMING),
             # For the staff's list of those that are past their promise.
             models.Index(WINDOW_END, name="parcel_promised", condition=IS_PROMISED),
+            # For what is handed in and delivered on a day (a condition that no other list's implies), and what is not.
+            models.Index(fields=["handed_in_at"], name="parcel_handed_in", condition=Q(handed_in_at__isnull=False)),
+            models.Index(fields=["delivery_date"], name="parcel_delivered", condition=Q(delivery_date__gt=0)),
+            models.Index(
+                fields=["-created_at", "-id"],
+                name="parcel_not_handed_in",
+                condition=Q(handed_in_at=None, is_withdrawn=False),
+            ),
             # For the staff's search, whatever the case of letters.
             index_of_both_cases("order_number", "parcel_order_number_cases"),
             index_of_both_cases("order_id", "parcel_order_cases"),

@@ -24,6 +24,7 @@ EXPORT_COLUMNS: Final = (
     Column("Status", "last_status"),
     Column("Status since (UTC)", "last_status_updated_at", moment),
     Column("Expected by (UTC)", "estimated_delivery_date_window", window_end),
+    Column("Handed in (UTC)", "handed_in_at", moment),
     Column("Delivered (UTC)", "delivery_date", moment),
     Column("Customer's e-mail", "customer_email"),
     Column("Postal code", "destination", member("zip")),

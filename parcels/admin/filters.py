@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
@@ -99,3 +100,37 @@ class RecentFilter(CreatedMs, filters.RecentFilter):
 
 class CreatedFilter(CreatedMs, filters.PeriodFilter):
     """Parcels created in a period of days."""
+
+
+class HandedInFilter(CreatedMs, filters.PeriodFilter):
+    """Parcels handed in in a period of days."""
+
+    title = _("day of the hand-in")
+    parameter_name = "handed_in"
+    column = "handed_in_at"
+
+
+class DeliveredFilter(CreatedMs, filters.PeriodFilter):
+    """Parcels delivered in a period of days."""
+
+    title = _("day of the delivery")
+    parameter_name = "delivered"
+    column = "delivery_date"
+
+
+class IsHandedInFilter(filters.DropdownFilter):
+    """Parcels that the carrier has, or does not have yet."""
+
+    title = _("handed in")
+    parameter_name = "handed"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", _("Yes")), ("no", _("Not yet"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case "yes":
+                return queryset.filter(handed_in_at__isnull=False)
+            case "no":
+                return queryset.filter(handed_in_at=None, is_withdrawn=False)
+        return queryset

@@ -15,7 +15,10 @@ from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
     CarrierFilter,
     CreatedFilter,
+    DeliveredFilter,
     DeliveryFilter,
+    HandedInFilter,
+    IsHandedInFilter,
     RecentFilter,
     SilenceFilter,
     StatusFilter,
@@ -80,8 +83,11 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         StatusFilter,
         SilenceFilter,
         DeliveryFilter,
+        IsHandedInFilter,
         RecentFilter,
         CreatedFilter,
+        HandedInFilter,
+        DeliveredFilter,
     )
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
     search_help_text = "Tracking number, order, e-mail or id"

@@ -1,12 +1,16 @@
-"""A shop's parcels of the week, on the shop's page."""
+"""A shop's parcels of the week, on the shop's page: by status, and what was handed in and delivered on each day."""
 
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 
+from parcels.admin.figures import parcels_url
+from parcels.figures.models import DayFigure
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
 from shops.admin.shop_overview import PANELS
 from shops.models import Shop
 from shops.staff.days import start_of
+from shops.staff.panels import period
 from shops.staff.week_panel import first_day, week_panel
 
 
@@ -19,4 +23,15 @@ def parcels_panel(request: HttpRequest, shop: Shop) -> str:
     return week_panel("Parcels", statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id)
 
 
-PANELS.append(parcels_panel)
+def days_panel(request: HttpRequest, shop: Shop) -> str:
+    """Render what was handed in and delivered on each of the last days."""
+    if not request.user.has_perm("parcels.view_parcel"):
+        return ""
+    days = list(DayFigure.objects.filter(shop=shop, day__gte=first_day()).order_by("-day", "carrier_code"))
+    for day in days:
+        own = {"shop__id__exact": shop.id, "carrier": day.carrier_code}
+        day.link = parcels_url(**own, **period("handed_in", day.day, day.day))  # type: ignore[attr-defined]  # for the template
+    return render_to_string("parcels/days.html", {"days": days})
+
+
+PANELS.extend([parcels_panel, days_panel])

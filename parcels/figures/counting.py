@@ -1,5 +1,6 @@
 """Counts the parcels of recent days and those that are followed again, each time from the start."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -7,9 +8,10 @@ from typing import Any, Final
 from django.db.models import Count, Max, Min, Q, Value
 from django.db.models.functions import Coalesce
 
-from parcels.figures.models import ParcelFigure, TrackingFigure
+from carriers.tracking import Status
+from parcels.figures.models import DayFigure, ParcelFigure, Timing, TrackingFigure
 from parcels.figures.silence import is_silent
-from parcels.figures.timing import timing_at
+from parcels.figures.timing import TIMING, timing_at
 from parcels.models import Parcel, TrackingNumber
 from parcels.tracking.events import milliseconds
 from shops.db import clock
@@ -28,6 +30,7 @@ def recount(is_stopping: Callable[[], bool] = lambda: False) -> int:
         if is_stopping():
             return 0
         figures.replace(ParcelFigure.objects.filter(day=day), list(count(day, begun_at)))
+        figures.replace(DayFigure.objects.filter(day=day), count_moved(day))
     ParcelFigure.objects.exclude(day__range=(days[0], days[-1])).delete()
     figures.replace(TrackingFigure.objects.all(), list(count_followed(begun_at)))
     figures.note(figures.PARCELS, begun_at)
@@ -47,6 +50,25 @@ def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
     rows = created.order_by().values_list("carrier_code", status, timing_at(now)).annotate(parcels=Count("id"))
     for carrier_code, last_status, timing, parcels in rows:
         yield ParcelFigure(day=day, carrier_code=carrier_code, status=last_status, timing=timing, parcels=parcels)
+
+
+def count_moved(day: date) -> list[DayFigure]:
+    """Count the parcels handed in and delivered on a day, along the indexes of both times."""
+    start, end = map(milliseconds, bounds(day))
+    found: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    handed_in = Parcel.objects.filter(handed_in_at__gte=start, handed_in_at__lt=end)
+    delivered = Parcel.objects.filter(delivery_date__gte=start, delivery_date__lt=end, last_status=Status.DELIVERED)
+    is_timed, is_on_time = ~Q(timing=""), Q(timing=Timing.ON_TIME)
+    counts = {
+        "handed_in": (handed_in, Count("id")),
+        "delivered": (delivered, Count("id")),
+        "promised": (delivered.alias(timing=TIMING), Count("id", filter=is_timed)),
+        "on_time": (delivered.alias(timing=TIMING), Count("id", filter=is_on_time)),
+    }
+    for name, (rows, counted) in counts.items():
+        for shop_id, carrier, parcels in rows.order_by().values_list("shop_id", "carrier_code").annotate(n=counted):
+            found[shop_id, carrier][name] = parcels
+    return [DayFigure(day=day, shop_id=shop, carrier_code=carrier, **row) for (shop, carrier), row in found.items()]
 
 
 def count_parcels(condition: Q | None = None) -> Count:

@@ -33,6 +33,26 @@ class ParcelFigure(models.Model):
         return f"{self.day} {self.carrier_code} {self.status}: {self.parcels}"
 
 
+class DayFigure(models.Model):
+    """The parcels of one shop and carrier that were handed in, and delivered, on one day."""
+
+    day = models.DateField()
+    shop = models.ForeignKey("shops.Shop", on_delete=models.PROTECT, related_name="+", db_index=False)
+    carrier_code = KeyField(max_length=64)
+    handed_in = models.PositiveIntegerField(default=0)
+    delivered = models.PositiveIntegerField(default=0)
+    on_time = models.PositiveIntegerField(default=0, help_text="Of those promised, delivered within their promise.")
+    promised = models.PositiveIntegerField(default=0, help_text="Delivered, and of which a promise is known.")
+
+    class Meta:
+        ordering = ["day", "shop", "carrier_code"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["day", "shop", "carrier_code"], name="dayfigure_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.shop_id} {self.carrier_code}: {self.handed_in}"
+
+
 class TrackingFigure(models.Model):
     """One carrier's parcels that are followed now."""
 

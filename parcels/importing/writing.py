@@ -18,6 +18,7 @@ from parcels.tracking.shop_report import merge_with_stored
 from parcels.tracking.timeline import (
     DERIVED_FIELDS,
     change_of,
+    handed_in,
     has_carrier_data,
     last_told,
     locked,
@@ -111,8 +112,11 @@ class Batch:
 
     def insert(self) -> None:
         """Insert what is new; raise TakenError if it is new no more."""
+        new = [parcel for parcel in self.parcels.values() if parcel.id not in self.existing]
+        for parcel in new:
+            parcel.handed_in_at = handed_in(parcel)
         try:
-            bulk.insert([parcel for parcel in self.parcels.values() if parcel.id not in self.existing])
+            bulk.insert(new)
         except IntegrityError:
             raise TakenError from None
 
@@ -238,6 +242,8 @@ class Batch:
                 parcel.updated_at = max(parcel.updated_at, self.before[parcel.id].updated_at)
             if has_data or parcel.id in self.touched or any(row.is_added for row in rows):
                 update(parcel, rows)
+            elif parcel.id in self.before:
+                parcel.handed_in_at = handed_in(parcel)
 
     def schedule(self) -> None:
         """Let carriers be asked about what is open now and was not before, and about nothing that is not."""

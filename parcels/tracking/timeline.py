@@ -48,7 +48,7 @@ class Timeline:
 
 TIMELINE_FIELDS: Final = tuple(Timeline.__dataclass_fields__)
 SHOWN_FIELDS: Final = ("tracking_id", "tracking_numbers", "is_withdrawn", *TIMELINE_FIELDS)
-DERIVED_FIELDS: Final = ("told_status", "reported", *SHOWN_FIELDS)
+DERIVED_FIELDS: Final = ("told_status", "reported", "handed_in_at", *SHOWN_FIELDS)
 
 
 def derive(
@@ -187,7 +187,16 @@ def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
         cancelled=[each.number for each in numbers if each.state == NumberState.CANCELLED and each.number not in moved],
     )
     set_timeline(parcel, derived)
+    parcel.handed_in_at = handed_in(parcel)
     parcel.is_withdrawn = parcel.is_withdrawn and not moved
+
+
+def handed_in(parcel: Parcel) -> int | None:
+    """Return the time of the first event that is more than an announcement; without one, of a status that is more."""
+    scans = [event["createdAt"] for event in parcel.events if event["status"] != Status.FULFILLED]
+    if scans or parcel.last_status in (None, Status.FULFILLED):
+        return min(scans, default=None)
+    return parcel.created_at if parcel.last_status_updated_at is None else parcel.last_status_updated_at
 
 
 def set_timeline(parcel: Parcel, timeline: Timeline) -> None:

@@ -60,19 +60,12 @@ class MultiChoiceFilter(CheckboxFilter):
         return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
 
 
-def day_field(label: str) -> forms.DateField:
+def day_field(label: Any) -> forms.DateField:
     """Return an optional day, picked in the browser's own calendar."""
     return forms.DateField(
         required=False,
         widget=forms.DateInput(attrs={"type": "date", "aria-label": label, "class": "day"}, format="%Y-%m-%d"),
     )
-
-
-class PeriodForm(forms.Form):
-    """The first and the last day of a period, both optional."""
-
-    created_from = day_field("from")
-    created_to = day_field("to")
 
 
 class Created:
@@ -88,17 +81,21 @@ class Created:
 class PeriodFilter(Created, admin.ListFilter):
     """Rows created in a period of days."""
 
-    title = "day of creation"
+    title: Any = "day of creation"
     parameter_name = "created"  # unfold looks up its options by this
     template = "unfold/filters/filters_date_range.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        self.used_parameters = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
-        self.form = PeriodForm(self.used_parameters)
+        self.used_parameters = {name: params.pop(name)[-1] for name in self.names() if name in params}
+        self.form = forms.Form(self.used_parameters)
+        self.form.fields |= {name: day_field(label) for name, label in zip(self.names(), ("from", "to"), strict=True)}
+
+    def names(self) -> list[str]:
+        return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
 
     def expected_parameters(self) -> list[str | None]:
-        return list(PeriodForm.base_fields)
+        return [*self.names()]
 
     def has_output(self) -> bool:
         return True
@@ -109,7 +106,7 @@ class PeriodFilter(Created, admin.ListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.form.is_valid():
             return queryset.none()
-        first, last = self.form.cleaned_data["created_from"], self.form.cleaned_data["created_to"]
+        first, last = (self.form.cleaned_data[name] for name in self.names())
         if first:
             queryset = queryset.filter(**{f"{self.column}__gte": self.midnight(first)})
         if last and last < date.max:

@@ -146,7 +146,12 @@ def may_view(request: HttpRequest, app: str, model: str) -> bool:
 
 def created(first: date, last: date) -> dict[str, str]:
     """Return the filter of rows that were created in a period of days."""
-    return {"created_from": first.isoformat(), "created_to": last.isoformat()}
+    return period("created", first, last)
+
+
+def period(name: str, first: date, last: date) -> dict[str, str]:
+    """Return the filter of a period of days, by its parameter."""
+    return {f"{name}_from": first.isoformat(), f"{name}_to": last.isoformat()}
 
 
 def moment(at: datetime | None) -> str:
