@@ -1,6 +1,7 @@
-"""The whole suite: ``python -m tests [pytest's options]``, on SQLite, then on PostgreSQL with Redis.
+"""The whole suite: ``python -m tests [pytest's options]``, on SQLite, beside it on PostgreSQL with Redis.
 
-Whatever a test leaves behind, or an interrupted run, ends with this program: processes and temporary files.
+The second's output follows the first's. Whatever a test leaves behind, or an interrupted run, ends with this program:
+processes and temporary files.
 """
 
 import ctypes
@@ -12,14 +13,18 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
-# Four workers on any machine, each with its own services: most of a test's time is waiting.
-COMMAND = [sys.executable, "-m", "pytest", "-n", "4", "--dist", "worksteal"]
-PASSES: dict[str, list[str]] = {
-    "sqlite": [],
-    "postgresql": ["--ignore", "tests/carriers"],  # they are not about the database
+from tests.support import migrated
+
+COMMAND = [sys.executable, "-m", "pytest", "--dist", "worksteal"]
+# Options and variables of each pass. Six workers on any machine, each with its own services: while some wait, others
+# have the processors.
+PASSES = {
+    "sqlite": (["-n", "4"], {"FIRST_PORT": "10000"}),
+    "postgresql": (["-n", "2", "--ignore", "tests/carriers"], {"FIRST_PORT": "20000"}),  # no carrier has a database
 }
 END_TIMEOUT_S = 60  # of an interrupted run
 ORPHANS_TIMEOUT_S = 5
@@ -32,19 +37,17 @@ def main() -> int:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     run = Run()
     with tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True) as folder:
-        os.environ["TMPDIR"] = folder
-        for services, options in PASSES.items():
-            if not run.signals:
-                run.test(services, *options, *sys.argv[1:])
+        os.environ |= {"TMPDIR": folder, migrated.VARIABLE: f"{folder}/migrated.sqlite3"}
+        run.test(Path(folder), sys.argv[1:])
     print("", *run.summary, sep="\n")
     return 128 + run.signals[0] if run.signals else int(run.has_failed)
 
 
 class Run:
-    """The passes. The first signal interrupts one as Ctrl-C does, a second or a minute kills it."""
+    """The passes. The first signal interrupts them as Ctrl-C does, a second or a minute kills them."""
 
     def __init__(self) -> None:
-        self.pid = 0
+        self.passes: dict[int, str] = {}  # those that run, by their process
         self.has_failed = False
         self.signals: list[int] = []
         self.summary: list[str] = []
@@ -56,31 +59,43 @@ class Run:
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
         self.signals.append(signum)
         signal.alarm(END_TIMEOUT_S)
-        if self.pid:
-            os.killpg(self.pid, signal.SIGINT if len(self.signals) == 1 else signal.SIGKILL)
+        for pid in self.passes:
+            os.killpg(pid, signal.SIGINT if len(self.signals) == 1 else signal.SIGKILL)
 
-    def test(self, services: str, *options: str) -> None:
-        summary = Path(os.environ["TMPDIR"], f"{services}.txt")
+    def test(self, folder: Path, options: list[str]) -> None:
+        """Run the passes and reap their orphans; add what there is to say to the summary."""
         started_s = time.monotonic()
-        code = self.run([*COMMAND, "--services", services, "--summary", str(summary), *options])
-        left = end_orphans()
-        # Of what the options name nothing may be about the database.
-        is_empty = (services, code) == ("postgresql", pytest.ExitCode.NO_TESTS_COLLECTED)
-        self.has_failed |= bool(left) or not (code == pytest.ExitCode.OK or is_empty)
-        self.summary.append(f"{services}: exit code {code} after {time.monotonic() - started_s:.0f} s")
-        if summary.exists():
-            self.summary.append(summary.read_text())
-        self.summary += [f"{services}: left running: {command}" for command in left]
-
-    def run(self, command: list[str]) -> int:
-        """Run a program in a session of its own, where Ctrl-C in the terminal doesn't reach it; reap its orphans."""
-        self.pid = os.posix_spawn(command[0], command, os.environ, setsid=True, setsigdef=[signal.SIGINT])
-        ended, status = 0, 0
-        while ended != self.pid:
-            ended, status = os.waitpid(-1, 0)
-        self.pid = 0
+        for services in PASSES:
+            if not self.signals:
+                self.passes[start(services, folder, options)] = services
+        while self.passes:
+            pid, status = os.waitpid(-1, 0)
+            if services := self.passes.pop(pid, ""):
+                code = os.waitstatus_to_exitcode(status)
+                self.summary.append(f"{services}: exit code {code} after {time.monotonic() - started_s:.0f} s")
+                self.summary += [file.read_text() for file in folder.glob(f"{services}.txt")]
+                # Of what the options name nothing may be about the database.
+                is_empty = (services, code) == ("postgresql", pytest.ExitCode.NO_TESTS_COLLECTED)
+                self.has_failed |= not (code == pytest.ExitCode.OK or is_empty)
         signal.alarm(0)
-        return os.waitstatus_to_exitcode(status)
+        for output in folder.glob("*.out"):
+            print(output.read_text(), flush=True)
+        left = end_orphans()
+        self.has_failed |= bool(left)
+        self.summary += [f"left running: {command}" for command in left]
+
+
+def start(services: str, folder: Path, options: list[str]) -> int:
+    """Start a pass in a session of its own, where Ctrl-C in the terminal doesn't reach it; return its process's id."""
+    own, variables = PASSES[services]
+    command = [*COMMAND, "--services", services, "--summary", str(folder / f"{services}.txt"), *own, *options]
+    actions: list[tuple[Any, ...]] = []
+    if services != "sqlite":  # one is watched, the other is read
+        flags = os.O_WRONLY | os.O_CREAT
+        actions = [(os.POSIX_SPAWN_OPEN, 1, folder / f"{services}.out", flags, 0o600), (os.POSIX_SPAWN_DUP2, 1, 2)]
+    return os.posix_spawn(
+        command[0], command, os.environ | variables, file_actions=actions, setsid=True, setsigdef=[signal.SIGINT]
+    )
 
 
 def end_orphans() -> list[str]:

@@ -4,7 +4,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 import hypothesis
@@ -18,7 +18,7 @@ from carriers.http.messages import UnreadableError
 from config.api import fast_path
 from config.login.hashing import OneAtATimeHasher
 from config.ops import log_writer
-from tests.support import emptying
+from tests.support import emptying, migrated
 from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
 from tests.support.waiting import WAIT_TIMEOUT_S
@@ -69,11 +69,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some that start programs."""
-    drills = [item for item in items if LONG & set(item.path.parts)]
-    others = [item for item in items if not LONG & set(item.path.parts)]
-    ends = [len(others) * worker // workers for worker in range(workers + 1)]
-    shares = [drills[worker::workers] + others[slice(*pair)] for worker, pair in enumerate(pairwise(ends))]
-    return list(chain.from_iterable(shares))
+    drills = [item for item in items if LONG & set(item.path.parts) and not shows_the_demo(item)]
+    others = iter([item for item in items if not LONG & set(item.path.parts)])
+    heads = [drills[worker::workers] for worker in range(workers)]
+    heads[0] = [*filter(shows_the_demo, items), *heads[0]]  # of one worker, so that one demonstration does
+    ends = [len(items) * worker // workers for worker in range(workers + 1)]
+    for head, (start, end) in zip(heads, pairwise(ends), strict=True):
+        head.extend(islice(others, max(0, end - start - len(head))))
+    return [*chain.from_iterable(heads), *others]
+
+
+def shows_the_demo(item: pytest.Item) -> bool:
+    return "demo" in getattr(item, "fixturenames", ())
 
 
 def is_about_services(item: pytest.Item) -> bool:
@@ -92,13 +99,23 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
     for connection in connections.all():
         if connection.vendor == "sqlite":
             connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
-            connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+            file = tmp_path_factory.mktemp("database") / "test.sqlite3"
+            connection.settings_dict["TEST"]["NAME"] = str(file)
+            migrated.copy_to(file)
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+def django_db_keepdb() -> bool:
+    """Use a copy of a migrated database. Each database ends with its folder or its server."""
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     with django_db_blocker.unblock():
         emptying.install()
+        yield
+        connections.close_all()
 
 
 @pytest.fixture(scope="session", autouse=True)

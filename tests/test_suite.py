@@ -14,12 +14,15 @@ from tests.support.summary import not_tested
 from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 pytestmark = pytest.mark.any_database
+PASSES = ("sqlite", "postgresql")
 # Stands in for pytest: leaves a process of a session of its own and a file, then ends or waits.
 LEAVES = """
 import pathlib, subprocess, sys, tempfile, time
+services = sys.argv[2]
+print(f"output of {{services}}", flush=True)
 tempfile.mkstemp()
 left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "left"], start_new_session=True)
-pathlib.Path({file!r}).write_text(f"{{left.pid}} {{tempfile.gettempdir()}}")
+pathlib.Path({folder!r}, services).write_text(f"{{left.pid}} {{tempfile.gettempdir()}}")
 time.sleep({seconds})
 """
 SUITE = """
@@ -30,36 +33,39 @@ sys.exit(suite.main())
 """
 
 
-def started(file: Path, seconds: int) -> "subprocess.Popen[str]":
-    program = LEAVES.format(file=str(file), seconds=seconds)
+def started(folder: Path, seconds: int) -> "subprocess.Popen[str]":
+    program = LEAVES.format(folder=str(folder), seconds=seconds)
     return subprocess.Popen([sys.executable, "-c", SUITE, program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
-def assert_nothing_is_left(file: Path) -> None:
-    pid, folder = file.read_text().split()
-    assert folder != os.environ.get("TMPDIR", "/tmp")
-    assert not Path(folder).exists()
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid), 0)
+def assert_nothing_is_left(folder: Path) -> None:
+    for services in PASSES:
+        pid, temporary = (folder / services).read_text().split()
+        assert temporary != os.environ.get("TMPDIR", "/tmp")
+        assert not Path(temporary).exists()
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
 
 
 def test_a_process_that_a_test_leaves_is_ended_and_is_a_failure(tmp_path: Path) -> None:
-    with ended(started(tmp_path / "left", seconds=0)) as process:
+    with ended(started(tmp_path, seconds=0)) as process:
         out, _ = process.communicate(timeout=WAIT_TIMEOUT_S)
     assert process.returncode == 1
-    assert out.count("left running: ") == 2  # once on each database
-    assert_nothing_is_left(tmp_path / "left")
+    assert out.count("left running: ") == 2  # one of each database
+    assert out.startswith("output of sqlite\noutput of postgresql\n")
+    assert_nothing_is_left(tmp_path)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_of_an_interrupted_run(tmp_path: Path, signum: signal.Signals) -> None:
-    with ended(started(tmp_path / "left", seconds=600)) as process:
-        until(lambda: (tmp_path / "left").exists() and (tmp_path / "left").read_text())
+    files = [tmp_path / services for services in PASSES]
+    with ended(started(tmp_path, seconds=600)) as process:
+        until(lambda: all(file.exists() and file.read_text() for file in files))
         process.send_signal(signum)
         out, _ = process.communicate(timeout=WAIT_TIMEOUT_S)
     assert process.returncode == 128 + signum
-    assert "postgresql" not in out
-    assert_nothing_is_left(tmp_path / "left")
+    assert all(f"{services}: exit code " in out for services in PASSES)
+    assert_nothing_is_left(tmp_path)
 
 
 def skipped(nodeid: str, reason: str) -> pytest.TestReport:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from tests.support import migrated
 from tests.support.processes import ROOT, free_port
 from tests.support.programs import NOT_INSTALLED, ended
 
@@ -52,6 +53,7 @@ def database(folder: Path) -> Iterator[str]:
     """Create an empty database of the run's kind; yield its URL."""
     url = os.environ["DATABASE_URL"]
     if url.startswith("sqlite"):
+        migrated.copy_to(folder / "demo.sqlite3")
         yield f"sqlite:///{folder / 'demo.sqlite3'}"
         return
     with psycopg.connect(url, autocommit=True) as connection:

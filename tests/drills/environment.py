@@ -16,6 +16,7 @@ from typing import Any
 from tests.drills.http_client import Answer, call
 from tests.drills.process import Process
 from tests.drills.shop import new_key, open_shop, order
+from tests.support import migrated
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT, free_port
 from tests.support.services import ENVIRONMENT, postgresql, redis_server
@@ -171,6 +172,7 @@ def environment(database: str, settings: dict[str, object], *, redis: bool = Fal
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True)))
         sandbox_port = free_port()
         set_variables(folder, sandbox_settings(sandbox_port))
+        migrated.copy_to(folder / "db.sqlite3")
         if database == "postgresql":
             os.environ["DATABASE_URL"] = stack.enter_context(postgresql(folder / "pg"))
         if redis:

@@ -20,8 +20,9 @@ from tests.support.waiting import WAIT_TIMEOUT_S, until
 
 ROOT = Path(__file__).parent.parent.parent
 counter = count(os.getpid())  # a drill started by the same worker begins elsewhere
-# Below the ports that the system hands out by itself; a thousand for each worker of pytest-xdist.
-FIRST_PORT, PORTS = 10_000, 1_000
+# Below the ports that the system hands out by itself; a thousand for each worker of pytest-xdist, of which each pass
+# of the suite may have ten.
+PORTS = 1_000
 
 
 def environment() -> dict[str, str]:
@@ -72,7 +73,7 @@ def run_module(name: str, *arguments: str) -> str:
 def free_port() -> int:
     """Give a port that nothing listens on, and that no other test will take before its server does."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    first = FIRST_PORT + worker % 20 * PORTS
+    first = int(os.environ.get("FIRST_PORT", "10000")) + worker % 10 * PORTS
     while True:
         port = first + next(counter) % PORTS
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
