@@ -90,6 +90,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
     search_help_text = "The carrier's number of the slip, a label's id, or the slip's id"
     personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
+    are_views_recorded = True
     fields = readonly_fields = (
         *("title", "coloured_state", "pdf_link", "shop", "carrier_code", "published_at", "asked_at", "asked_by"),
         *("refused", "parcels"),

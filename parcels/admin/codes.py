@@ -17,3 +17,4 @@ class UnlistedEventCodeAdmin(ReadOnly, ModelAdmin[UnlistedEventCode]):
     ordering = ("-count",)
     fields = list_display
     personal = COLUMNS[UnlistedEventCode].personal
+    are_views_recorded = True

@@ -1,6 +1,7 @@
 """The admin's part of the audit log: records views, searches and changes, and shows an object's history from it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
@@ -10,7 +11,7 @@ from django.template.response import TemplateResponse
 from shops.personal_data import MASKED
 from shops.staff.audit import changes
 from shops.staff.audit.models import Action, AuditEntry
-from shops.staff.audit.recording import Shown, record
+from shops.staff.audit.recording import Shown, acting, current_actor, record
 from shops.staff.audit.searches import record_search
 from shops.staff.masking import may_see
 
@@ -67,6 +68,19 @@ class Recorded:
             record_search(listed.query, shown, hits=listed.result_count, of=of)
         elif shown:
             record(Action.LISTED, shown=shown, of=of)
+
+    def page_recorder(self, request: HttpRequest, *, file: str) -> Callable[[Sequence[dict[str, Any]]], None]:
+        """Return what records a page of a file's rows, if they show customers; it runs when the request is over."""
+        if not (self.are_views_recorded and may_see(request)):
+            return lambda _: None
+        actor, key = current_actor.get(), self.opts.pk.name
+
+        def record_page(rows: Sequence[dict[str, Any]]) -> None:
+            with acting(actor):
+                shown = self.shown_rows(SimpleNamespace(pk=row[key], **row) for row in rows)
+                record(Action.LISTED, shown=shown, of=self.opts.label_lower, file=file)
+
+        return record_page
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         return changes.of_form(form)

@@ -98,7 +98,8 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
-        return answer(export_of(request, listed.queryset, columns, self.personal), kind)
+        record_page = self.page_recorder(request, file=kind)
+        return answer(export_of(request, listed.queryset, columns, self.personal, record_page), kind)
 
 
 class CappedPaginator(RowPaginator):

@@ -68,11 +68,18 @@ class Export:
 
 
 def export_of(
-    request: HttpRequest, queryset: QuerySet[Any], columns: Sequence[Column], personal: Mapping[str, Part]
+    request: HttpRequest,
+    queryset: QuerySet[Any],
+    columns: Sequence[Column],
+    personal: Mapping[str, Part],
+    record_page: Callable[[Sequence[Row]], None],
 ) -> Export:
-    """Make an export of rows, whose personal columns are masked from those who may not see them."""
+    """Make an export of rows, whose personal columns are masked from those who may not see them.
+
+    Whose customers it shows is on record by `record_page`, which is given the rows before they are sent.
+    """
     masks = {} if may_see(request) else personal
-    rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns))
+    rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns, record_page))
     name = queryset.model._meta.label_lower
     return Export(name, [column.title for column in columns], rows, told_filters(request))
 
@@ -127,13 +134,16 @@ class Counted:
             yield row
 
 
-def pages(queryset: QuerySet[Any], columns: Sequence[Column]) -> Iterator[Row]:
+def pages(
+    queryset: QuerySet[Any], columns: Sequence[Column], record_page: Callable[[Sequence[Row]], None]
+) -> Iterator[Row]:
     """Yield all rows in the order of their model, a page at a time, each from where the last one ended."""
     order = total_order(queryset)
     names = dict.fromkeys([*(column.source for column in columns), *(name.removeprefix("-") for name in order)])
     rows = queryset.defer(None).select_related(None).order_by(*order).values(*names)
     page = list(rows[:PAGE_SIZE])
     while page:
+        record_page(page)
         yield from page
         if len(page) < PAGE_SIZE:
             return

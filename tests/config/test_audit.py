@@ -100,6 +100,10 @@ BOXES = {
     "/admin/shops/carriercontract/": "shops.carriercontract",
     "/admin/shops/webhookdelivery/": "shops.webhookdelivery",
     "/admin/shops/webhookendpoint/": "shops.webhookendpoint",
+    "/admin/shops/auditentry/": "shops.auditentry",
+    "/admin/auth/user/": "auth.user",
+    "/admin/auth/group/": "auth.group",
+    "/admin/labels/depositslip/": "labels.depositslip",
 }
 
 
@@ -163,6 +167,13 @@ def test_a_list_of_customers_is_on_record_by_ids_and_found_by_id_and_email() -> 
     LabelFactory(shop=label.shop, state="unknown", recipient=label.recipient)
     browser.get(f"{LABELS}to-decide/")
     assert found(clerk, q=label.recipient["email"])[0] == "listed"
+
+
+@pytest.mark.parametrize("name", ["parcels.unlistedeventcode", "labels.depositslip"])
+def test_a_list_of_carriers_texts_is_on_record_by_ids(name: str) -> None:
+    row = rows()[name]
+    member("Support").get(f"/admin/{name.replace('.', '/')}/")
+    assert (last().action, last().details["shown"]) == ("listed", [str(row.pk)])
 
 
 def test_the_logs_export_has_what_was_seen_and_changed() -> None:

@@ -7,13 +7,14 @@ from urllib.parse import urljoin
 import pytest
 from django.test import Client
 
-from labels.models import ShippingLabel
+from labels.models import DepositSlip, ShippingLabel
 from parcels.models import Parcel, TrackingNumber
 from shops.models import AccessToken, Shop
 from shops.staff.pages import address_of, page_of
+from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import Response
-from tests.support.desk import member
+from tests.support.desk import member, rows
 from tests.support.factories import ShopFactory, import_parcel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -29,6 +30,8 @@ SHOPS = ["eu-west_40", "Shop_2311", "shop_5F"]
 LISTS = [
     *("/admin/parcels/parcel/", "/admin/labels/shippinglabel/", "/admin/shops/shop/", "/admin/shops/accesstoken/"),
     *("/admin/shops/carriercontract/", "/admin/shops/webhookdelivery/", "/admin/shops/webhookendpoint/"),
+    *("/admin/labels/shippinglabel/to-decide/", "/admin/labels/depositslip/", "/admin/parcels/unlistedeventcode/"),
+    *("/admin/shops/auditentry/", "/admin/auth/user/", "/admin/auth/group/"),
 ]
 MISSING = "exist. Perhaps it was deleted?"
 
@@ -131,11 +134,13 @@ def test_a_shops_page_has_its_panels_from_wherever_it_is_opened(staff: Client, s
 
 
 def test_every_link_from_every_list_leads_somewhere(staff: Client) -> None:
+    rows()
     for number, shop_id in enumerate([*SHOPS, "plain"]):
         shop = ShopFactory(id=shop_id)
         token_id = f"tok_2{number}F1"
         AccessToken.objects.create(shop=shop, id=token_id, digest=token_id)
-        labelled_parcel(shop, IDS[number], f"6A{number}", token_id)
+        for place, parcel_id in enumerate(IDS[number :: len(SHOPS) + 1]):
+            labelled_parcel(shop, parcel_id, f"6A{number}{place}", token_id)
         ContractFactory(shop=shop, id=f"con_2{number}F1")
     seen: set[str] = set()
     ends = ("/change/", "/history/")
@@ -144,5 +149,6 @@ def test_every_link_from_every_list_leads_somewhere(staff: Client) -> None:
         if (address := todo.pop()) not in seen:
             seen.add(address)
             todo += links(opened(staff, address), *ends)
-    for row in (*Parcel.objects.all(), *Shop.objects.all(), *ShippingLabel.objects.all(), *AccessToken.objects.all()):
-        assert page_of(row) in seen
+    for model in (Parcel, Shop, ShippingLabel, AccessToken, WebhookEndpoint, WebhookDelivery, DepositSlip):
+        for row in model._default_manager.all():
+            assert page_of(row) in seen

@@ -25,7 +25,9 @@ SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 @pytest.fixture
 def staff() -> Client:
-    return logged_in("view_shippinglabel", "view_parcel", "view_accesstoken", "view_shop", "view_personal_data")
+    return logged_in(
+        "view_shippinglabel", "view_parcel", "view_accesstoken", "view_shop", "view_personal_data", "view_auditentry"
+    )
 
 
 @pytest.fixture
@@ -148,6 +150,28 @@ def test_the_words_of_a_search_are_not_on_record(staff: Client, shop: Shop) -> N
     sent(staff.get("/admin/parcels/parcel/export.csv?q=zoe@example.com"))
     assert "zoe@example.com" not in str([entry.details for entry in AuditEntry.objects.all()])
     assert AuditEntry.objects.filter(action=Action.EXPORTED).first().details  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("query", ["", "?q=zoe@example.com"])
+def test_whose_data_a_file_shows_is_on_record_by_ids_and_is_found_by_e_mail(
+    staff: Client, shop: Shop, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(exports, "PAGE_SIZE", 2)
+    parcels = [import_parcel(shop, id=f"P{place}", customerEmail="zoe@example.com") for place in range(3)]
+    with acting(Actor("ada", Channel.ADMIN, "192.0.2.7")):
+        response = staff.get(f"/admin/parcels/parcel/export.csv{query}")
+    sent(response)
+    listed = AuditEntry.objects.filter(action=Action.LISTED)
+    assert {each for entry in listed for each in entry.details["shown"]} == {parcel["id"] for parcel in parcels}
+    assert len({entry.actor for entry in listed} - {"work"}) == 1
+    found = staff.get("/admin/shops/auditentry/?q=zoe@example.com").context["cl"].result_list
+    assert set(listed) <= set(found)
+
+
+def test_a_file_without_customers_data_names_no_rows(shop: Shop) -> None:
+    import_parcel(shop)
+    sent(logged_in("view_parcel").get("/admin/parcels/parcel/export.csv"))
+    assert not AuditEntry.objects.filter(action=Action.LISTED).exists()
 
 
 def test_without_the_permission_no_customers_data_leaves(shop: Shop) -> None:
