@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from parcels.importing.reading import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
@@ -114,6 +115,26 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
     # Nothing is left locked.
     import_parcel(own.shop, id="before", trackingId="N3")
     assert own.look_up("N3").status_code == 200
+
+
+@pytest.mark.real_services
+def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactional_db: None, own: Caller) -> None:
+    with start_command("import_parcels", "own", "-", "--skip-invalid") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.writelines(line() + b"\n" for _ in range(1200))
+        process.stdin.write(b"bad\n" + b"\n" * 2**17)  # more than its buffer holds
+        process.stdin.flush()
+        while not process.stderr.readline().startswith(b"line 1201: "):  # two batches were written
+            assert process.poll() is None
+        with connection.cursor() as cursor:
+            others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            cursor.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
+        _, told = process.communicate(line() + b"\n")
+    assert process.returncode == 1
+    (told_once,) = told.decode().splitlines()
+    assert "database" in told_once.lower()
+    assert not Parcel.objects.exists()
 
 
 # --- What it reads ---
