@@ -222,11 +222,13 @@ class Batch:
     def move(self, row: TrackingNumber, taker: Parcel) -> None:
         """Move a label's number to another parcel, with what its carrier said of it."""
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
+        due_at = row.due_at
         if own is not None:
             self.remove(own)
             absorb(row, own)
+            due_at = due_at or own.due_at  # as the taker's report has it, where the giver's said that it was over
         del self.numbers[giver.id][row.number]
-        self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None)
+        self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
         taker.updated_at = max(taker.updated_at, giver.updated_at)

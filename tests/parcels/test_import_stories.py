@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
-from parcels.models import Parcel, TrackingNumber
+from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.personal_data.erasure import erase
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
@@ -287,3 +287,13 @@ def test_a_parcel_that_gives_a_number_up_tells_its_new_status(own: Caller) -> No
     assert own.look_up("N1").json()["updatedAt"] > updated_at
     changes = {each.data["id"]: each.data["status"] for each in WebhookEvent.objects.all()}
     assert changes == {"P1": "DELIVERED", "P2": "IN_TRANSIT"}
+
+
+def test_a_number_that_leaves_a_delivered_parcel_is_asked_about_on_its_new_one(own: Caller) -> None:
+    imported(own, S.DELIVERED, 5, trackingNumbers=["N1", "N2"])
+    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    imported(own, None, None, id="P2", trackingId="N2", trackingNumbers=["N2"], createdAt=ms(50))
+    imported(own, S.DELIVERED, 5, trackingNumbers=["N1"])
+    (row,) = TrackingNumber.objects.filter(number="N2")
+    assert row.parcel_id == "P2"
+    assert row.due_at is not None
