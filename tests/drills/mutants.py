@@ -22,10 +22,8 @@ from tests.support.processes import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
 FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*AssertionError:) (.*)", re.MULTILINE)
-MODELS = {
-    name: [*("-m", "tests.models", name), *("--seed", "1", "--minutes", "0", "--stories", "100", "--steps", "12")]
-    for name in ("label", "parcel")
-}
+BUDGET = "--as-found --seed 1 --minutes 0 --stories 100 --steps 12"
+MODELS = {name: ["-m", "tests.models", name, *BUDGET.split()] for name in ("label", "parcel")}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F
+from django.db.models import DateTimeField, F
 
 from labels.models import LabelState, ShippingLabel, lease
 from shops.contracts.models import CarrierContract
@@ -44,15 +44,10 @@ def as_if_killed() -> None:
 
 def pass_time(seconds: float = 120) -> None:
     """Let this much time pass for all rows."""
-    for label in ShippingLabel.objects.all():
-        label.created_at -= timedelta(seconds=seconds)
-        label.leased_until -= timedelta(seconds=seconds)
-        if label.cancel_requested_at:
-            label.cancel_requested_at -= timedelta(seconds=seconds)
-        if label.ask_again_at:
-            label.ask_again_at -= timedelta(seconds=seconds)
-        label.save(update_fields=["created_at", "leased_until", "cancel_requested_at", "ask_again_at"])
-    CarrierContract.objects.update(updated_at=F("updated_at") - timedelta(seconds=seconds))
+    delta = timedelta(seconds=seconds)
+    times = [field.name for field in ShippingLabel._meta.concrete_fields if isinstance(field, DateTimeField)]
+    ShippingLabel.objects.update(**{name: F(name) - delta for name in times})
+    CarrierContract.objects.update(updated_at=F("updated_at") - delta)
 
 
 def buy_control(buyer: Caller) -> None:

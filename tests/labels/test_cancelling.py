@@ -1,11 +1,9 @@
 """A bought label is cancelled: at alpha parcel by parcel, tried again for an hour; beta is not asked."""
 
-from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.utils import timezone
 
 from carriers.client import Service
 from labels.lifecycle import cancelling
@@ -55,13 +53,6 @@ def test_a_cancelled_label_is_a_404_and_its_key_buys_nothing(
     assert storage.is_stored(cancelled.pdf_key)
 
 
-def test_alpha_cancels_every_parcel(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer, parcels=3)
-    cancel(label.id)
-    assert all(map(sandbox.is_cancelled, sandbox.made()))
-    assert row().cancelled_numbers == label.tracking_numbers
-
-
 def test_beta_is_not_asked(buyer: Caller, sandbox: Sandbox) -> None:
     label = bought(buyer, "beta")
     CarrierContract.objects.all().delete()
@@ -99,60 +90,6 @@ def test_after_an_hour_a_cancellation_is_a_persons(buyer: Caller, sandbox: Sandb
     assert reconcile() == {LabelState.CANCELLING: 1}
     assert sandbox.questions() == asked
     assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
-@pytest.mark.parametrize("fault", ["close", "html502", "soapfault"])
-def test_a_carrier_that_does_not_answer_is_asked_again(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer, parcels=2)
-    sandbox.arm(fault, operation=CANCEL, count=1)
-    cancel(label.id)
-    assert row().state == LabelState.CANCEL_UNKNOWN
-    assert_coded(post(buyer, order(parcels=weighing(1, 1)), key=KEY), 409, "LABEL_BEING_CANCELLED")
-    pass_time(600)
-    assert reconcile() == {LabelState.CANCELLED: 1}
-    assert all(map(sandbox.is_cancelled, sandbox.made()))
-
-
-@pytest.mark.parametrize("fault", ["1", "30"])
-def test_a_carrier_that_certainly_did_not_cancel_changes_nothing(fault: str, buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-    sandbox.arm(fault, operation=CANCEL, count=1)
-    with pytest.raises(CommandError, match="is not cancelled"):
-        cancel(label.id)
-    assert (row().state, row().cancel_requested_at) == (LabelState.GENERATED, None)
-    assert buyer.look_up(label.tracking_number).status_code == 200
-
-
-def test_a_refusal_after_a_try_without_an_answer_is_a_persons(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-    sandbox.arm("closemade", operation=CANCEL, count=1)
-    cancel(label.id)
-    assert sandbox.is_cancelled(*sandbox.made())
-    sandbox.arm("3", operation=CANCEL)
-    for _ in range(2):
-        pass_time(600)
-        assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
-        assert buyer.get(f"{SHIPMENTS}/{label.id}").status_code == 404
-    pass_time(3600)
-    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
-    assert list(ShippingLabel.objects.needing_decision()) == [row()]
-
-
-def test_a_cancellation_that_was_broken_off_may_have_been_carried_out(
-    buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label = bought(buyer)
-    with monkeypatch.context() as patched:
-        patched.setattr(cancelling, "record_cancelled", raise_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            cancelling.cancel(label)
-    sandbox.arm("3", operation=CANCEL)
-    pass_time(600)
-    assert reconcile() == {LabelState.CANCEL_UNKNOWN: 1}
-
-
-def raise_interrupt(*args: object) -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_parcel_that_is_taken_in_charge_stays_bought(buyer: Caller, sandbox: Sandbox) -> None:
@@ -259,10 +196,3 @@ def test_a_full_bulkhead_changes_nothing(buyer: Caller, sandbox: Sandbox, one_at
     ):
         cancelling.cancel(label)
     assert row().state == LabelState.GENERATED
-
-
-def test_a_label_may_be_cancelled_days_later(buyer: Caller, sandbox: Sandbox) -> None:
-    label = bought(buyer)
-    ShippingLabel.objects.update(created_at=timezone.now() - timedelta(days=9), leased_until=timezone.now())
-    cancel(label.id)
-    assert row().state == LabelState.CANCELLED

@@ -97,25 +97,6 @@ def test_an_order_without_a_key_is_not_told_to_retry(
     assert said == f"The label {row().id} is bought and safe, but its PDF can't be delivered now. {remedy}"
 
 
-@pytest.mark.parametrize("product_code", PRODUCT.values())
-def test_with_the_storage_down_the_key_finishes_the_label_later_without_a_purchase(
-    product_code: str, buyer: Caller, sandbox: Sandbox, folder: Any
-) -> None:
-    folder.write_text("no folder")
-    for _ in range(2):
-        response = post(buyer, order(product_code), key="k")
-        said = assert_coded(response, 500, "LABEL_STORAGE_UNAVAILABLE")
-        assert row().id in said
-        assert (row().state, len(sandbox.made())) == (LabelState.RECEIVED, 1)
-        assert bytes(row().pdf or b"").startswith(b"%PDF-")
-    assert buyer.get(f"{SHIPMENTS}/{row().id}").status_code == 404
-    folder.unlink()
-    response = post(buyer, order(product_code), key="k")
-    assert (response.status_code, response["Idempotent-Replayed"]) == (201, "true")
-    assert client().get(response.json()["labelUrl"]).content.startswith(b"%PDF-")
-    assert (row().state, row().pdf, len(sandbox.made())) == (LabelState.GENERATED, None, 1)
-
-
 def test_requests_at_once_for_a_label_that_waits_for_the_storage_all_get_it(
     buyer: Caller, sandbox: Sandbox, folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,19 +98,6 @@ def test_what_is_found_of_a_failure_is_cancelled_and_told(
     assert (reconcile(), reconcile()) == ({LabelState.FAILED: 1}, {})
 
 
-def test_what_was_believed_not_made_is_looked_up_after_a_day(buyer: Caller, sandbox: Sandbox) -> None:
-    interrupt(buyer, sandbox, "close")
-    pass_time(WAIT_S + 1)
-    buy_control(buyer)
-    assert reconcile() == {LabelState.FAILED: 1}
-    make_late(row(), sandbox)
-    pass_time(DAY_S - 60)
-    assert reconcile() == {}
-    pass_time(60)
-    assert reconcile() == {LabelState.FAILED: 1}
-    assert sandbox.is_cancelled(*sandbox.made(row().id))
-
-
 @pytest.mark.parametrize(("fault", "product_code"), [("38", "alpha-13"), ("40015", BETA)])
 def test_a_refusal_and_a_carrier_that_cannot_be_asked_end_it(
     fault: str, product_code: str, buyer: Caller, sandbox: Sandbox

@@ -27,7 +27,7 @@ from tests.labels.interruptions import (
     interrupt,
     pass_time,
 )
-from tests.labels.orders import LINKED, order, post, weighing
+from tests.labels.orders import order, post, weighing
 from tests.support.api import Caller
 
 
@@ -243,16 +243,6 @@ def test_an_order_of_beta_settles_itself_after_half_an_hour(
     assert post(buyer, order(BETA), key=KEY).status_code == 201
     pass_time(100_000)
     assert reconcile() == {}
-
-
-def test_an_order_that_beta_refused_in_part_settles_itself_with_its_numbers(buyer: Caller, sandbox: Sandbox) -> None:
-    body = order(LINKED, parcels=weighing(1, 2, 3), reference="FAULT 2 30204")
-    assert_coded(post(buyer, body, key=KEY), 400, "BETA_ADDRESS_REJECTED")
-    assert reconcile() == {}
-    pass_time(1900)
-    assert reconcile() == {LabelState.FAILED: 1}
-    assert (row().tracking_numbers, row().idempotency_key) == ([sandbox.made()[0].tracking_number], None)
-    assert post(buyer, order(BETA), key=KEY).status_code == 201
 
 
 def test_an_order_whose_pdf_is_stored_is_not_settled(buyer: Caller, sandbox: Sandbox) -> None:

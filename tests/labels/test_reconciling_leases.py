@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -117,19 +116,6 @@ def test_several_reconcilers_at_once_do_the_work_once(buyer: Caller, sandbox: Sa
     assert sandbox.questions() == 4 * 2  # each is found and cancelled once
     assert set(ShippingLabel.objects.values_list("state", flat=True)) == {LabelState.FAILED}
     assert len(sandbox.made()) == 4
-
-
-def test_a_retry_and_a_reconciler_at_once_finish_a_label_once(buyer: Caller, sandbox: Sandbox, folder: Path) -> None:
-    folder.write_text("no folder")
-    post(buyer, order(), key=KEY)
-    folder.unlink()
-
-    def do(number: int) -> Any:
-        return reconcile() if number else post(buyer, order(), key=KEY).status_code
-
-    status = in_threads(2, do)[0]
-    assert status == 201
-    assert_bought(buyer, sandbox)
 
 
 def test_one_shops_trouble_holds_up_no_other(buyer: Caller, other: Caller, sandbox: Sandbox) -> None:

@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=20, help="of each story, at most")
     parser.add_argument("--stories", type=int, default=200, help="of each round")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="of the first round")
+    parser.add_argument("--as-found", action="store_true", help="do not shorten a story that breaks a sentence")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     ends_at = time.monotonic() + 60 * options.minutes
@@ -42,6 +43,7 @@ def main() -> int:
 
 def play(options: argparse.Namespace, seed: int, counts: Path) -> int:
     sizes = {"MODEL_STORIES": options.stories, "MODEL_STEPS": options.steps, "MODEL_SEED": seed, "MODEL_COUNTS": counts}
+    sizes |= {"MODEL_AS_FOUND": 1} if options.as_found else {}
     environment = os.environ | {name: str(value) for name, value in sizes.items()}
     path = f"tests/models/test_{options.model}_life.py" if options.model else "tests/models"
     command = [sys.executable, "-m", "pytest", "-q", "--services", options.database, "-p", "no:logging"]

@@ -21,8 +21,9 @@ FAULTS = {
     "beta": [None, "closemade", "close", "nolabel", "html503", "30204", "30204@2", "closemade@2", "nolabel@2", "twin"],
 }
 PLACES = ["before the carrier", "after the carrier", "before the storage", "after the storage"]
+KILLS = [*PLACES, "1 instead", "1 after", "2 instead", "2 after"]
 QUESTIONS = [None, (SEARCH, "close"), (PRINT, "nolabel"), *((CANCEL, fault) for fault in ("1", "2", "3", "close"))]
-ANSWERS = [None, "closemade", "close", "1", "2", "3"]
+ANSWERS = [None, None, "closemade", "close", "soapfault", "1", "2", "3", "30"]
 numbers = st.integers(0, 5)
 
 
@@ -56,7 +57,7 @@ class LabelLife(RuleBasedStateMachine):
         carrier=st.sampled_from(["alpha", "beta"]),
         count=st.integers(1, 3),
         fault=st.integers(0, 9),
-        place=st.sampled_from([None, None, *PLACES, "row lost"]),
+        place=st.sampled_from([None, None, *KILLS, "row lost"]),
     )
     def order(self, carrier: str, count: int, fault: int, place: str | None) -> None:
         wanted = Order(f"{len(self.world.orders)}", carrier, list(range(1, count + 1)))
@@ -74,7 +75,7 @@ class LabelLife(RuleBasedStateMachine):
                 cancelling.cancel(row)
 
     @precondition(lambda self: self.world.orders)
-    @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *PLACES]))
+    @rule(which=numbers, fault=st.integers(0, 9), place=st.sampled_from([None, None, *KILLS]))
     def repeat(self, which: int, fault: int, place: str | None) -> None:
         wanted = self.chosen(which)
         with self.world.failing(self.fault(wanted.carrier, fault)), self.interrupted(place):
@@ -125,7 +126,7 @@ class LabelLife(RuleBasedStateMachine):
     def pass_time(self, seconds: int) -> None:
         self.world.pass_time(seconds)
 
-    @rule(question=st.sampled_from(QUESTIONS), is_blind=st.booleans(), place=st.sampled_from([None, None, *PLACES]))
+    @rule(question=st.sampled_from(QUESTIONS), is_blind=st.booleans(), place=st.sampled_from([None, None, *KILLS]))
     def reconcile(self, question: tuple[str, str] | None, is_blind: bool, place: str | None) -> None:
         if is_blind:
             self.world.sandbox.arm("unfound", operation=SEARCH, delay_s=10**6)
@@ -169,7 +170,7 @@ class LabelLife(RuleBasedStateMachine):
             self.world.move(row)
 
     @precondition(lambda self: self.world.orders)
-    @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *PLACES[:2]]))
+    @rule(which=numbers, answer=st.sampled_from(ANSWERS), place=st.sampled_from([None, None, *KILLS]))
     def cancel(self, which: int, answer: str | None, place: str | None) -> None:
         row = self.one_of(which, {LabelState.GENERATED})
         if row is None:
@@ -235,4 +236,4 @@ class LabelLife(RuleBasedStateMachine):
     def interrupted(self, place: str | None) -> Any:
         if place == "row lost":
             return self.world.interrupted("before the carrier", self.world.lose_row)
-        return self.world.interrupted(place, self.world.kill)
+        return self.world.killed(place)

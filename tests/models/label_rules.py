@@ -21,7 +21,6 @@ class Oracle:
         self.settled_by_person: set[str] = set()
         self.lost_key: set[str] = set()
         self.failed: set[str] = set()
-        self.is_suspended: str = ""
 
     def check(self) -> None:
         for wanted in self.world.orders:
@@ -80,7 +79,7 @@ class Oracle:
                 assert last == "generated", told
             case LabelState.CANCELLED:
                 assert last == "cancelled", told
-            case LabelState.FAILED if row.id in self.was_open and row.id != self.is_suspended:
+            case LabelState.FAILED if row.id in self.was_open:
                 assert last == "failed", f"settled, and not told: {told}"
             case LabelState.FAILED:
                 assert last in (None, "failed"), told

@@ -28,15 +28,12 @@ from shops.webhooks.models import WebhookEvent
 from tests.labels.conftest import CONTROL, Sandbox
 from tests.labels.interruptions import pass_time
 from tests.labels.orders import order, post
+from tests.models.interruptions import Commits, Killed, die
 from tests.support.api import Caller, Response
 from tests.support.tracking import record
 
 JOIN_TIMEOUT_S = 60
 LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
-
-
-class Killed(BaseException):
-    """The process ends here, as by SIGKILL: nothing catches it."""
 
 
 @dataclass
@@ -68,6 +65,7 @@ class World:
         self.own = threading.local()  # the interruption that is planned for a thread
         self.seen: Counter[tuple[str, str]] = Counter()
         self.is_merging = True
+        self.commits = Commits(monkeypatch)
         self.patch(monkeypatch)
         self.restart()
 
@@ -115,17 +113,40 @@ class World:
             planned[1]()
 
     @contextmanager
+    def killed(self, place: str | None) -> Iterator[None]:
+        """Kill this process at a place, or at one of its commits, such as `1 instead` of it or `2 after` it."""
+        number, _, when = (place or "").partition(" ")
+        is_commit = number.isdecimal()
+        commit = self.commits.planned(int(number) if is_commit else 0, when, die)
+        with commit, self.interrupted(None if is_commit else place, die):
+            yield
+
+    @contextmanager
     def interrupted(self, place: str | None, act: Callable[[], object]) -> Iterator[None]:
-        """Do something when this thread comes to a place, once."""
-        self.own.plan = (place, act) if place else None
+        """Do something when this thread comes to a place, once; what is planned already stays so."""
+        before = getattr(self.own, "plan", None)
+        self.own.plan = (place, act) if place else before
         try:
             with suppress(Killed):
                 yield
         finally:
             self.own.plan = None
 
-    def kill(self) -> None:
-        raise Killed
+    @contextmanager
+    def meanwhile(self, place: str, act: Callable[[], object]) -> Iterator[None]:
+        """Let another process act when this one comes to a place; what it finds wrong is raised at the end."""
+        problems: list[AssertionError] = []
+
+        def noting() -> None:
+            try:
+                act()
+            except AssertionError as error:
+                problems.append(error)
+
+        with self.interrupted(place, noting):
+            yield
+        for problem in problems:
+            raise problem
 
     def lose_row(self) -> None:
         ShippingLabel.objects.filter(state=LabelState.PURCHASING).delete()

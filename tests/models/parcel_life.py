@@ -56,9 +56,9 @@ class ParcelLife(DeliveryLife):
 
     @rule(shop=shops, wanted=lines, is_ahead=st.booleans(), case=cases)
     def import_parcels(self, shop: int, wanted: list[Any], is_ahead: bool, case: int) -> None:
-        """Import one or two parcels; some imports are killed, and change nothing."""
+        """Import one or two parcels; some reports are late, and some imports are killed, and change nothing."""
         own = self.shop(shop)
-        made = self.lines(own, wanted, is_ahead=is_ahead)
+        made = self.lines(own, wanted, is_ahead=is_ahead, is_late=case == 8)
         is_killed = case == 9
         with self.world.interrupted(int(is_killed), "instead", die):
             self.world.import_lines(own, made)
@@ -77,10 +77,13 @@ class ParcelLife(DeliveryLife):
     @rule(which=ranks, answer=st.sampled_from([None, None, None, "2", "3", "close"]))
     def cancel(self, which: int, answer: str | None) -> None:
         if chosen := self.label(which, "bought"):
-            if answer:
-                self.world.sandbox.arm(answer, count=1, operation=CANCEL)
-            product.cancel(chosen[1].id)
-            self.world.sandbox.disarm()
+            self.cancel_label(chosen[1], answer)
+
+    def cancel_label(self, label: Label, answer: str | None) -> None:
+        if answer:
+            self.world.sandbox.arm(answer, count=1, operation=CANCEL)
+        product.cancel(label.id)
+        self.world.sandbox.disarm()
 
     @rule(shop=shops, which=st.integers(0, 5))
     def erase(self, shop: int, which: int) -> None:
@@ -138,7 +141,7 @@ class ParcelLife(DeliveryLife):
 
     # --- At the same time ---
 
-    @rule(shop=shops, wanted=lines, other=lines, case=st.integers(0, 6))
+    @rule(shop=shops, wanted=lines, other=lines, case=st.integers(0, 8))
     def import_meanwhile(self, shop: int, wanted: list[Any], other: list[Any], case: int) -> None:
         """While an import is about to commit, another process does something."""
         own = self.shop(shop)
@@ -151,8 +154,10 @@ class ParcelLife(DeliveryLife):
             product.reconcile_labels,
             partial(self.world.buy, own, "alpha", 2),
             partial(self.world.buy, own, "beta", 1),
+            *(partial(product.cancel, label.id) for label in own.labels[-1:]),
+            *(partial(self.erase, shop, parcel) for parcel in (0, 1)),
         ]
-        elsewhere = Elsewhere(acts[case])
+        elsewhere = Elsewhere(acts[case % len(acts)])
         with self.world.interrupted(1, "before", elsewhere.begin):
             self.world.import_lines(own, made)
         elsewhere.join()
@@ -228,10 +233,12 @@ class ParcelLife(DeliveryLife):
         found = [(shop, label) for shop in self.world.shops for label in shop.labels if label.state == state]
         return found[which % len(found)] if found else None
 
-    def lines(self, shop: Shop, wanted: list[Any], *, is_ahead: bool = False) -> list[dict[str, Any]]:
+    def lines(
+        self, shop: Shop, wanted: list[Any], *, is_ahead: bool = False, is_late: bool = False
+    ) -> list[dict[str, Any]]:
         made = []
         for rank, numbers, status in wanted:
-            at = self.world.next_minute()
+            at = self.world.next_minute() - 7 * MINUTE_MS // 2 * is_late
             fields: dict[str, Any] = {"lastStatus": status, "lastStatusUpdatedAt": at} if status else {}
             line = self.world.line(shop, shop.ids[rank], self.numbers(shop, numbers), **fields)
             known = shop.lines.get(shop.ids[rank])

@@ -30,6 +30,7 @@ LINKED = {"alpha": "alpha-13", "beta": "beta_domicile_sans_signature_outre_mer"}
 # Ids as shops have them, some of which pages and paths have to quote.
 PARCEL_IDS = ("P_12", "order:77", "gid://shopify/Fulfillment/4711", "A&B")
 FREE_NUMBERS = {"alpha": ("XA000000011FR", "XA000000025FR"), "beta": ("8R00000000017", "8R00000000024")}
+SHARED = "8R00000000017"  # both shops have a parcel with it
 
 
 @dataclass
@@ -153,7 +154,10 @@ class World:
 
     def new_shop(self, rank: int, caller: Caller) -> Shop:
         suffix = "" if rank == 0 else "~2"
-        free = {name: tuple(number[:-1] + "RT"[rank] for number in them) for name, them in FREE_NUMBERS.items()}
+        free = {
+            name: tuple(number if number == SHARED else number[:-1] + "RT"[rank] for number in them)
+            for name, them in FREE_NUMBERS.items()
+        }
         shop = Shop(caller, tuple(each + suffix for each in PARCEL_IDS), free)
         shop.steady, shop.moody = (self.new_endpoint(shop, self.receivers[2 * rank + each]) for each in (0, 1))
         return shop
@@ -231,7 +235,8 @@ class World:
             )
             for number in line["trackingNumbers"]:
                 shop.touched[number].add(line["id"])
-                self.carriers.needle_of[number] = needle
+                if number != SHARED:
+                    self.carriers.needle_of[number] = needle
         self.note_named(shop)
 
     def note_named(self, shop: Shop) -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.internal.conjecture import engine
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-SEED, COUNTS = "MODEL_SEED", "MODEL_COUNTS"
+SEED, COUNTS, AS_FOUND = "MODEL_SEED", "MODEL_COUNTS", "MODEL_AS_FOUND"
 SHRINKING_S = 60
 
 
@@ -26,7 +26,7 @@ def play(machine: type[RuleBasedStateMachine], world: Any, *, stories: int, step
         deadline=None,
         database=None,
         derandomize=SEED not in os.environ,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate] if AS_FOUND in os.environ else [Phase.generate, Phase.shrink],
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )

@@ -23,6 +23,7 @@ from config.retention import apply_retention
 from labels.lifecycle import decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState, ShippingLabel
+from parcels.importing import numbers
 from parcels.tracking import limits
 from parcels.tracking.refreshing import refresh
 from shops.contracts import clients
@@ -134,6 +135,10 @@ def erase(shop_id: str, email: str) -> bool:
         run("erase_customer", shop_id, email)
         return True
     return False
+
+
+def let_go(parcel_id: str, number: str) -> None:
+    assert numbers.let_go(parcel_id, number)
 
 
 def cancel(label_id: str) -> None:

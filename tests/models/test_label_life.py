@@ -6,7 +6,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from tests.labels.conftest import Sandbox
-from tests.models.label_life import LabelLife
+from tests.models.label_stories import LabelStories
 from tests.models.label_world import World
 from tests.models.playing import play
 from tests.support.api import Caller
@@ -15,4 +15,4 @@ from tests.support.api import Caller
 def test_every_story_of_a_label_ends_as_the_design_says(
     buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    play(LabelLife, World(buyer, sandbox, folder, monkeypatch), stories=25, steps=12)
+    play(LabelStories, World(buyer, sandbox, folder, monkeypatch), stories=25, steps=12)

@@ -7,7 +7,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from tests.labels.conftest import Sandbox
-from tests.models.parcel_life import ParcelLife
+from tests.models.parcel_stories import ParcelStories
 from tests.models.parcel_world import World
 from tests.models.playing import play
 
@@ -21,4 +21,4 @@ def test_every_story_of_a_parcel_is_told_as_the_design_says(
     settings: Settings,
 ) -> None:
     with ExitStack() as stack:
-        play(ParcelLife, World(sandbox, tmp_path, settings, monkeypatch, stack), stories=15, steps=8)
+        play(ParcelStories, World(sandbox, tmp_path, settings, monkeypatch, stack), stories=15, steps=8)

@@ -12,7 +12,6 @@ from django.test import Client
 from django.utils import timezone
 from pypdf import PdfReader, PdfWriter
 
-from labels.lifecycle import decisions
 from labels.lifecycle.reconciling import reconcile
 from labels.models import ShippingLabel
 from shops.contracts.models import CarrierContract
@@ -194,22 +193,6 @@ def test_an_adopted_pdf_waits_when_the_storage_is_down(staff: Client, own: Calle
     folder.unlink()
     assert reconcile() == {"label_generated": 1}
     assert own.get(f"{SHIPMENTS}/{label.id}").json()["trackingNumber"] == "6A1111"
-
-
-def test_an_adopted_label_may_be_finished_by_a_retry_at_once(
-    sandbox: Sandbox, staff: Client, buyer: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label = bought_unknown(buyer, "beta")
-
-    def keep_and_retry(*args: Any) -> None:
-        keep(*args)
-        assert buy(buyer, "beta", reference="FAULT RESETMADE").status_code == 201
-
-    keep = decisions.save_adoption
-    monkeypatch.setattr(decisions, "save_adoption", keep_and_retry)
-    assert "The shop can retrieve" in decide(staff, label, "adopt", number_1="6A1111", pdf=upload(pdf_file())).text
-    label.refresh_from_db()
-    assert (label.state, label.tracking_numbers) == ("label_generated", ["6A1111"])
 
 
 def test_an_adopted_pdf_waits_when_the_database_fails_in_the_end(

@@ -1,0 +1,131 @@
+"""Stories of several steps that a walk seldom makes, each told in one rule; between its steps the sentences hold."""
+
+from functools import partial
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from tests.labels.interruptions import CANCEL
+from tests.models.label_life import ANSWERS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
+
+NEWEST = -1
+carriers = st.sampled_from(["alpha", "beta"])
+counts = st.integers(1, 3)
+faults = st.integers(0, 9)
+answers = st.sampled_from(ANSWERS)
+waits_s = st.sampled_from([0, 400, 2000, 4000, 90_000])
+
+
+class LabelStories(LabelLife):
+    """Adds longer stories to the rules."""
+
+    @rule(
+        carrier=carriers,
+        count=counts,
+        fault=faults,
+        place=st.sampled_from([None, *KILLS]),
+        seconds=waits_s,
+        question=st.sampled_from(QUESTIONS),
+        is_blind=st.booleans(),
+        decision=st.sampled_from(["adopt", "not made", "neither"]),
+        left_out=st.integers(0, 2),
+    )
+    def settle(self, **chosen: Any) -> None:
+        """An order goes wrong, time passes, the carrier is asked, and then a person decides."""
+        self.order(carrier=chosen["carrier"], count=chosen["count"], fault=chosen["fault"], place=chosen["place"])
+        self.let_pass(chosen["seconds"])
+        self.reconcile(question=chosen["question"], is_blind=chosen["is_blind"], place=None)
+        self.holds()
+        if chosen["decision"] == "adopt":
+            self.adopt(which=NEWEST, left_out=chosen["left_out"])
+        elif chosen["decision"] == "not made":
+            self.mark_as_not_made(which=NEWEST)
+
+    @precondition(lambda self: self.world.suspended is None)
+    @rule(carrier=carriers, count=counts, place=st.sampled_from(PLACES), seconds=waits_s, again=st.booleans())
+    def answer_late(self, carrier: str, count: int, place: str, seconds: int, again: bool) -> None:
+        """A process stands still while its order is settled, and maybe ordered again, and then goes on."""
+        self.order_elsewhere(carrier=carrier, count=count, place=place)
+        self.let_pass(seconds)
+        self.reconcile(question=None, is_blind=False, place=None)
+        self.let_pass(seconds)
+        self.reconcile(question=None, is_blind=False, place=None)
+        self.holds()
+        if again:
+            self.repeat(which=NEWEST, fault=0, place=None)
+            self.holds()
+        self.resume()
+
+    @rule(
+        carrier=carriers,
+        count=counts,
+        answer=answers,
+        is_handed_in=st.booleans(),
+        seconds=waits_s,
+        again=answers,
+        is_persons=st.booleans(),
+    )
+    def cancel_again(
+        self,
+        carrier: str,
+        count: int,
+        answer: str | None,
+        is_handed_in: bool,
+        seconds: int,
+        again: str | None,
+        is_persons: bool,
+    ) -> None:
+        """A cancellation has no answer, or not yet: time passes, it is asked again, and then a person decides."""
+        self.order_and_cancel(carrier=carrier, count=count, answer=answer)
+        self.holds()
+        if is_handed_in:
+            self.hand_in(which=NEWEST)
+        self.let_pass(seconds)
+        if not is_persons:
+            self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
+            self.holds()
+        self.end_cancellation(which=NEWEST)
+
+    @precondition(lambda self: self.world.orders)
+    @rule(
+        first=st.sampled_from(["order", "repeat", "reconcile", "cancel", "adopt"]),
+        second=st.sampled_from(["repeat", "reconcile", "cancel", "adopt", "not made", "end", "hand in", "settle"]),
+        place=st.sampled_from(PLACES),
+        carrier=carriers,
+        which=numbers,
+        other=numbers,
+        answer=answers,
+    )
+    def meanwhile(
+        self, first: str, second: str, place: str, carrier: str, which: int, other: int, answer: str | None
+    ) -> None:
+        """While a process waits for a carrier or the storage, another one does something; then the first goes on."""
+        acts: dict[str, Any] = {
+            "order": partial(self.order, carrier=carrier, count=1 + which % 3, fault=0, place=None),
+            "repeat": partial(self.repeat, which=which, fault=0, place=None),
+            "reconcile": partial(self.reconcile, question=answer and (CANCEL, answer), is_blind=False, place=None),
+            "cancel": partial(self.cancel, which=which, answer=answer, place=None),
+            "adopt": partial(self.adopt, which=which, left_out=other),
+        }
+        others: dict[str, Any] = {
+            "repeat": partial(self.repeat, which=other, fault=0, place=None),
+            "reconcile": partial(self.reconcile, question=None, is_blind=False, place=None),
+            "cancel": partial(self.cancel, which=other, answer=None, place=None),
+            "adopt": partial(self.adopt, which=other, left_out=which),
+            "not made": partial(self.mark_as_not_made, which=other),
+            "end": partial(self.end_cancellation, which=other),
+            "hand in": partial(self.hand_in, which=other),
+            "settle": self.settle_all,
+        }
+        with self.world.meanwhile(place, others[second]):
+            acts[first]()
+
+    def settle_all(self) -> None:
+        for seconds in (2000, 90_000):
+            self.world.pass_time(seconds)
+            self.reconcile(question=None, is_blind=False, place=None)
+
+    def let_pass(self, seconds: int) -> None:
+        self.holds()
+        self.world.pass_time(seconds)
