@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.drills.audit import Audit
+from tests.drills.audit import Audit, AuditResult
 from tests.drills.environment import Environment, bucket_settings, environment, silent_server
 from tests.drills.http_client import Answer
 from tests.drills.printing import counts, exit_code
@@ -28,11 +28,12 @@ from tests.support.processes import free_port
 from tests.support.services import redis_executable, wait_for_redis
 
 TIMEOUT_S, MARGIN_S = 4.0, 8.0
+SETTLE_S = TIMEOUT_S + MARGIN_S
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
     "LEASE_MARGIN": MARGIN_S,
     "RECONCILE_WAIT": TIMEOUT_S + MARGIN_S,
-    "SETTLE_WAIT": TIMEOUT_S + MARGIN_S,
+    "SETTLE_WAIT": SETTLE_S,
     "CARRIER_CONCURRENCY": 16,
 }
 SLOW_S = 1.5  # the carriers' response time during an outage
@@ -135,6 +136,40 @@ def bucket_down(env: Environment, endpoint: int) -> list[str]:
         return settle(env, port, keys, expected=BOUGHT | {"500 LABEL_STORAGE_UNAVAILABLE"})
 
 
+def beta_down(env: Environment) -> list[str]:
+    """Let beta answer with a page of its gateway for a third of the time after which an order settles itself."""
+    print("beta answers 503 with HTML, to four processes, a third as long as its orders wait")
+    keys: Keys = {}
+    with env.served(workers=4) as (port, _), env.faults({"fault": "html503", "carrier": "beta"}):
+        ends_at = time.monotonic() + SETTLE_S / 3
+        while time.monotonic() < ends_at:
+            some: Keys = {f"{new_key()[:-1]}0": [] for _ in range(KEYS)}  # of beta
+            keys |= some
+            ask(env, port, some)
+    say("during", counts(Counter(answer.outcome for answers in keys.values() for answer in answers)))
+    time.sleep(SETTLE_S + 1)
+    env.reconcile()
+    return unsettled(Audit(env).keys(keys))
+
+
+def unsettled(result: AuditResult) -> list[str]:
+    """Return the orders of beta that are held, that hold a key, or whose end no event tells."""
+    from django.db import connection
+
+    from labels.models import LabelState, ShippingLabel
+    from shops.webhooks.models import WebhookEvent
+
+    rows = ShippingLabel.objects.filter(carrier_code="beta", last_event="settled")
+    told = set(WebhookEvent.objects.filter(type="label.failed").values_list("subject", flat=True))
+    untold = {*rows.values_list("id", flat=True)} - told
+    holding = ShippingLabel.objects.filter(carrier_code="beta").exclude(state=LabelState.GENERATED)
+    keys = holding.exclude(idempotency_key=None).count()
+    say("after the wait", f"{rows.count()} settled, {result.held} held, {keys} keys not free, {len(untold)} not told")
+    connection.close()
+    is_idle = [] if rows.exists() else ["no order was settled"]
+    return [*result.faults, *is_idle, *(["orders are held, or not told"] if result.held or keys or untold else [])]
+
+
 def database_down(mode: str, pause_s: float, title: str, env: Environment) -> list[str]:
     """Stop the database at several moments of slow purchases, and start it again."""
     faults = []
@@ -216,6 +251,7 @@ SCENARIOS: dict[str, Callable[[Environment], list[str]]] = {
     "folder": folder_gone,
     "bucket-refused": bucket_refused,
     "bucket-silent": bucket_silent,
+    "beta": beta_down,
     "redis": redis_gone,
     "sigterm": terminated,
     "restart": partial(database_down, "fast", 0.0, "restarted"),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Paths that the receiver behaves differently at.
-HANG, SLOW, FLOOD = "/hang", "/slow", "/flood"
-SLOW_S = 0.02
+HANG, SLOW, TARDY, FLOOD = "/hang", "/slow", "/tardy", "/flood"
+PAUSES_S = {HANG: 3600.0, SLOW: 0.02, TARDY: 10.0}
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
 # Beginnings of answers that end nowhere, each with what follows again and again.
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -52,10 +52,7 @@ def answer(connection: socket.socket, output: int) -> None:
             headers = dict(header.decode().strip().split(": ", 1) for header in iter(stream.readline, b"\r\n"))
             headers = {name.lower(): value for name, value in headers.items()}
             data = json.loads(stream.read(int(headers["content-length"])))["data"]
-            if path == HANG:
-                time.sleep(3600)
-            if path == SLOW:
-                time.sleep(SLOW_S)
+            time.sleep(PAUSES_S.get(path, 0.0))
             fields = (f"{time.time():.6f}", path, headers["webhook-id"], data["id"], data.get("code", "0"))
             os.write(output, (" ".join(fields) + "\n").encode())
             if path == FLOOD:
