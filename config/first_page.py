@@ -1,9 +1,10 @@
-"""The staff's first page: the figures of all apps that the user may see, and their age."""
+"""The staff's first page: the queue, the figures of all apps that the user may see, and their age."""
 
 from typing import Any
 
 from django.http import HttpRequest
 
+from config.desk import queue
 from labels.admin import figures as labels
 from parcels.admin import figures as parcels
 from shops.admin import figures as shops
@@ -14,11 +15,12 @@ KINDS = {figures.LABELS: ("labels", "shippinglabel"), figures.PARCELS: ("parcels
 
 
 def add_figures(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add the panels to the page's context: tiles, then charts, then tables."""
+    """Add the queue to the page's context, the tables of the carriers beside it, and tiles and charts below."""
     panels = [panel for part in (labels, parcels, shops) for panel in part.panels(request)]
-    tiles = [panel for panel in panels if isinstance(panel, Tile)]
-    others = [panel for kind in (Chart, Table) for panel in panels if isinstance(panel, kind)]
-    return context | {"tiles": tiles, "panels": others} | age(request)
+    by_kind = {kind: [panel for panel in panels if isinstance(panel, kind)] for kind in (Tile, Chart, Table)}
+    beside = [panel for panel in (queue.yesterday(request), *by_kind[Table]) if panel]
+    shown = {"tiles": by_kind[Tile], "panels": by_kind[Chart], "beside": beside}
+    return context | shown | queue.context(request) | age(request)
 
 
 def age(request: HttpRequest) -> dict[str, Any]:

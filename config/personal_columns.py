@@ -15,6 +15,7 @@ from shops.models import (
     AuditEntry,
     CarrierContract,
     Pace,
+    QueueRow,
     Recount,
     Shop,
     WebhookDelivery,
@@ -22,6 +23,7 @@ from shops.models import (
     WebhookEvent,
 )
 from shops.personal_data import Columns, named
+from shops.staff.taking import NOTES
 
 OWN_ID, CARRIER = {"id": "made by us"}, {"carrier_code": "a carrier"}
 SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
@@ -52,6 +54,7 @@ SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
 COLUMNS: Final[Mapping[type[Model], Columns]] = {
     **parcels.personal_data.columns.COLUMNS,
     **labels.personal_data.columns.COLUMNS,
+    QueueRow: Columns({"notes": NOTES}, {"name": "our word", "taken_by": "a member of staff"}),
     **{model: Columns({}, others) for model, others in SHOPS.items()},
 }
 TEXTS = (CharField, TextField, JSONField, BinaryField, GeneratedField)

@@ -18,6 +18,7 @@ from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
 from shops.staff.recipients import words_of
+from shops.staff.taking import Taken
 
 MAX_KEY_LENGTH = 255
 
@@ -61,7 +62,7 @@ class ParcelQuerySet(ForShop):
         return self.order_by("-created_at", "-id")
 
 
-class Parcel(models.Model):
+class Parcel(Taken):
     """A parcel as the shop's systems report it; times are Unix milliseconds, as in the API."""
 
     id = KeyField(primary_key=True, max_length=MAX_KEY_LENGTH)
@@ -168,6 +169,10 @@ class Parcel(models.Model):
                 fields=["-created_at", "-id"],
                 name="parcel_not_handed_in",
                 condition=Q(handed_in_at=None, is_withdrawn=False),
+            ),
+            # For those that wait at a point, and go back soon.
+            models.Index(
+                fields=["end_deposit_date"], name="parcel_goes_back", condition=Q(last_status="WAITING_FOR_PICKUP")
             ),
             # For the staff's search, whatever the case of letters.
             index_of_both_cases("order_number", "parcel_order_number_cases"),

@@ -5,21 +5,17 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from django.db.models import Max, Min, Q, Sum
+from django.db.models import Max, Q, Sum
 from django.http import HttpRequest
-from django.urls import reverse
 
 from carriers import CARRIERS
 from carriers.circuit_breaker import CircuitState
-from labels.admin.to_decide import NAME, undecided_count
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
-from labels.models import LabelState, ShippingLabel
+from labels.models import LabelState
 from shops.contracts.clients import client
-from shops.db import clock
 from shops.staff import days
-from shops.staff.base import LISTED_AT_MOST
-from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
+from shops.staff.panels import Chart, Figure, Panel, Series, Table, created, list_url, may_view, moment
 
 DAYS: Final = 30
 DAYS_OF_FAILURES: Final = 7
@@ -30,7 +26,6 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
     """Make the panels of those who may see labels."""
     if may_view(request, "labels", "shippinglabel"):
         today = days.today()
-        yield to_decide(request)
         yield labels_a_day(today)
         yield failures_by_code(today)
         yield buying(today)
@@ -42,16 +37,6 @@ def labels_url(**filters: Any) -> str:
 
 def last_days(today: date, count: int) -> list[date]:
     return [today - timedelta(days=ago) for ago in reversed(range(count))]
-
-
-def to_decide(request: HttpRequest) -> Tile:
-    """Count the labels that wait for a person, now."""
-    count = undecided_count(request)
-    waiting = ShippingLabel.objects.needing_decision().order_by()
-    oldest = waiting.aggregate(at=Min("created_at"))["at"] if count else None
-    text = f"{count:,}{'+' if count >= LISTED_AT_MOST else ''}"
-    note = f"The oldest was ordered {lasting(clock.now() - oldest)} ago." if oldest else "Nothing waits for a person."
-    return Tile("Labels to decide", Figure(text, reverse(f"admin:{NAME}"), is_bad=bool(count)), note)
 
 
 def labels_a_day(today: date) -> Chart:

@@ -5,12 +5,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from labels.ids import id_prefix
 from labels.models import LabelState, ShippingLabel
 from labels.templatetags.label_page import error_name
+from parcels.models import NumberState, Parcel, TrackingNumber
 from shops.api.errors.coded import CODES
 from shops.staff import filters
 from shops.staff.days import start_of
@@ -70,3 +72,23 @@ class OrderedFilter(OrderedById, filters.PeriodFilter):
     """Labels ordered in a period of days."""
 
     title = "day of the order"
+
+
+class NotHandedInFilter(filters.DropdownFilter):
+    """Bought labels whose parcel the carrier does not have yet."""
+
+    title = _("handed in")
+    parameter_name = "handed"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("no", _("Not yet"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
+        return queryset.filter(pk__in=not_handed_in(), state=LabelState.GENERATED) if self.value() == "no" else queryset
+
+
+def not_handed_in() -> QuerySet[Any, Any]:
+    """Find the ids of labels with a number on a parcel that is not handed in, along the index of such parcels."""
+    waiting = Parcel.objects.filter(handed_in_at=None, is_withdrawn=False).order_by().values("pk")
+    bought = TrackingNumber.objects.filter(state=NumberState.BOUGHT, parcel__in=waiting)
+    return bought.order_by().values("label")

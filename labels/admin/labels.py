@@ -19,7 +19,14 @@ from django.utils.timesince import timesince
 from carriers.products import PRODUCTS
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
-from labels.admin.filters import OrderedFilter, ProductFilter, ReasonFilter, RecentFilter, StateFilter
+from labels.admin.filters import (
+    NotHandedInFilter,
+    OrderedFilter,
+    ProductFilter,
+    ReasonFilter,
+    RecentFilter,
+    StateFilter,
+)
 from labels.admin.forms import AdoptForm
 from labels.admin.lists import LabelList
 from labels.admin.next_step import next_step
@@ -59,6 +66,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         CarrierFilter,
         ProductFilter,
         StateFilter,
+        NotHandedInFilter,
         RecentFilter,
         OrderedFilter,
     )

@@ -18,6 +18,7 @@ from shops.staff.days import start_of
 
 CARRIERS_OF_THE_NEWEST = 1000
 NO_STATUS = filters.NONE
+GOES_BACK_DAYS = 2
 
 
 class CarrierFilter(filters.CarrierFilter):
@@ -134,3 +135,21 @@ class IsHandedInFilter(filters.DropdownFilter):
             case "no":
                 return queryset.filter(handed_in_at=None, is_withdrawn=False)
         return queryset
+
+
+class GoesBackFilter(filters.DropdownFilter):
+    """Parcels that wait at a pickup point, and go back soon or are about to."""
+
+    title = _("goes back within")
+    parameter_name = "goes_back"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(str(GOES_BACK_DAYS), _("2 days"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(goes_back()) if self.value() == str(GOES_BACK_DAYS) else queryset
+
+
+def goes_back() -> Q:
+    until = round((clock.now() + timedelta(days=GOES_BACK_DAYS)).timestamp() * 1000)
+    return Q(last_status=TrackingStatus.WAITING_FOR_PICKUP, end_deposit_date__lt=until, is_withdrawn=False)

@@ -17,6 +17,7 @@ from parcels.admin.filters import (
     CreatedFilter,
     DeliveredFilter,
     DeliveryFilter,
+    GoesBackFilter,
     HandedInFilter,
     IsHandedInFilter,
     RecentFilter,
@@ -32,6 +33,7 @@ from parcels.personal_data.columns import COLUMNS
 from parcels.templatetags.parcel_page import status_label, time
 from shops.contracts.clients import tracker
 from shops.db import clock
+from shops.staff import taking
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -62,6 +64,7 @@ class ParcelList(CappedList):
         "cross_sell_recommendations",
         "search_words",
         "reported",
+        "notes",
     )
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
@@ -83,6 +86,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         StatusFilter,
         SilenceFilter,
         DeliveryFilter,
+        GoesBackFilter,
         IsHandedInFilter,
         RecentFilter,
         CreatedFilter,
@@ -116,11 +120,12 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "shop_events": len((parcel.reported or {"story": {"events": []}})["story"]["events"]),
             "may_change": may_change(request),
             "may_ask": may_change(request) and any(map(has_tracker, numbers)),
+            "colleagues": taking.colleagues() if may_change(request) else [],
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
     def get_urls(self) -> list[Any]:
-        acts = {"ask": self.have_asked, "let-go": self.have_let_go}
+        acts = {"ask": self.have_asked, "let-go": self.have_let_go, "take": self.have_taken}
         return [
             *(
                 path(
@@ -164,6 +169,9 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             messages.success(request, f"{number} is no number of this parcel any more.")
         else:
             messages.error(request, "It is the parcel's only number, or none of its numbers.")
+
+    def have_taken(self, request: HttpRequest, parcel: Parcel) -> None:
+        taking.act(request, Parcel, parcel.pk)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ParcelList

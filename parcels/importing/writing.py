@@ -30,10 +30,9 @@ from parcels.tracking.timeline import (
 from shops.db import bulk
 from shops.db.batches import MAX_VALUES, batches
 
-# An update never moves a parcel to another shop.
-UPDATED_FIELDS = [
-    f.name for f in Parcel._meta.concrete_fields if f.name not in {"id", "shop", "imported_at"} and not f.generated
-]
+# An update never moves a parcel to another shop; what staff take and note is theirs.
+KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
+UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated]
 BEFORE_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased", *DERIVED_FIELDS)
 OTHERS_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased")
 # What an import can change of a number's row.

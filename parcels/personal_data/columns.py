@@ -9,6 +9,7 @@ from carriers.events import meaning_of
 from parcels.models import Parcel, TrackingNumber, TrackingStatus, UnlistedEventCode
 from parcels.tracking.timeline import TIMELINE_FIELDS
 from shops.personal_data import Beside, Columns, Each, Kind, Members, Value, WebAddress, named
+from shops.staff.taking import NOTES
 
 
 def standard(event: Beside) -> str:
@@ -62,12 +63,13 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
             "gift_config": FREE,
             "cross_sell_recommendations": LIST,
             "search_words": Value(Kind.SEARCH),
+            "notes": NOTES,
             "reported": Members({"story": TIMELINE}, others=("importedAt",)),
         },
         named("id order_id order_number tracking_id tracking_numbers", "identifies the parcel or its order")
         | named("carrier_code carrier_product carrier_display_name web_template", "a product or a page's template")
         | named("estimated_delivery_date_window", "times")
-        | {"told_status": "a status"}
+        | {"told_status": "a status", "taken_by": "a member of staff"}
         | {"document_start": "made by the database of the other columns"},
     ),
     TrackingNumber: Columns(

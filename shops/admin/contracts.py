@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils import formats, timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from carriers.products import PRODUCTS
@@ -59,6 +60,24 @@ class SecretFilter(DropdownFilter):
         return queryset.filter(has_api_key=values[kind]) if kind in values else queryset
 
 
+class CredentialsFilter(DropdownFilter):
+    """Contracts whose credentials somebody has to change."""
+
+    title = _("credentials")
+    parameter_name = "credentials"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("refused", _("Refused by the carrier")), ("password", _("A password in place of an API key"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case "refused":
+                return queryset.refused()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
+            case "password":
+                return queryset.with_password()  # type: ignore[attr-defined, no-any-return]  # as above
+        return queryset
+
+
 @admin.register(CarrierContract)
 class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     """Contracts. Their secrets are written and never shown; a contract is replaced, never deleted."""
@@ -66,7 +85,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "signs_in_with", "product_count", "updated_at")
     list_display_links = ("shop", "carrier_code", "account_number")
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, SecretFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, SecretFilter, CredentialsFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("account_number", "shop__name", "id")

@@ -1,33 +1,47 @@
-"""The webhooks' part of the staff's first page."""
+"""The part of webhooks and contracts of the staff's first page."""
 
 from collections.abc import Iterator
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
+from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
 from shops.staff.panels import Figure, Panel, Tile, list_url, may_view
+from shops.staff.queue import Row, counted
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 
 
 def panels(request: HttpRequest) -> Iterator[Panel]:
-    """Make the panels of those who may see endpoints or deliveries; their tables are small or indexed."""
-    if may_view(request, "shops", "webhookendpoint"):
-        yield failing_endpoints()
+    """Make the panels of those who may see deliveries."""
     if may_view(request, "shops", "webhookdelivery"):
         yield dead_letters()
 
 
-def failing_endpoints() -> Tile:
-    counts = {
-        "failing": WebhookEndpoint.objects.failing().count(),
-        "disabled": WebhookEndpoint.objects.disabled().count(),
-    }
-    further = [
-        Figure(f"{count:,} {state}", list_url("shops", "webhookendpoint", state=state))
-        for state, count in counts.items()
-    ]
-    total = sum(counts.values())
-    return Tile("Webhook endpoints that fail", Figure(f"{total:,}", is_bad=bool(total)), "", further)
+def rows(request: HttpRequest) -> Iterator[Row]:
+    """Make the queue's rows of those who may see endpoints or contracts; their tables are small."""
+    if may_view(request, "shops", "webhookendpoint"):
+        endpoints = WebhookEndpoint.objects
+        for state, found, since, title in (
+            ("failing", endpoints.failing(), "failing_since", _("Webhook endpoints that fail")),
+            ("disabled", endpoints.disabled(), "disabled_at", _("Webhook endpoints that are disabled")),
+        ):
+            yield Row(
+                f"webhooks-{state}", title, list_url("shops", "webhookendpoint", state=state), **counted(found, since)
+            )
+    if may_view(request, "shops", "carriercontract"):
+        contracts = CarrierContract.objects
+        for name, of_contracts, since, title in (
+            ("refused", contracts.refused(), "tracking_refused_at", _("Contracts whose credentials are refused")),
+            (
+                "password",
+                contracts.with_password(),
+                "updated_at",
+                _("Contracts with a password, not an API key"),
+            ),
+        ):
+            link = list_url("shops", "carriercontract", credentials=name)
+            yield Row(f"contracts-{name}", title, link, **counted(of_contracts, since))
 
 
 def dead_letters() -> Tile:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 
 from django.db import DEFAULT_DB_ALIAS, models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -29,6 +29,15 @@ def new_contract_id() -> str:
 
 class CarrierContractQuerySet(ForShop):
     """Ways to find contracts."""
+
+    def refused(self) -> Self:
+        """Contracts whose credentials the carrier's tracking service refuses, and which have not changed since."""
+        return self.filter(tracking_refused_at__gte=F("updated_at"))
+
+    def with_password(self) -> Self:
+        """Contracts that sign in with a password where the carrier takes an API key."""
+        carriers = [code for code, carrier in CARRIERS.items() if carrier.credentials_shape.takes_api_key]
+        return self.filter(carrier_code__in=carriers, has_api_key=False)
 
     def unreadable(self) -> "list[CarrierContract]":
         """Return the contracts whose credentials none of CREDENTIALS_KEYS opens, of the latest thousand."""

@@ -80,6 +80,7 @@ parcels_parcel_csv                    403  200  200  200  403  403  200
 parcels_parcel_delete                 403  403  403  403  403  403  403
 parcels_parcel_history                403  200  200  200  403  403  200
 parcels_parcel_let-go                 403  302  302  403  403  403  302
+parcels_parcel_take                   403  302  302  403  403  403  302
 parcels_parcel_xlsx                   403  200  200  200  403  403  200
 parcels_unlistedeventcode_add         403  403  403  403  403  403  403
 parcels_unlistedeventcode_change      403  200  200  200  403  403  200

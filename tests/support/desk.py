@@ -18,6 +18,7 @@ from parcels.tracking.timeline import Timeline, as_stored
 from shops.models import Shop
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
+from shops.staff.taking import QueueRow
 from shops.webhooks import endpoints, signing
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint
 from tests.labels.factories import ContractFactory, LabelFactory
@@ -69,8 +70,14 @@ def rows() -> dict[str, models.Model]:
         User.objects.create_user("colleague", is_staff=True),
         Group.objects.get_or_create(name="Reporting")[0],
         record(Action.ADDED, shop),
+        QueueRow.objects.create(name="refused", **noted()),
     ]
     return {row._meta.label_lower: row for row in made}
+
+
+def noted() -> dict[str, Any]:
+    """A note of a colleague's, which names somebody."""
+    return {"notes": [{"at": 1, "by": "ada", "text": canary()}]}
 
 
 def label_of_somebody(shop: Shop, **fields: Any) -> ShippingLabel:
@@ -118,7 +125,8 @@ def parcel_of_somebody(shop: Shop) -> Parcel:
     import_lines(shop, [orjson.dumps(line)])
     parcel = Parcel.objects.get()
     parcel.reported = as_stored(Timeline.of(parcel), 1)
-    parcel.save(update_fields=["reported"])
+    parcel.notes = noted()["notes"]
+    parcel.save(update_fields=["reported", "notes"])
     event = {"at": 1, "code": "B10", "text": canary(), "place": canary()}
     events = [event | {"status": None, "is_listed": True, "kept_until": None}]
     followed = {"carrier_code": "beta", "followed_since": timezone.now()}

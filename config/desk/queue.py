@@ -1,0 +1,91 @@
+"""The queue of the staff's first page: what is to do, the oldest first, and what was done yesterday by each carrier."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Sum
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from carriers import CARRIERS
+from labels.admin import queue as labels
+from labels.admin.figures import labels_url
+from labels.figures.counting import BOUGHT
+from labels.figures.models import LabelFigure
+from parcels.admin import queue as parcels
+from parcels.admin.figures import parcels_url
+from parcels.admin.parcels import may_change
+from parcels.figures.models import DayFigure, Timing
+from parcels.models import TrackingStatus
+from shops.admin import figures as shops
+from shops.staff import days, taking
+from shops.staff.masking import may_see
+from shops.staff.panels import Figure, Table, created, may_view, period
+from shops.staff.queue import Row, in_order
+from shops.staff.taking import NOTES, QueueRow
+
+PARTS = (labels, parcels, shops)
+
+
+def rows(request: HttpRequest) -> list[Row]:
+    """Return the rows that this user may see."""
+    found = in_order([row for part in PARTS for row in part.rows(request)])
+    if not may_see(request):
+        for row in found:
+            if row.taken:
+                row.taken.notes = NOTES.masked(row.taken.notes, {})
+    return found
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    may_take = may_change(request)
+    return {"queue": rows(request), "may_take": may_take, "colleagues": taking.colleagues() if may_take else []}
+
+
+@require_POST
+def take(request: HttpRequest, name: str) -> HttpResponse:
+    """Take a row of the queue, let it go or hand it over, or leave a note on it."""
+    if not may_change(request):
+        raise PermissionDenied
+    if name not in {row.name for row in rows(request)}:
+        raise Http404("The queue has no such row.")
+    QueueRow.objects.get_or_create(name=name)
+    taking.act(request, QueueRow, name)
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def yesterday(request: HttpRequest) -> Table | None:
+    """Tell what each carrier did yesterday, as counted last."""
+    if not may_view(request, "parcels", "parcel"):
+        return None
+    day = days.today() - timedelta(days=1)
+    moved = DayFigure.objects.filter(day=day, carrier_code__in=list(CARRIERS)).order_by().values("carrier_code")
+    names = ("handed_in", "delivered", "promised", "on_time")
+    done = {
+        row["carrier_code"]: dict[str, Any](row)
+        for row in moved.annotate(**{f"sum_{name}": Sum(name) for name in names})
+    }
+    has_labels = may_view(request, "labels", "shippinglabel")
+    bought = LabelFigure.objects.filter(day=day, state__in=BOUGHT).order_by().values_list("carrier_code")
+    labels_bought = dict(bought.annotate(count=Sum("labels"))) if has_labels else {}
+    titles = [_("Carrier"), *([_("Bought")] if has_labels else []), _("Handed in"), _("Delivered"), _("Within promise")]
+    table = [(code, row_of(code, day, labels_bought.get(code, 0), done.get(code, {}))) for code in CARRIERS]
+    cells = [(code, row if has_labels else row[1:]) for code, row in table]
+    return Table(_("Yesterday"), titles, cells, _("Within promise: of those delivered of which a promise is known."))
+
+
+def row_of(carrier: str, day: date, bought: int, done: dict[str, Any]) -> list[Figure]:
+    handed_in, delivered, promised, on_time = (
+        done.get(f"sum_{name}", 0) for name in ("handed_in", "delivered", "promised", "on_time")
+    )
+    on_day = {"carrier": carrier, "status": TrackingStatus.DELIVERED.value, **period("delivered", day, day)}
+    share = f" ({on_time / promised:.0%})" if promised else ""
+    return [
+        Figure(f"{bought:,}", labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day))),
+        Figure(f"{handed_in:,}", parcels_url(carrier=carrier, **period("handed_in", day, day))),
+        Figure(f"{delivered:,}", parcels_url(**on_day)),
+        Figure(f"{on_time:,}{share}", parcels_url(delivery=Timing.ON_TIME.value, **on_day)),
+    ]

@@ -1,0 +1,73 @@
+"""Work that somebody takes, hands over and leaves notes on: two columns and a list, each change on record."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import models, transaction
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from shops.db import clock
+from shops.db.fields import JSONTextField, KeyField
+from shops.personal_data import Each, Kind, Members, Value
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+
+MAX_NOTE = 1000
+MAX_NOTES = 100  # the newest are kept
+NOTES = Each(Members({"text": Value(Kind.FREE_TEXT)}, others=("at", "by")))
+
+
+class Taken(models.Model):
+    """A row that a member of staff may take."""
+
+    taken_by = models.CharField(max_length=150, blank=True, default="", db_default="", help_text="A user's name.")
+    taken_at = models.DateTimeField(null=True)
+    notes = JSONTextField(default=list, db_default=[], help_text="What staff noted, the oldest first: at, by, text.")
+
+    class Meta:
+        abstract = True
+
+
+class QueueRow(Taken):
+    """A row of the first page that somebody took, or left a note on."""
+
+    name = KeyField(primary_key=True, max_length=64)
+
+    class Meta:
+        ordering = ["name"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def colleagues() -> list[str]:
+    """Return the names of those who may be handed something."""
+    users = User.objects.filter(is_active=True, is_staff=True).order_by("username")
+    return list(users.values_list("username", flat=True)[:200])
+
+
+@transaction.atomic
+def act(request: HttpRequest, model: type[Taken], key: str) -> None:
+    """Do what a form says with a row that exists: take it, let it go or hand it over, and leave a note."""
+    row = model._default_manager.select_for_update(of=("self",)).only("pk", "taken_by", "notes").get(pk=key)
+    me, text = request.user.get_username(), request.POST.get("note", "").strip()[:MAX_NOTE].replace("\0", "")
+    takers = {"take": me, "release": "", "hand": request.POST.get("to", ""), "note": row.taken_by}
+    taker = takers.get(request.POST.get("do", ""), row.taken_by)
+    if taker not in {"", me, row.taken_by, *colleagues()}:
+        messages.error(request, _("Nobody of the staff has this name."))
+        return
+    before, now = row.taken_by, clock.now()
+    changed: dict[str, Any] = {}
+    if taker != before:
+        changed |= {"taken_by": taker, "taken_at": now if taker else None}
+    if text:
+        changed["notes"] = [*row.notes, {"at": round(now.timestamp() * 1000), "by": me, "text": text}][-MAX_NOTES:]
+    if not changed:
+        return
+    model._default_manager.filter(pk=key).update(**changed)
+    changes = {"taken_by": [before, taker]} if taker != before else {}
+    details: dict[str, Any] = {"note": "A note was left."} if text else {}
+    record(Action.CHANGED, row, changes=changes, **details)

@@ -1,0 +1,195 @@
+"""The queue of the first page: each row equals its list and a count by hand; who took it, and notes, on record."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from labels.lifecycle.parcels import Publication
+from labels.models import ShippingLabel
+from parcels.figures.counting import recount
+from parcels.models import Parcel, TrackingNumber
+from shops.models import CarrierContract, Shop
+from shops.staff import days
+from shops.staff.audit.models import AuditEntry
+from shops.staff.queue import Row
+from shops.staff.taking import QueueRow
+from shops.webhooks.models import WebhookEndpoint
+from tests.labels.factories import ContractFactory, LabelFactory
+from tests.support.api import logged_in
+from tests.support.desk import member
+from tests.support.factories import ShopFactory, import_parcel
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+VIEWS = ("view_parcel", "view_shippinglabel", "view_webhookendpoint", "view_carriercontract", "view_shop")
+
+
+def ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
+
+
+def queue(staff: Client) -> dict[str, Row]:
+    return {row.name: row for row in staff.get("/admin/").context["queue"]}
+
+
+def listed(staff: Client, link: str) -> int:
+    context: Any = staff.get(link).context
+    return int(context["cl"].result_count if "cl" in context else len([*context["waiting"], *context["noticed"]]))
+
+
+def label(chance: random.Random, shop: Shop, now: datetime) -> tuple[ShippingLabel, bool]:
+    """A label; whether its parcel was handed in."""
+    state = chance.choice(["label_generated", "label_generated", "label_generated", "failed", "unknown"])
+    at = now - chance.uniform(0.1, 90) * HOUR
+    code = chance.choice(["ALPHA_ADDRESS_REJECTED", "BETA_UNAVAILABLE"]) if state == "failed" else ""
+    carrier = chance.choice(["alpha", "beta"])
+    facts: dict[str, Any] = {"created_at": at, "finished_at": at, "leased_until": at, "carrier_code": carrier}
+    made = LabelFactory(shop=shop, state=state, error_code=code, **facts)
+    if state != "label_generated":
+        return made, False
+    publication = Publication(made)
+    publication.prefetch()
+    publication.publish()
+    is_handed_in = chance.random() < 0.5
+    if is_handed_in:
+        Parcel.objects.filter(id=made.id).update(handed_in_at=ms(at))
+    return made, is_handed_in
+
+
+def parcel(chance: random.Random, shop: Shop, now: datetime) -> dict[str, Any]:
+    end = now + chance.uniform(-50, 50) * HOUR
+    facts: dict[str, Any] = {
+        "lastStatus": chance.choice(["IN_TRANSIT", "WAITING_FOR_PICKUP", "EXCEPTION", "RETURN_TO_SENDER", "DELIVERED"]),
+        "createdAt": ms(now - chance.uniform(1, 40 * 24) * HOUR),
+        "endDepositDate": chance.choice([None, ms(now + chance.uniform(-10, 100) * HOUR)]),
+        "deliveryDate": None,
+        "estimatedDeliveryDateWindow": dict.fromkeys(
+            ("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), ms(end)
+        ),
+    }
+    if facts["lastStatus"] == "DELIVERED":
+        facts["deliveryDate"] = ms(now - chance.uniform(1, 60) * HOUR)
+    import_parcel(shop, **facts)
+    return facts
+
+
+# Just before and after midnight of Paris, an hour around ten in the morning, and the days when the clock changes.
+MOMENTS = ("2026-11-23T22:30", "2026-11-23T23:30", "2026-11-24T08:59", "2026-11-24T09:01")
+CHANGES = ("2026-03-29T22:30", "2026-03-28T23:30", "2026-10-25T22:30", "2026-10-24T22:30")
+
+
+@pytest.mark.parametrize("moment", [*MOMENTS, *CHANGES])
+def test_each_row_is_its_list_and_a_count_by_hand(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.fromisoformat(moment).replace(tzinfo=UTC)
+    for place in ("labels.admin.queue", "parcels.admin.queue", "parcels.admin.filters", "parcels.figures.counting"):
+        monkeypatch.setattr(f"{place}.clock.now", lambda: now)
+    monkeypatch.setattr(days, "today", lambda: days.day_of(now))
+    monkeypatch.setattr("parcels.admin.queue.today", lambda: days.day_of(now))
+    chance, shop, staff = random.Random(moment), ShopFactory(), logged_in(*VIEWS)
+    labels = [label(chance, shop, now) for _ in range(40)]
+    parcels = [parcel(chance, shop, now) for _ in range(60)]
+    recount()
+    rows = queue(staff)
+    today = days.start_of(days.day_of(now))
+    late_before = days.start_of(days.day_of(now - 10 * HOUR))
+    trouble_since = ms(days.start_of(days.day_of(now) - timedelta(days=30)))
+    failed = [each for each, _ in labels if each.state == "failed" and each.created_at >= today]
+    expected = {
+        "refused": len(failed),
+        "overdue": sum(
+            each["lastStatus"] != "DELIVERED" and each["estimatedDeliveryDateWindow"]["exactDeliveryDay"] < ms(now)
+            for each in parcels
+        ),
+        "goes_back": sum(
+            each["lastStatus"] == "WAITING_FOR_PICKUP"
+            and each["endDepositDate"] is not None
+            and each["endDepositDate"] < ms(now + 48 * HOUR)
+            for each in parcels
+        ),
+        "trouble": sum(
+            each["lastStatus"] in ("EXCEPTION", "RETURN_TO_SENDER") and each["createdAt"] >= trouble_since
+            for each in parcels
+        ),
+    }
+    for carrier in ("alpha", "beta"):
+        expected[f"not_handed_in-{carrier}"] = sum(
+            each.state == "label_generated" and not is_in and each.carrier_code == carrier
+            for each, is_in in labels
+            if each.created_at < late_before
+        )
+    assert {name: rows[name].count for name in expected} == expected
+    for name, count in expected.items():
+        assert listed(staff, rows[name].link) == count, name
+    for figure in rows["refused"].further:
+        assert listed(staff, figure.link) == int(figure.text.split()[0])
+    assert sum(int(figure.text.split()[0]) for figure in rows["refused"].further) == len(failed)
+    ages = [row.since for row in rows.values() if row.count]
+    assert ages == sorted(ages)  # type: ignore[type-var]  # each has one
+    yesterday = staff.get("/admin/").context["beside"][0]
+    assert yesterday.title == "Yesterday"
+    for _, figures in yesterday.rows:
+        for figure in figures[1:]:  # the labels' figures are counted by another count
+            assert listed(staff, figure.link) == int(figure.text.split()[0])
+    start, end = map(ms, days.bounds(days.day_of(now) - timedelta(days=1)))
+    handed_in = Parcel.objects.filter(handed_in_at__gte=start, handed_in_at__lt=end, carrier_code__in=("alpha", "beta"))
+    assert sum(int(figures[1].text) for _, figures in yesterday.rows) == handed_in.count()
+
+
+def test_endpoints_and_contracts_that_need_somebody_are_rows(settings: Any) -> None:
+    shop, staff = ShopFactory(), logged_in(*VIEWS)
+    now = timezone.now()
+    for number, state in enumerate(["failing", "failing", "disabled", ""]):
+        at = {"failing": "failing_since", "disabled": "disabled_at"}.get(state)
+        facts = {at: now - HOUR} if at else {}
+        WebhookEndpoint.objects.create(shop=shop, url=f"https://{number}.example/", **facts)
+    ContractFactory(shop=shop, carrier_code="alpha")
+    ContractFactory(shop=shop, carrier_code="beta")
+    CarrierContract.objects.filter(carrier_code="alpha").update(tracking_refused_at=now + HOUR)
+    rows = queue(staff)
+    for name, count in (("webhooks-failing", 2), ("webhooks-disabled", 1), ("contracts-refused", 1)):
+        assert (rows[name].count, listed(staff, rows[name].link)) == (count, count)
+    assert (rows["contracts-password"].count, listed(staff, rows["contracts-password"].link)) == (1, 1)
+    LabelFactory.create_batch(2, shop=shop, state="unknown", days_ago=2)
+    assert (rows := queue(staff))["to_decide"].count == listed(staff, rows["to_decide"].link) == 2
+
+
+def test_a_row_is_taken_handed_over_and_let_go_with_notes_on_record() -> None:
+    first, second = member("Support"), member("Operations")
+    for form, taker in (
+        ({"do": "take"}, "support"),
+        ({"do": "note", "note": "Called Madame Quibble"}, "support"),
+        ({"do": "hand", "to": "operations"}, "operations"),
+        ({"do": "hand", "to": "nobody"}, "operations"),
+        ({"do": "release"}, ""),
+    ):
+        assert first.post("/admin/queue/refused/", form).status_code == 302
+        row = QueueRow.objects.get()
+        assert row.taken_by == taker
+        assert (row.taken_at is None) == (not taker)
+    assert [(note["by"], note["text"]) for note in row.notes] == [("support", "Called Madame Quibble")]
+    assert "Called Madame Quibble" in first.get("/admin/").text
+    assert "Quibble" not in second.get("/admin/").text  # a note is free text
+    entries = AuditEntry.objects.filter(object_id="refused").order_by("id")
+    takers = [entry.changes.get("taken_by") for entry in entries]
+    assert takers == [["", "support"], None, ["support", "operations"], ["operations", ""]]
+    assert "Quibble" not in str(entries.values())
+    assert first.post("/admin/queue/nothing/").status_code == 404
+    assert member("Reporting").post("/admin/queue/refused/", {"do": "take"}).status_code == 403
+
+
+def test_a_parcel_keeps_who_took_it_and_its_notes_when_it_is_imported_again() -> None:
+    shop = ShopFactory()
+    made = import_parcel(shop, lastStatus=None)
+    staff = member("Support")
+    page = f"/admin/parcels/parcel/{made['id']}/"
+    staff.post(f"{page}take/", {"do": "take", "note": "Ask the depot"})
+    import_parcel(shop, **made | {"lastStatus": "IN_TRANSIT", "updatedAt": made["updatedAt"] + 1})
+    kept = Parcel.objects.get()
+    assert (kept.taken_by, kept.last_status) == ("support", "IN_TRANSIT")
+    assert "Ask the depot" in staff.get(f"{page}change/").text
+    assert "Ask the depot" not in member("Operations").get(f"{page}change/").text
+    assert TrackingNumber.objects.get().parcel_id == kept.id
