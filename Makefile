@@ -30,6 +30,7 @@ demo: $(VENV)/.demo ## install everything, start the service with sample data, p
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	-@test -x $(BIN)/promtool || $(MAKE) --no-print-directory $(BIN)/promtool
+	-@test -x $(BIN)/php || $(MAKE) --no-print-directory $(BIN)/php
 	@exec $(BIN)/python -m tests $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
@@ -133,14 +134,26 @@ $(VENV)/.dev: requirements-dev.txt | $(BIN)/python
 	@.venv-s3/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-# Debian's, without installing it: no root is needed, but package lists are. Elsewhere put a promtool into the path.
+# Debian's packages, without installing them: no root is needed, but package lists are.
+APT_DOWNLOAD = { command -v apt-get >/dev/null || { echo "There is no apt-get: put $(@F) into the path." >&2; false; }; } && \
+	{ apt-get download -qq $(1) 2>/dev/null || { apt-get update -qq && apt-get download -qq $(1); }; }
+
 $(BIN)/promtool: | $(BIN)/python
 	@echo "Fetching promtool into $(VENV) ..." >&2
 	@if found=$$(command -v promtool); then ln -s "$$found" $@; exit; fi; \
-	command -v apt-get >/dev/null || { echo "There is no apt-get: put promtool, of Prometheus, into the path." >&2; exit 1; }; \
-	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && \
-	{ apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" && $(call APT_DOWNLOAD,prometheus) && \
 	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool && mv usr/bin/promtool $(CURDIR)/$@
+
+# With Guzzle, which generated clients send their requests with. The release's own version is what php-cli depends on.
+PHP = $$(apt-cache depends php-cli | sed -n 's/.*Depends: \(php[0-9.]*\)-cli$$/\1/p')
+PHP_PACKAGES = $(PHP)-cli $(PHP)-common $(PHP)-mbstring libargon2-1 libonig5 libsodium23 php-getallheaders \
+	php-guzzlehttp-guzzle php-guzzlehttp-promises php-guzzlehttp-psr7 php-psr-http-client php-psr-http-factory \
+	php-psr-http-message php-symfony-deprecation-contracts
+$(BIN)/php: tests/clients/php/php.sh | $(BIN)/python
+	@echo "Fetching PHP into $(VENV) ..." >&2
+	@rm -rf $(VENV)/php && mkdir $(VENV)/php && cd $(VENV)/php && $(call APT_DOWNLOAD,$(PHP_PACKAGES)) && \
+	for package in *.deb; do dpkg-deb --extract "$$package" .; done && rm *.deb && cd $(CURDIR) && cp $< $@ && \
+	$@ --version >/dev/null || { rm -f $@; exit 1; }
 
 # npm comes with the Node.js wheel; it verifies the lock file's hashes and runs no package scripts.
 CLIENTS_IN := tests/clients/typescript

