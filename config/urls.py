@@ -12,6 +12,7 @@ from config.api.errors import unknown_path
 from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
+from config.docs.guide import PAGES
 from config.docs.openapi.views import openapi_json, openapi_yaml
 from config.ops.health import livez, readyz
 from labels.views import LabelFileView
@@ -28,7 +29,7 @@ urlpatterns = [
     # All of it is signed, so an altered path leads here too.
     re_path(rf"^{FILES[1:]}(?P<signed_name>(?s:.*))\Z", LabelFileView.as_view(), name="label-file"),
     path("", require_safe(RedirectView.as_view(pattern_name="guide")), name="root"),
-    path("docs", docs.show_guide, name="guide"),
+    *(path(page.path, docs.show_guide, {"page": page}, page.route) for page in PAGES),
     path("docs/refusals", docs.show_refusals, name="refusals"),
     path("docs/reference", docs.show_reference, name="reference"),
     path("docs/changelog", docs.show_changes, name="changes"),

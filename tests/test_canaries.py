@@ -54,6 +54,7 @@ PAGES = (
     "/livez",
     "/readyz",
     "/docs",
+    "/docs/labels",
     "/docs/refusals",
     "/docs/reference",
     "/docs/changelog",

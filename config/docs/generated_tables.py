@@ -109,7 +109,11 @@ def cause_of_any_carrier(entry: ErrorEntry) -> str:
 
 def plain_errors() -> str:
     return definitions(
-        (format_html("<q>{}</q>", error.example_message()), error.statuses, (error.cause, what_to_do(error.remedy)))
+        (
+            format_html('<q id="{}">{}</q>', error.name, error.example_message()),
+            error.statuses,
+            (error.cause, what_to_do(error.remedy)),
+        )
         for error in PLAIN_ERRORS.values()
     )
 

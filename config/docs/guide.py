@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from config.docs.examples import code_block, with_choices
 from config.docs.generated_tables import TABLES
 
-SOURCE = Path(__file__).with_name("guide.md")
+FOLDER = Path(__file__).with_name("guide")
 REFUSALS = Path(__file__).with_name("refusals.md")
 CHANGES = Path(__file__).with_name("changes.md")
 # The demonstration's address in the examples; the page shows its own address instead.
@@ -32,10 +32,16 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """The page's HTML, with `ORIGIN_MARK` for the service's address."""
+    """A text's HTML, with `ORIGIN_MARK` for the service's address: the title with the lead, and all sections."""
 
+    intro: str
     body: str
-    headings: tuple[Heading, ...]
+    headings: tuple[Heading, ...]  # the first is the title
+    lead: str
+
+    @property
+    def sections(self) -> tuple[Heading, ...]:
+        return self.headings[1:]
 
 
 def markdown() -> MarkdownIt:
@@ -46,16 +52,35 @@ def markdown() -> MarkdownIt:
     return parser
 
 
-def guide() -> Text:
-    return text_of(SOURCE)
+@dataclass(frozen=True)
+class Page:
+    """A page of the guide; the name of its file is the end of its path."""
+
+    name: str
+
+    @property
+    def path(self) -> str:
+        return "docs" if self.name == "start" else f"docs/{self.name}"
+
+    @property
+    def route(self) -> str:
+        return self.path.replace("docs", "guide").replace("/", "-")
+
+    @property
+    def source(self) -> Path:
+        return FOLDER / f"{self.name}.md"
+
+    @property
+    def text(self) -> "Text":
+        return text_of(self.source)
+
+    @property
+    def title(self) -> str:
+        return self.text.headings[0].text
 
 
-def refusals() -> Text:
-    return text_of(REFUSALS)
-
-
-def changes() -> Text:
-    return text_of(CHANGES)
+# In the order in which they are read.
+PAGES = tuple(map(Page, ("start", "tracking", "labels", "retries", "points", "lists", "webhooks", "errors", "sandbox")))
 
 
 @cache
@@ -66,7 +91,13 @@ def text_of(path: Path) -> Text:
         for opening, inline in pairwise(tokens)
         if opening.type == "heading_open"
     )
-    return Text(parser.renderer.render(list(with_choices(tokens)), parser.options, {}), headings)
+    lead = next(token.content for opening, token in pairwise(tokens) if opening.type == "paragraph_open")
+    first = next(place for place, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2")
+    intro, body = (
+        parser.renderer.render(list(with_choices(part)), parser.options, {})
+        for part in (tokens[:first], tokens[first:])
+    )
+    return Text(intro, body, headings, lead)
 
 
 def tokens_of(path: Path) -> list[Token]:

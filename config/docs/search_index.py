@@ -10,16 +10,16 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 from markdown_it.token import Token
 
-from config.docs.guide import CHANGES, REFUSALS, SOURCE, markdown, tokens_of
+from config.docs.guide import CHANGES, PAGES, REFUSALS, markdown, tokens_of
 from config.docs.openapi.views import as_json
 from shops.api.errors.coded import CODES
 
 Json = dict[str, Any]
-PAGES = {
-    "guide": ("Guide", SOURCE),
-    "refusals": ("Carriers' errors", REFUSALS),
-    "changes": ("Changes", CHANGES),
-}
+TEXTS = [
+    *((page.route, "Guide", page.source) for page in PAGES),
+    ("refusals", "Carriers' errors", REFUSALS),
+    ("changes", "Changes", CHANGES),
+]
 
 
 @cache
@@ -34,7 +34,7 @@ def entry(route: str, anchor: str, page: str, title: str, text: str) -> dict[str
 
 
 def sections() -> Iterator[dict[str, str]]:
-    for route, (page, path) in PAGES.items():
+    for route, page, path in TEXTS:
         for heading, rest in by_heading(tokens_of(path)):
             yield entry(route, str(heading.attrGet("id")), page, text_in(rest[:1]), text_in(rest[1:]))
 
@@ -63,13 +63,15 @@ def text_in(tokens: Iterable[Token]) -> str:
 
 def codes() -> Iterator[dict[str, str]]:
     for error in CODES.values():
-        yield entry("guide", error.name, "Guide", error.name, f"{error.cause} {error.remedy}")
+        yield entry("guide-errors", error.name, "Guide", error.name, f"{error.cause} {error.remedy}")
 
 
 def operations(description: Json) -> Iterator[dict[str, str]]:
     for path, methods in (description["paths"] | description["webhooks"]).items():
         for method, operation in methods.items():
-            anchor = f"operations-{operation['tags'][0]}-{operation['operationId']}"
+            # The reference names all that is sent to a shop alike.
+            tag = "webhooks" if path in description["webhooks"] else operation["tags"][0]
+            anchor = f"operations-{tag}-{operation['operationId']}"
             names = [each.get("name", "") for each in operation.get("parameters", [])]
             words = (method.upper(), path, words_of(operation["description"]), *names)
             yield entry("reference", anchor, "Reference", operation["summary"], " ".join(words))

@@ -14,7 +14,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
 from config.docs.collection import collection
-from config.docs.guide import ORIGIN_MARK, Text, changes, guide, refusals
+from config.docs.guide import CHANGES, ORIGIN_MARK, PAGES, REFUSALS, Page, Text, text_of
 from config.docs.postman import postman
 from config.docs.search_index import index
 
@@ -25,15 +25,15 @@ POLICY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-View = Callable[[HttpRequest], HttpResponse]
+View = Callable[..., HttpResponse]
 
 
 def page(view: View) -> View:
     """Make a view answer GET and HEAD, compressed, cacheable and with an ETag."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest) -> HttpResponse:
-        response = view(request)
+    def wrapped(request: HttpRequest, **facts: Page) -> HttpResponse:
+        response = view(request, **facts)
         response["Content-Security-Policy"] = POLICY
         patch_cache_control(response, public=True, max_age=MAX_AGE_S)
         patch_vary_headers(response, ["Accept-Encoding"])  # here, so that a 304 has it too
@@ -43,21 +43,23 @@ def page(view: View) -> View:
 
 
 @page
-def show_guide(request: HttpRequest) -> HttpResponse:
-    """Show the guide; its examples have the service's own address."""
-    return shown(request, "docs/guide.html", guide())
+def show_guide(request: HttpRequest, page: Page) -> HttpResponse:
+    """Show a page of the guide; its examples have the service's own address."""
+    place = PAGES.index(page)
+    neighbours = {"before": PAGES[place - 1] if place else None, "after": next(iter(PAGES[place + 1 :]), None)}
+    return shown(request, "docs/guide.html", page.text, pages=PAGES, page=page, **neighbours)
 
 
 @page
 def show_refusals(request: HttpRequest) -> HttpResponse:
     """Show every error code of the carriers, and what becomes of it."""
-    return shown(request, "docs/refusals.html", refusals())
+    return shown(request, "docs/refusals.html", text_of(REFUSALS))
 
 
 @page
 def show_changes(request: HttpRequest) -> HttpResponse:
     """Show what changed for the API's users, and how parts are deprecated."""
-    return shown(request, "docs/changes.html", changes())
+    return shown(request, "docs/changes.html", text_of(CHANGES))
 
 
 @page
@@ -91,14 +93,18 @@ def download_postman(request: HttpRequest) -> HttpResponse:
 @page
 def show_index(request: HttpRequest) -> HttpResponse:
     """List the documentation for programs that read it (llmstxt.org)."""
-    text = render_to_string("docs/llms.txt", {"url": origin(request)})
+    text = render_to_string("docs/llms.txt", {"url": origin(request), "pages": PAGES})
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
-def shown(request: HttpRequest, template: str, text: Text) -> HttpResponse:
-    body = mark_safe(text.body.replace(ORIGIN_MARK, escape(origin(request))))  # noqa: S308 - our own file
+def shown(request: HttpRequest, template: str, text: Text, **facts: object) -> HttpResponse:
+    address = escape(origin(request))
+    intro, body = (
+        mark_safe(part.replace(ORIGIN_MARK, address))  # noqa: S308 - our own file
+        for part in (text.intro, text.body)
+    )
     # Without the request, whose session no template needs.
-    return HttpResponse(render_to_string(template, {"body": body, "headings": text.headings}))
+    return HttpResponse(render_to_string(template, {"intro": intro, "body": body, "text": text, **facts}))
 
 
 def origin(request: HttpRequest) -> str:

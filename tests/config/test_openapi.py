@@ -13,6 +13,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pytest_django.fixtures import Settings
 
+from config.docs.guide import PAGES
 from config.docs.openapi.document import as_yaml, generate
 from config.docs.openapi.responses import FAILURES, failures
 from config.docs.openapi.views import FILE
@@ -24,7 +25,14 @@ from tests.support.api import Nobody
 Json = dict[str, Any]
 # Not part of the API: pages for people, and for machines that operate the service.
 NOT_THE_API = {"admin/", "admin/search/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
-NOT_THE_API |= {"", "docs", "docs/refusals", "docs/reference", "docs/parcels.http", "docs/changelog"}
+NOT_THE_API |= {
+    "",
+    *(page.path for page in PAGES),
+    "docs/refusals",
+    "docs/reference",
+    "docs/parcels.http",
+    "docs/changelog",
+}
 NOT_THE_API |= {"docs/search.json", "docs/postman.json", "llms.txt"}
 
 

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from config.docs.guide import SOURCE, markdown
+from config.docs.guide import PAGES, markdown
 
 RUN = ("sh", "python", "js", "php")
 SHOWN = ("http", "json", "text")
@@ -44,7 +45,7 @@ LASTING = ("id", "trackingNumber")
 class Example:
     """A block of code with the answer below it, if any; `words` follow the language."""
 
-    line: int
+    place: str
     language: str
     words: tuple[str, ...]
     code: str
@@ -53,16 +54,20 @@ class Example:
 
 
 def examples() -> list[Example]:
-    tokens = markdown().parse(SOURCE.read_text(encoding="utf-8"))
-    made = []
+    """Return those of all pages, in the order in which they are read."""
+    return [example for page in PAGES for example in examples_in(page.source)]
+
+
+def examples_in(source: Path) -> Iterator[Example]:
+    tokens = markdown().parse(source.read_text(encoding="utf-8"))
     for block, below in pairwise([*tokens, tokens[-1]]):
         language, *words = block.info.split() or [""]
         if block.type == "fence" and language in RUN:
             assert block.map
             is_answered = below.type == "fence" and below.info in SHOWN
             answer = (below.info, below.content) if is_answered else ("", "")
-            made.append(Example(block.map[0] + 1, language, tuple(words), block.content, *answer))
-    return made
+            place = f"{source.name}:{block.map[0] + 1}"
+            yield Example(place, language, tuple(words), block.content, *answer)
 
 
 def parse_json(text: str) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from config.docs.guide import PAGES
 from tests.support.browser import needs_browser, shown
 
 pytestmark = pytest.mark.any_database
@@ -34,21 +35,23 @@ SEARCH = """
 CHOICES = "[...page.querySelectorAll('.examples input:checked')].map((each) => each.value)"
 CHOOSE = f"""
   window.localStorage.clear();
-  const tab = page.querySelectorAll("input[value=php]")[3];
+  const tab = page.querySelectorAll("input[value=php]")[1];
   tab.scrollIntoView({{ behavior: "instant" }});
   const before = tab.getBoundingClientRect().top;
   tab.click();
   return {{ chosen: {CHOICES}, moved: Math.round(tab.getBoundingClientRect().top - before) }};
 """
-READ = f"""
-  const marked = () => page.querySelector(".contents [aria-current]").textContent;
+CHOSEN = f"return {{ chosen: {CHOICES} }};"
+READ = """
+  const marked = () => page.querySelector(".contents [aria-current=location]").textContent;
   const read = [marked()];
-  for (const top of [page.getElementById("limits").offsetTop - 100, page.documentElement.scrollHeight]) {{
-    window.scrollTo({{ top, behavior: "instant" }});
+  const second = page.getElementById("errors-without-a-code");
+  for (const top of [second.offsetTop - 100, page.documentElement.scrollHeight]) {
+    window.scrollTo({ top, behavior: "instant" });
     window.dispatchEvent(new window.Event("scroll")); // without a screen there is no frame to fire it in
     read.push(marked());
-  }}
-  return {{ chosen: {CHOICES}, read }};
+  }
+  return { read };
 """
 LINKED = """
   const sections = await (await window.fetch("/docs/search.json")).json();
@@ -65,10 +68,17 @@ UNFOLD = """
   return { rows, height };
 """
 SCHEMA = "await until(() => page.querySelector('#schema-Parcel li'));"
+MOVED = """
+  const place = () => window.location.pathname + window.location.hash;
+  await until(() => place() === "/docs/errors#ALPHA_UNAVAILABLE" && window.document.readyState === "complete");
+"""
 # In this order, in one browser: what is chosen first is remembered afterwards.
 CHECKS: dict[str, tuple[str, int, str, str]] = {
-    "choice": ("/docs", PHONE, "dark", CHOOSE),
-    "later": ("/docs", DESK, "light", READ),
+    "choice": ("/docs/webhooks", PHONE, "dark", CHOOSE),
+    "later": ("/docs/retries", DESK, "light", CHOSEN),
+    "read": ("/docs/errors", DESK, "light", READ),
+    "moved": ("/docs#ALPHA_UNAVAILABLE", DESK, "light", MOVED),
+    **{page.name: (f"/{page.path}", PHONE, "light", "") for page in PAGES},
     "search": ("/docs/changelog", DESK, "light", SEARCH),
     "search on a phone": ("/docs/changelog", PHONE, "dark", SEARCH),
     "refusals": ("/docs/refusals", DESK, "dark", ""),
@@ -95,10 +105,10 @@ def test_a_browser_finds_no_fault_in_any_page(results: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["search", "search on a phone"])
 def test_the_search_finds_codes_fields_and_words(name: str, results: dict[str, Any]) -> None:
     told = results[name]["told"]
-    assert told["code"][0] == "/docs#ALPHA_ADDRESS_REJECTED"
+    assert told["code"][0] == "/docs/errors#ALPHA_ADDRESS_REJECTED"
     assert "/docs/reference#schema-CustomsItem" in told["field"]
     assert told["words"][0] == told["focused"]
-    assert "/docs#retries-and-idempotency" in told["words"]
+    assert "/docs/retries#one-key-for-one-label" in told["words"]
     assert told["said"].endswith("sections")
 
 
@@ -111,7 +121,7 @@ def test_a_language_is_chosen_once_for_all_examples(results: dict[str, Any]) -> 
 
 @needs_browser
 def test_the_contents_mark_the_section_being_read(results: dict[str, Any]) -> None:
-    assert results["later"]["told"]["read"] == ["First call in two minutes", "Limits", "All faults"]
+    assert results["read"]["told"]["read"] == ["Errors", "Errors without a code", "Limits"]
 
 
 @needs_browser

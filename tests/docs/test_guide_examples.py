@@ -24,12 +24,11 @@ from tests.docs.conftest import Demo
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS
 from tests.support.processes import ROOT
-from tests.support.programs import needs
+from tests.support.programs import PHP, needs
 from tests.support.windows import id_with_a_fresh_window
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"
-PHP = shutil.which("php")
 RECIPES = ["python", "js", pytest.param("php", marks=needs("php-cli", PHP))]
 HOME = {"alpha": "alpha-13", "beta": "beta_domicile_signature_france"}
 
@@ -57,7 +56,7 @@ class Reader:
             "sh": ["sh", "-euc", code],
             "python": [sys.executable, "-W", "error", "-c", code],
             "js": [*node(), "--input-type=module", "-e", code],
-            "php": ["php", "-d", "error_reporting=-1", "-d", "display_errors=1", "-r", code],
+            "php": [str(PHP), "-d", "error_reporting=-1", "-d", "display_errors=1", "-r", code],
         }
         token = limited_token(self.demo) if LIMITED in example.words else self.demo.token
         process = subprocess.run(
@@ -95,7 +94,7 @@ def test_every_example_is_answered_as_shown(own_demo: Demo, tmp_path: Path, path
     for example in runnable():
         output = reader.run(example, comparison.as_run(example.code))
         found = list(comparison.differences(example, output))
-        problems += [f"guide.md:{example.line}: {difference}" for difference in found]
+        problems += [f"{example.place}: {difference}" for difference in found]
     assert problems == []
     assert (tmp_path / "label.pdf").read_bytes().startswith(b"%PDF-")
 

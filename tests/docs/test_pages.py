@@ -17,7 +17,7 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
-from config.docs.guide import ORIGIN_MARK, PLACEHOLDER, SOURCE, guide
+from config.docs.guide import ORIGIN_MARK, PAGES, PLACEHOLDER, Page
 from labels.pdfs.storage import URL_LIFETIME_S
 from labels.serializers import MAX_WEIGHT_KG
 from parcels.models import TrackingStatus
@@ -27,8 +27,9 @@ from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
 from tests.support.api import Nobody, Response
 
-HTML = ["/docs", "/docs/refusals", "/docs/changelog", "/docs/reference"]
-PAGES = [*HTML, "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
+GUIDE = [f"/{page.path}" for page in PAGES]
+HTML = [*GUIDE, "/docs/refusals", "/docs/changelog", "/docs/reference"]
+SERVED = ["/docs", "/docs/reference", "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
 TOLD = {"td", "dd", "code"}
 
 
@@ -63,7 +64,7 @@ class Elements(HTMLParser):
         return [attributes for tag, attributes in self.found if tag in tags]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", SERVED)
 def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> None:
     response = nobody.get(path)
     assert response.status_code == 200
@@ -77,7 +78,7 @@ def test_a_page_is_for_everyone_and_for_caches(path: str, nobody: Nobody) -> Non
     assert again["Vary"] == "Accept-Encoding"
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", SERVED)
 def test_a_page_is_compressed_for_clients_that_accept_it(path: str, nobody: Nobody) -> None:
     plain, small = nobody.get(path), nobody.get(path, headers={"Accept-Encoding": "gzip"})
     assert small["Content-Encoding"] == "gzip"
@@ -86,14 +87,14 @@ def test_a_page_is_compressed_for_clients_that_accept_it(path: str, nobody: Nobo
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", SERVED)
 @pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("POST", 405), ("PUT", 405), ("DELETE", 405)])
 def test_a_page_is_read_only(method: str, status: int, path: str, nobody: Nobody) -> None:
     response = nobody.request(method, path)
     assert (response.status_code, response.content) == (status, b"")
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/", "/openapi.json", "/openapi.yaml"])
+@pytest.mark.parametrize("path", [*SERVED, "/", "/openapi.json", "/openapi.yaml"])
 def test_another_method_is_405_without_a_csrf_check(path: str) -> None:
     response = Client(enforce_csrf_checks=True).post(path)
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
@@ -178,11 +179,12 @@ def test_without_scripts_there_is_no_search(path: str, nobody: Nobody) -> None:
     assert "hidden" in search
 
 
-def test_a_choice_of_language_needs_no_script_and_hides_no_example(nobody: Nobody) -> None:
-    elements = Elements(nobody.get("/docs"))
+@pytest.mark.parametrize("page", PAGES)
+def test_a_choice_of_language_needs_no_script_and_hides_no_example(page: Page, nobody: Nobody) -> None:
+    elements = Elements(nobody.get(f"/{page.path}"))
     choices = [each for each in elements.all("input") if each["type"] == "radio"]
     groups = {each["name"]: [other for other in choices if other["name"] == each["name"]] for each in choices}
-    assert len(groups) == len(elements.all("fieldset")) > 3
+    assert len(groups) == len(elements.all("fieldset"))
     for group in groups.values():
         assert len(group) > 2
         assert ["checked" in each for each in group] == [True] + [False] * (len(group) - 1)
@@ -190,44 +192,50 @@ def test_a_choice_of_language_needs_no_script_and_hides_no_example(nobody: Nobod
     assert [each["value"] for each in choices] == [
         each["data-language"] for each in elements.all("div") if "data-language" in each
     ]
-    assert len(elements.all("pre")) == SOURCE.read_text(encoding="utf-8").count("\n```") / 2
+    assert len(elements.all("pre")) == page.source.read_text(encoding="utf-8").count("\n```") / 2
     style = text_of("docs/docs.css")
     assert all(f'[value="{language}"]:checked ~ [data-language="{language}"]' in style for language in LANGUAGES)
 
 
-def test_no_heading_skips_a_level(nobody: Nobody) -> None:
-    levels = [int(tag[1]) for tag, _ in Elements(nobody.get("/docs")).found if re.fullmatch("h[1-6]", tag)]
+@pytest.mark.parametrize("path", GUIDE)
+def test_no_heading_skips_a_level(path: str, nobody: Nobody) -> None:
+    levels = [int(tag[1]) for tag, _ in Elements(nobody.get(path)).found if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
     assert all(following <= level + 1 for level, following in pairwise(levels))
 
 
-def test_every_part_that_scrolls_sideways_is_reached_by_keyboard(nobody: Nobody) -> None:
-    elements = Elements(nobody.get("/docs"))
+@pytest.mark.parametrize("path", GUIDE)
+def test_every_part_that_scrolls_sideways_is_reached_by_keyboard(path: str, nobody: Nobody) -> None:
+    elements = Elements(nobody.get(path))
     scrolling = elements.all("pre") + [each for each in elements.all("div") if each.get("class") == "table"]
-    assert len(scrolling) > 30
+    assert scrolling
     assert all(attributes["tabindex"] == "0" for attributes in scrolling)
 
 
 def test_the_tables_hold_everything_there_is(nobody: Nobody) -> None:
-    elements = Elements(nobody.get("/docs"))
-    assert set(elements.texts) >= {
+    pages = {page.name: Elements(nobody.get(f"/{page.path}")) for page in PAGES}
+    assert {text for elements in pages.values() for text in elements.texts} >= {
         *PRODUCTS,
-        *CODES,
         *CARRIERS,
         *TrackingStatus.values,
         *(fault.name.upper() for fault in FAULTS),
     }
+    assert not any(PLACEHOLDER.search(page.text.body) for page in PAGES)
+
+
+def test_each_error_that_can_be_answered_has_a_place_with_its_cause_and_what_to_do(nobody: Nobody) -> None:
+    elements = Elements(nobody.get("/docs/errors"))
     for error in (*CODES.values(), *PLAIN_ERRORS.values()):
         cause = re.sub(r"\b(alpha|beta)\b", "the carrier", error.cause)
         assert cause[0].upper() + cause[1:] in elements.texts
         assert f"What to do: {error.remedy}" in elements.texts
     assert {each["id"] for each in elements.all("code") if "id" in each} == set(CODES)
-    assert not PLACEHOLDER.search(guide().body)
+    assert {each["id"] for each in elements.all("q")} == set(PLAIN_ERRORS)
 
 
 def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
     alpha, beta = CARRIERS["alpha"], CARRIERS["beta"]
-    text = " ".join(SOURCE.read_text(encoding="utf-8").split())
+    text = " ".join(" ".join(page.source.read_text(encoding="utf-8") for page in PAGES).split())
     relay = {product.max_weight_kg for product in PRODUCTS.values() if product.carrier == "alpha"} - {MAX_WEIGHT_KG}
     for sentence in (
         f"alpha takes up to {alpha.max_parcels}, beta up to {beta.max_parcels}",
@@ -245,12 +253,12 @@ def test_the_figures_in_the_text_are_the_codes_own(nobody: Nobody) -> None:
 
 
 def test_the_examples_have_the_address_that_the_page_is_read_at(nobody: Nobody) -> None:
-    text = nobody.get("/docs", headers={"Host": "localhost:8123"}, SERVER_PORT="8123").content.decode()
+    text = nobody.get("/docs/labels", headers={"Host": "localhost:8123"}, SERVER_PORT="8123").content.decode()
     assert "http://localhost:8123/files/labels/" in text
     assert ORIGIN_MARK not in text
     assert "127.0.0.1" not in text
     with override_settings(PUBLIC_BASE_URL="https://parcels.example/"):
-        text = nobody.get("/docs").content.decode()
+        text = nobody.get("/docs/labels").content.decode()
     assert "https://parcels.example/files/labels/" in text
 
 
@@ -261,5 +269,23 @@ def test_the_guide_is_read_without_the_database(nobody: Nobody) -> None:
 
 def test_every_link_for_programs_leads_to_a_page(nobody: Nobody) -> None:
     links = re.findall(r"\((http://testserver\S*)\)", nobody.get("/llms.txt").content.decode())
-    assert len(links) == 8
+    assert len(links) == 7 + len(PAGES)
     assert {nobody.get(link.removeprefix("http://testserver")).status_code for link in links} == {200}
+
+
+def test_the_guide_is_turned_page_by_page(nobody: Nobody) -> None:
+    path, read = "/docs", []
+    while path:
+        read.append(path)
+        elements = Elements(nobody.get(path))
+        turns = {each["rel"]: each["href"] for each in elements.all("a") if "rel" in each}
+        assert turns.get("prev") == (read[-2] if len(read) > 1 else None)
+        assert [each["href"] for each in elements.all("a") if each.get("aria-current") == "page"] == ["/docs", path]
+        path = turns.get("next", "")
+    assert read == GUIDE
+
+
+def test_an_anchor_of_the_guide_is_on_one_page_only(nobody: Nobody) -> None:
+    """Those of the one page that it was lead on by their name."""
+    ids = [each for path in GUIDE for each in Elements(nobody.get(path)).ids if not each.startswith("language-")]
+    assert {each for each in ids if ids.count(each) > 1} == {"main"}

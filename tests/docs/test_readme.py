@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from config.docs.guide import SOURCE as GUIDE
+from config.docs.guide import PAGES
 from labels.openapi import ORDER
 from tests.docs.conftest import Demo
 from tests.support.paths import SHIPMENTS
@@ -120,7 +120,7 @@ def test_the_examples_are_found() -> None:
 
 def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() -> None:
     """A reader who tries all of them would get a 422 otherwise."""
-    texts = [path.read_text(encoding="utf-8") for path in (README, GUIDE)]
+    texts = [path.read_text(encoding="utf-8") for path in (README, *(page.source for page in PAGES))]
     orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
     description = yaml.safe_load((ROOT / "config/docs/openapi/openapi.yaml").read_text(encoding="utf-8"))
     (parameter,) = description["paths"][SHIPMENTS]["post"]["parameters"]

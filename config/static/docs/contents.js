@@ -1,6 +1,6 @@
 // Mark the section being read in the table of contents.
 const contents = document.querySelector(".contents");
-const sections = [...contents.querySelectorAll("a")].map((link) => ({ link, heading: document.getElementById(link.hash.slice(1)) }));
+const sections = [...contents.querySelectorAll(".sections a")].map((link) => ({ link, heading: document.getElementById(link.hash.slice(1)) }));
 const READING_LINE = 0.25; // of the window's height
 
 function current() {
@@ -12,7 +12,7 @@ function current() {
 function mark() {
   const { link } = current();
   if (link.ariaCurrent) return;
-  contents.querySelector("[aria-current]")?.removeAttribute("aria-current");
+  contents.querySelector("[aria-current=location]")?.removeAttribute("aria-current");
   link.setAttribute("aria-current", "location");
   const { offsetTop, offsetHeight } = link;
   const isShown = offsetTop >= contents.scrollTop && offsetTop + offsetHeight <= contents.scrollTop + contents.clientHeight;
