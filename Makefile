@@ -77,6 +77,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	done; \
 	$(BIN)/python -m tests.drills.hung_carrier || status=1; \
 	$(BIN)/python -m tests.drills.logins || status=1; \
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile drill --timeout 0 || status=1; \
 	$(BIN)/python -m tests.drills.random_orders || status=1; \
 	$(BIN)/python -m tests.drills.pickup_points || status=1; \
 	$(BIN)/python -m tests.drills.order_trials || status=1; \

@@ -23,8 +23,9 @@ from tests.support.api import Caller, Clock, Nobody, caller, forget
 from tests.support.factories import ShopFactory
 from tests.support.waiting import WAIT_TIMEOUT_S
 
-# Every run tries the same examples, without a deadline, and keeps no files.
+# Every run tries the same examples, without a deadline, and keeps no files; a drill tries many others.
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("drill", max_examples=5000, deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile("suite")
 REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent

@@ -24,7 +24,7 @@ from tests.carriers.support.shipments import BOTH, CREDENTIALS, LENIENT
 from tests.carriers.support.tracking import HISTORY, NUMBERS, tracker
 
 XML, JSON = answer_file("alpha_history.xml"), answer_file("beta_timeline.json")
-QUIETLY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUIETLY = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 class Echo(Transport):

@@ -29,7 +29,7 @@ JSON = st.recursive(
     max_leaves=10,
 )
 ANSWER_KEYS = ["messages", "errors", "error", "message", "errorCode", "errorLabel", "labelV2Response", "id"]
-many = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class World:

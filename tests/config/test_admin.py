@@ -92,8 +92,9 @@ def test_a_page_is_found_by_the_key_and_by_no_other_field(root: Client, field: s
 
 
 def test_no_id_fails_a_page(root: Client) -> None:
+    whole = set(admin_paths("x")) & set(admin_paths("y"))  # those without an open part
     for value in ("x", "9" * 30, "_00", "_", "..", "a%2Fb", "%FF", "x" * 3000):
-        for path in admin_paths(value):
+        for path in sorted({*admin_paths(value)} - whole) + (sorted(whole) if value == "x" else []):
             assert root.get(path).status_code < 500, path
             assert root.post(path).status_code < 500, path
 

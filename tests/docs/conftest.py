@@ -17,7 +17,7 @@ import pytest
 
 from tests.support import migrated
 from tests.support.processes import ROOT, free_port
-from tests.support.programs import NOT_INSTALLED, ended
+from tests.support.programs import ended
 
 LAST_LINE = "Ctrl-C ends it."
 TIMEOUT_S = 60
@@ -102,13 +102,15 @@ def demonstration(folder: Path) -> Iterator[Demo]:
             )
 
 
-@pytest.fixture(params=["curl", "stand-in"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A PATH with the system's curl, or with our stand-in."""
-    if request.param == "curl":
-        if shutil.which("curl") is None:
-            pytest.skip(f"curl{NOT_INSTALLED}")  # the stand-in runs the same lines
-        return os.environ["PATH"]
+@pytest.fixture
+def path(stand_in: str) -> str:
+    """A PATH with the system's curl, or with our stand-in where there is none."""
+    return os.environ["PATH"] if shutil.which("curl") else stand_in
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> str:
+    """A PATH with our stand-in for curl, which runs the same lines."""
     script = tmp_path / "bin" / "curl"
     script.parent.mkdir()
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("curl.py")}" "$@"\n')

@@ -24,14 +24,13 @@ TIMEOUT_S = 60
 STARTED_DEAF = ["sh", "-c", """trap '' INT; exec "$0" "$@" """, sys.executable, "manage.py", "demo"]
 
 
-@pytest.mark.parametrize("path", ["stand-in"], indirect=True)
-def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_path: Path, path: str) -> None:
+def test_the_printed_lines_can_be_pasted_and_their_output_kept(demo: Demo, tmp_path: Path, stand_in: str) -> None:
     lines = demo.printed.partition("terminal:\n")[2].partition("What else")[0]
     with (tmp_path / "log").open("wb") as log:
         subprocess.run(
             ["sh", "-euc", dedent(lines)],
             cwd=tmp_path,
-            env={"PATH": path, "PYTHONUTF8": "1"},
+            env={"PATH": stand_in, "PYTHONUTF8": "1"},
             stdout=log,
             stderr=log,
             timeout=TIMEOUT_S,

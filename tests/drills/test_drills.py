@@ -68,6 +68,6 @@ def test_a_receiver_that_is_down_for_three_days_gets_everything_in_order(pytestc
 
 
 def test_a_killed_background_process_loses_no_event_and_exceeds_no_limit(pytestconfig: pytest.Config) -> None:
-    output = run(pytestconfig, "tests.drills.tracking", "--kills", "6", "--parcels", "10")
+    output = run(pytestconfig, "tests.drills.tracking", "--kills", "6", "--parcels", "10", "--step-s", "1")
     assert "0 lost, 0 doubled; 0 statuses differ" in output
     assert "0 faults" in output

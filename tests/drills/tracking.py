@@ -1,4 +1,4 @@
-"""The tracking drill: ``python -m tests.drills.tracking [--kills N] [--parcels N] [--database D]``.
+"""The tracking drill: ``python -m tests.drills.tracking [--kills N] [--parcels N] [--step-s S] [--database D]``.
 
 Two `work` processes follow parcels on their journeys, within limits that they reach, and are killed with SIGKILL at
 random moments. Before that one process follows the same journeys undisturbed. The drill compares what is known of the
@@ -31,11 +31,11 @@ OTHER_SHOP = "undisturbed"
 SETTINGS: dict[str, object] = {
     "ALPHA_TRACKING_RATE": RATE,
     "BETA_TRACKING_RATE": RATE,
-    "TRACKING_PACE": 1440,  # a parcel in transit is due every 5 s
     "CARRIER_TIMEOUT": 2,
     "LEASE_MARGIN": 2,
     "LOG_FORMAT": "text",
 }
+PACE = 4320  # with steps of a second: a parcel in transit is due every 1.7 s
 WINDOWS_S = (1.0, 10.0)
 END_TIMEOUT_S = 300
 
@@ -44,17 +44,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.tracking", description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--parcels", type=int, default=400)
+    parser.add_argument("--step-s", type=float, default=3.0, help="between two events of a journey")
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     options = parser.parse_args()
     port = free_port()
-    with environment(options.database, SETTINGS | tracking_settings(port)) as env:
+    settings = SETTINGS | tracking_settings(port) | {"TRACKING_PACE": PACE / options.step_s}
+    with environment(options.database, settings) as env:
         base = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
         make_parcels(OTHER_SHOP, options.parcels, base)
-        with stub(env, port, base, step_s=3.0):
+        with stub(env, port, base, step_s=options.step_s):
             undisturbed(env)
             expected = known_of(OTHER_SHOP)
         make_parcels(SHOP, options.parcels, base)
-        with stub(env, port, base, step_s=max(3.0, options.kills / KILLS_A_SECOND / STEPS)):
+        with stub(env, port, base, step_s=max(options.step_s, options.kills / KILLS_A_SECOND / STEPS)):
             started_s = time.monotonic()
             kills = kill_at_random(env, options.kills)
             took_s = time.monotonic() - started_s

@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from carriers.sandbox.server import SandboxServer
 
 TIMEOUT_S = 60
+SESSION = requests.Session()  # keeps its connections
+SESSION.trust_env = False  # no proxies, which are looked for at each request
 
 
 def get(url: str, **params: str) -> Any:
     """Return the JSON at a URL."""
-    return requests.get(url, params=params, timeout=TIMEOUT_S).json()
+    return SESSION.get(url, params=params, timeout=TIMEOUT_S).json()
 
 
 def post(url: str, **kwargs: Any) -> requests.Response:
-    return requests.post(url, timeout=TIMEOUT_S, **kwargs)
+    return SESSION.post(url, timeout=TIMEOUT_S, **kwargs)
 
 
 def ledger(sandbox: SandboxServer, **filters: str) -> list[dict[str, Any]]:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-import requests
-
 from carriers import CARRIERS, TRACKERS
 from carriers.base import Carrier, Endpoint
 from carriers.client import Limits
@@ -14,7 +12,7 @@ from carriers.sandbox.pickup_points import POINTS
 from carriers.sandbox.server import SandboxServer
 from carriers.shipment import Shipment
 from carriers.tracking import Tracker
-from tests.carriers.sandbox.control import TIMEOUT_S, ledger, post
+from tests.carriers.sandbox.control import ledger
 from tests.carriers.support.shipments import DESTINATIONS, LENIENT, PRODUCT, shipment
 
 POSTAL_CODES: Final = {
@@ -80,7 +78,7 @@ def faulty(carrier: str, fault: str, count: int = 1) -> Shipment:
 
 def reset(sandbox: SandboxServer) -> None:
     """Empty the ledger, disarm all faults, reset the counts."""
-    post(f"{sandbox.control_url}/reset").raise_for_status()
+    sandbox.state.reset()
 
 
 def bought(sandbox: SandboxServer, carrier: str) -> tuple[str, ...]:
@@ -90,8 +88,9 @@ def bought(sandbox: SandboxServer, carrier: str) -> tuple[str, ...]:
 
 def received(sandbox: SandboxServer) -> dict[str, int]:
     """Return the number of requests by path, without the sandbox's own paths."""
-    counts: dict[str, int] = requests.get(f"{sandbox.control_url}/requests", timeout=TIMEOUT_S).json()
-    return {path: count for path, count in counts.items() if not path.startswith(("/control", "/ledger"))}
+    return {
+        path: count for path, count in sandbox.state.counts().items() if not path.startswith(("/control", "/ledger"))
+    }
 
 
 def creates(sandbox: SandboxServer, carrier: str) -> int:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.api import Caller
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
+from tests.support.http import ask
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 from tests.support.processes import server
 from tests.support.waiting import WAIT_TIMEOUT_S, until
@@ -70,6 +71,11 @@ def test_of_300_requests_from_40_threads_to_2_processes_exactly_100_pass(ports: 
     # Each answer that passed shows another remaining count.
     rests = [int(re.findall(r"r=(\d+)", limit)[0]) for _, status, limit in answers if status == 200]
     assert sorted(rests) == list(range(100))
+
+
+def test_a_token_that_is_not_ascii_was_sent_all_the_same(port: int) -> None:
+    _, found, _ = ask(port, "GET", f"{SHIPMENTS}/1", [("Authorization", "Bearer pts_\xe9")])
+    assert found["www-authenticate"].endswith(', error="invalid_token"')
 
 
 def raw(port: int, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:

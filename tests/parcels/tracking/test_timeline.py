@@ -39,7 +39,7 @@ def shop_event(status: Status, at: int, code: str | None = None) -> dict[str, An
 # --- Whatever comes ---
 
 
-@settings(max_examples=2_000)
+@settings(max_examples=500)
 @given(news=histories, seed=st.integers(0, 2**32), size=st.integers(1, 5))
 def test_the_same_news_give_the_same_timeline_in_any_order_and_batches(news: list[News], seed: int, size: int) -> None:
     shuffled = [*news, *news]
@@ -49,7 +49,6 @@ def test_the_same_news_give_the_same_timeline_in_any_order_and_batches(news: lis
     assert told(news) == told(shuffled) == told(cut)
 
 
-@settings(max_examples=300)
 @given(news=histories)
 def test_a_timeline_is_in_order_and_has_each_event_once(news: list[News]) -> None:
     timeline = told(news)
@@ -61,14 +60,12 @@ def test_a_timeline_is_in_order_and_has_each_event_once(news: list[News]) -> Non
     assert all(each["status"] in set(Status) for each in timeline.events)
 
 
-@settings(max_examples=300)
 @given(news=histories)
 def test_a_delivery_to_the_customer_has_a_date_and_nothing_else_does(news: list[News]) -> None:
     timeline = told([each for each in news if not each.report])
     assert (timeline.delivery_date is not None) == (timeline.last_status == S.DELIVERED)
 
 
-@settings(max_examples=1000)
 @given(news=histories)
 def test_only_a_parcel_that_waits_has_an_end_of_its_deposit_by_the_carrier(news: list[News]) -> None:
     timeline = told([each for each in news if not each.report])
