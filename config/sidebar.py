@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 
 def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
@@ -32,6 +33,12 @@ NAVIGATION = [
                 "permission": "labels.admin.to_decide.is_decision_needed",
                 "badge": "labels.admin.to_decide.undecided_count",
                 "badge_variant": "warning",
+            },
+            {
+                "title": _("Lists of numbers"),
+                "icon": "checklist",
+                "link": reverse_lazy("staff-list"),
+                "permission": "config.desk.lists.may_check",
             },
             item("Deposit slips", "receipt_long", "labels", "depositslip"),
             {

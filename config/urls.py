@@ -9,6 +9,7 @@ import labels.urls
 import parcels.urls
 import shops.urls
 from config.api.errors import unknown_path
+from config.desk.lists import check_list
 from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
@@ -43,6 +44,7 @@ urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("", include("config.login.urls")),
     path("admin/search/", admin.site.admin_view(search), name="staff-search"),  # before unfold's own
+    path("admin/list/", admin.site.admin_view(check_list), name="staff-list"),
     path("admin/queue/<slug:name>/", admin.site.admin_view(take), name="staff-take"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

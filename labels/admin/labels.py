@@ -70,7 +70,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         RecentFilter,
         OrderedFilter,
     )
-    search_help_text = "Label id, tracking number or order id"
+    search_help_text = "Label id, tracking number, order id or request id"
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
