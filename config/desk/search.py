@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -29,7 +30,12 @@ from shops.staff.search import LISTED, MIN_BEGINNING, Found
 
 MAX_LENGTH = 200
 MAX_LIST_LENGTH = 4000  # as the address takes it; a longer list has its page
-NUMBER_KINDS = ("tracking numbers", "order numbers and ids", "parcel ids", "label ids")
+NUMBER_KINDS = (
+    gettext_lazy("tracking numbers"),
+    gettext_lazy("order numbers and ids"),
+    gettext_lazy("parcel ids"),
+    gettext_lazy("label ids"),
+)
 NOTHING = Found(set(), set())
 
 
@@ -163,5 +169,5 @@ def search(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(asked.page)
         asked.parcels = [site_admin(Parcel).shown(request, parcel) for parcel in asked.parcels]
         asked.labels = [site_admin(ShippingLabel).shown(request, label) for label in asked.labels]
-    context = {**admin.site.each_context(request), "title": "Search", "search": asked}
+    context = {**admin.site.each_context(request), "title": gettext("Search"), "search": asked}
     return TemplateResponse(request, "staff/search.html", context)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
@@ -54,7 +55,8 @@ def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     fields = {field.name: field for field in model._meta.concrete_fields}
     key = model._meta.pk.attname
     names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
-    return [Column(short_name(name), name) for name in names]
+    titles = {name: str(fields[name].verbose_name) if name in fields else name for name in names}
+    return [Column(short_name(title), name) for name, title in titles.items()]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def export_of(
     masks = {} if may_see(request) else personal
     rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns, record_page))
     name = queryset.model._meta.label_lower
-    return Export(name, [column.title for column in columns], rows, told_filters(request))
+    return Export(name, [gettext(column.title) for column in columns], rows, told_filters(request))
 
 
 def told_filters(request: HttpRequest) -> dict[str, list[str]]:
