@@ -49,6 +49,12 @@ NAVIGATION = [
                 "link": reverse_lazy("admin:labels_labelfigure_changelist"),
                 "permission": "labels.admin.finance.are_figures_allowed",
             },
+            {
+                "title": gettext_lazy("Erase or export a customer"),
+                "icon": "person_remove",
+                "link": reverse_lazy("staff-customers"),
+                "permission": "config.desk.customers.may_export",
+            },
             item(gettext_lazy("Unlisted codes"), "help_center", "parcels", "unlistedeventcode"),
             item(gettext_lazy("Shops"), "storefront", "shops", "shop"),
             item(gettext_lazy("Access tokens"), "key", "shops", "accesstoken"),

@@ -10,6 +10,7 @@ import labels.urls
 import parcels.urls
 import shops.urls
 from config.api.errors import unknown_path
+from config.desk.customers import customers
 from config.desk.lists import check_list
 from config.desk.queue import take
 from config.desk.search import search
@@ -44,6 +45,7 @@ urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("", include("config.login.urls")),
+    path("admin/customer/", admin.site.admin_view(customers), name="staff-customers"),
     path("admin/search/", admin.site.admin_view(search), name="staff-search"),  # before unfold's own
     path("admin/list/", admin.site.admin_view(check_list), name="staff-list"),
     path("admin/queue/<slug:name>/", admin.site.admin_view(take), name="staff-take"),

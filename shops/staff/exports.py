@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.utils import timezone
 from django.utils.translation import gettext
 
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import acting, current_actor, record
+from shops.staff.days import today
 from shops.staff.display_texts import short_name
 from shops.staff.masking import may_see
-from shops.staff.spreadsheets import FORMATS, Cell
+from shops.staff.spreadsheets import FORMATS, Cell, Reader
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000
@@ -94,7 +94,7 @@ def told_filters(request: HttpRequest) -> dict[str, list[str]]:
 
 def answer(export: Export, kind: str) -> HttpResponseBase:
     """Answer with the file; its begin and its end are entries of the audit log, so a broken one is on record too."""
-    kept = FORMATS[kind]
+    kept, reader = FORMATS[kind], Reader.now()
     begun = record(Action.EXPORTED, list=export.name, format=kind, filters=export.filters)
     counted = Counted(export.rows)
     actor = current_actor.get()  # the answer is sent when the request's own context is over
@@ -102,7 +102,7 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
     def content() -> Iterator[bytes]:
         is_complete = False
         try:
-            yield from kept.write(export.titles, counted)
+            yield from kept.write(export.titles, counted, reader)
             is_complete = True
         finally:
             with acting(actor):
@@ -116,7 +116,7 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
                 )
 
     response = StreamingHttpResponse(content(), content_type=kept.content_type)
-    file = f"{export.name.rpartition('.')[2]}-{timezone.now():%Y-%m-%d}.{kind}"
+    file = f"{export.name.rpartition('.')[2]}-{today()}.{kind}"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     response["Cache-Control"] = "no-store"
     response["X-Content-Type-Options"] = "nosniff"

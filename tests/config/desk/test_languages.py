@@ -26,7 +26,13 @@ CATALOGUE = Path(settings.LOCALE_PATHS[0], "fr", "LC_MESSAGES", "django.po")
 # Scripts' texts and choices; and Django's own page of what a group's removal takes along, which superusers alone open.
 NOT_READ = {"jsi18n", "autocomplete", "auth_group_delete"}
 FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
-PAGES = ("/admin/account/login/", "/admin/account/factors/", "/admin/nothing/", "/admin/search/?q=nobody")
+PAGES = (
+    "/admin/customer/",
+    "/admin/account/login/",
+    "/admin/account/factors/",
+    "/admin/nothing/",
+    "/admin/search/?q=nobody",
+)
 
 
 @pytest.mark.django_db
