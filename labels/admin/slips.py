@@ -60,7 +60,9 @@ class SlipForSelected(SelectedLabels):
         for slip in slips:
             if slip.number:
                 listed = len(slip.label_ids)
-                self.message_user(request, f"{slip.shop}: slip {slip.number} lists {listed} labels.", messages.SUCCESS)
+                text = gettext("{shop}: slip {number} lists {listed} labels.")
+                text = text.format(shop=slip.shop, number=slip.number, listed=listed)
+                self.message_user(request, text, messages.SUCCESS)
             else:
                 self.message_user(
                     request,
