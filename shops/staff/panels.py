@@ -11,11 +11,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
 
 from shops.db import clock
 from shops.staff import figures
-from shops.staff.display_texts import NOTHING, number
+from shops.staff.display_texts import NOTHING
 
 # Colours that are told apart in both themes.
 COLOURS: Final = ("var(--color-primary-500)", "#f59e0b", "#14b8a6")
@@ -125,7 +124,7 @@ class Chart:
     @property
     def rows(self) -> list[tuple[str, list[Figure]]]:
         cells = zip(*([*zip(each.values, each.links, strict=True)] for each in self.series), strict=True)
-        figures = ([Figure(number(value), link if value else "") for value, link in row] for row in cells)
+        figures = ([Figure(f"{value:,}", link if value else "") for value, link in row] for row in cells)
         return list(zip(self.places, figures, strict=True))
 
     @property
@@ -167,11 +166,10 @@ def moment(at: datetime | None) -> str:
 def lasting(time: timedelta) -> str:
     """Describe a duration in its largest unit."""
     minutes = max(int(time.total_seconds() // 60), 0)
-    if days := minutes // (24 * 60):
-        return ngettext("{days} day", "{days} days", days).format(days=days)
-    if hours := minutes // 60:
-        return ngettext("{hours} hour", "{hours} hours", hours).format(hours=hours)
-    return gettext("{minutes} min").format(minutes=minutes)
+    for unit, size in (("day", 24 * 60), ("hour", 60)):
+        if minutes >= size:
+            return f"{minutes // size} {unit}{'s' if minutes >= 2 * size else ''}"
+    return f"{minutes} min"
 
 
 def age_of(*kinds: str) -> dict[str, Any]:

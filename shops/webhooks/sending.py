@@ -5,6 +5,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import urllib3
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
@@ -30,6 +31,19 @@ USER_AGENT = "parcel-service-webhooks/1"
 POOLED_HOSTS = 100
 SUCCESS = range(200, 300)
 GONE = 410
+# Of failures without an answer, which the guide explains; an answer's is its status (http_5xx).
+REASONS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (UnreadableSecretError, "secret_unreadable"),
+    (AddressRefusedError, "address_not_public"),
+    (NameResolutionError, "name_unknown"),
+    (SSLError, "tls"),
+    (ssl.SSLError, "tls"),
+    (NewConnectionError, "not_connected"),  # for urllib3 a kind of timeout
+    (LateError, "timeout"),
+    (TimeoutError, "timeout"),
+    (AnswerTooLargeError, "answer_too_large"),
+)
+OTHER_REASON: Final = "connection_broken"
 
 
 @dataclass(frozen=True)
@@ -109,17 +123,6 @@ def drop(response: urllib3.BaseHTTPResponse) -> None:
 
 
 def reason_of(error: Exception) -> str:
-    """Name a failure in a word, which staff and metrics show."""
-    kinds: list[tuple[type[BaseException], str]] = [
-        (UnreadableSecretError, "secret_unreadable"),
-        (AddressRefusedError, "address_not_public"),
-        (NameResolutionError, "name_unknown"),
-        (SSLError, "tls"),
-        (ssl.SSLError, "tls"),
-        (NewConnectionError, "not_connected"),  # for urllib3 a kind of timeout
-        (LateError, "timeout"),
-        (TimeoutError, "timeout"),
-        (AnswerTooLargeError, "answer_too_large"),
-    ]
+    """Name a failure in a word, which shops, staff and metrics are shown."""
     chain = [error, error.__cause__, error.__context__]
-    return next((name for kind, name in kinds if any(isinstance(each, kind) for each in chain)), "connection_broken")
+    return next((name for kind, name in REASONS if any(isinstance(each, kind) for each in chain)), OTHER_REASON)

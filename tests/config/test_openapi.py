@@ -24,7 +24,17 @@ from tests.support.api import Nobody
 
 Json = dict[str, Any]
 # Not part of the API: pages for people, and for machines that operate the service.
-NOT_THE_API = {"admin/", "admin/search/", "admin", "^public/", "openapi.json", "openapi.yaml", "livez", "readyz"}
+NOT_THE_API = {
+    "admin/",
+    "admin/search/",
+    "admin/queue/<slug:name>/",
+    "admin",
+    "^public/",
+    "openapi.json",
+    "openapi.yaml",
+    "livez",
+    "readyz",
+}
 NOT_THE_API |= {
     "",
     *(page.path for page in PAGES),

@@ -18,6 +18,7 @@ from carriers.sandbox.faults import FAULTS
 from config.api.bodies import MAX_JSON_BYTES
 from config.docs.examples import LANGUAGES
 from config.docs.guide import ORIGIN_MARK, PAGES, PLACEHOLDER, Page
+from config.docs.openapi.views import FILE
 from labels.pdfs.storage import URL_LIFETIME_S
 from labels.serializers import MAX_WEIGHT_KG
 from parcels.models import TrackingStatus
@@ -25,12 +26,16 @@ from parcels.queries import SEARCH_LIMIT
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.api.errors.coded import CODES
 from shops.api.errors.plain import PLAIN_ERRORS
+from shops.webhooks.endpoints import REVOKED
+from shops.webhooks.sending import OTHER_REASON, REASONS
 from tests.support.api import Nobody, Response
+from tests.support.processes import ROOT
 
 GUIDE = [f"/{page.path}" for page in PAGES]
 HTML = [*GUIDE, "/docs/refusals", "/docs/changelog", "/docs/reference"]
 SERVED = ["/docs", "/docs/reference", "/docs/parcels.http", "/docs/search.json", "/llms.txt"]
 TOLD = {"td", "dd", "code"}
+ADDRESS = re.compile(r"(?<![\w./*])(/(?:docs|openapi|llms)\b(?:[/.][a-z]+)*)(?:#([\w-]+))?")
 
 
 class Elements(HTMLParser):
@@ -289,3 +294,19 @@ def test_an_anchor_of_the_guide_is_on_one_page_only(nobody: Nobody) -> None:
     """Those of the one page that it was lead on by their name."""
     ids = [each for path in GUIDE for each in Elements(nobody.get(path)).ids if not each.startswith("language-")]
     assert {each for each in ids if ids.count(each) > 1} == {"main"}
+
+
+def test_each_reason_of_a_failed_delivery_has_its_cause_and_what_to_do(nobody: Nobody) -> None:
+    reasons = {name for _, name in REASONS} | {OTHER_REASON, REVOKED, "http_3xx", "http_4xx", "http_5xx"}
+    assert reasons <= set(Elements(nobody.get("/docs/webhooks")).texts)
+
+
+def test_every_address_that_answers_the_description_and_the_readme_name_leads_somewhere(nobody: Nobody) -> None:
+    errors = [f"{error.message} {error.cause} {error.remedy}" for error in (*CODES.values(), *PLAIN_ERRORS.values())]
+    texts = [*errors, FILE.read_text(), (ROOT / "README.md").read_text(), *(page.source.read_text() for page in PAGES)]
+    named = {found for text in texts for found in ADDRESS.findall(text)}
+    assert named >= {("/openapi.json", ""), ("/docs/refusals", ""), ("/docs/errors", "EVENTS_GONE")}
+    for path, anchor in named:
+        response = nobody.get(path)
+        assert response.status_code == 200, path
+        assert not anchor or anchor in Elements(response).ids, anchor
