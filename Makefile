@@ -15,7 +15,9 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetector --disable-plugin IPPublicDetector \
 	--disable-plugin Base64HighEntropyString --disable-plugin HexHighEntropyString
 
-.PHONY: help demo test lint audit contract openapi bench load drill release lock clean
+# What `make lint` runs, two at a time: the longest begin.
+CHECKS = types secrets code imports locks style deploy
+.PHONY: help demo test lint $(CHECKS:%=lint-%) audit contract openapi bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,15 +36,24 @@ test: $(VENV)/.dev .venv-s3/.done .venv-clients/.done ## install everything, run
 	@exec $(BIN)/python -m tests $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
+	@$(MAKE) --no-print-directory --jobs 2 $(CHECKS:%=lint-%)
+
+lint-types:
+	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
+lint-secrets:
+	git ls-files -z ':!requirements*.txt' ':!*-lock.json' ':!tests/data/*.ndjson' | xargs -0 -n 250 -P 2 $(BIN)/detect-secrets-hook --no-verify $(UNLESS_A_KEY)
+lint-code:
+	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
+lint-imports:
+	DEBUG=1 $(BIN)/lint-imports
+lint-locks:
+	$(BIN)/python -m tests.locks
+lint-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	DEBUG=1 $(BIN)/mypy .  # Django's settings load with it
-	DEBUG=1 $(BIN)/lint-imports
-	$(BIN)/python -m tests.locks
+lint-deploy:
 	$(BIN)/hadolint deploy/Containerfile
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
-	$(BIN)/bandit --quiet --recursive --severity-level medium --configfile pyproject.toml manage.py config labels parcels shops carriers
-	git ls-files -z ':!requirements*.txt' ':!*-lock.json' ':!tests/data/*.ndjson' | xargs -0 -n 250 -P 2 $(BIN)/detect-secrets-hook --no-verify $(UNLESS_A_KEY)
 
 audit: $(VENV)/.dev .venv-clients/.done ## look for known vulnerabilities in all requirements, where a database can be reached
 	$(BIN)/python -m tests.audit
