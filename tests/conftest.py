@@ -30,6 +30,8 @@ hypothesis.settings.load_profile("suite")
 REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent
 LONG = {"drills", "docs", "contract", "clients", "models"}
+# Programs that run for several tests, which one worker takes: the demonstration, and a browser's visit to all pages.
+SHARED = {"demo", "results"}
 # Pages and forms of the staff, log-ins and the shape of HTTP: their queries are Django's own, of the simplest kind.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {
@@ -70,18 +72,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def longest_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     """Begin each worker's share, which is a part of the list (`--dist worksteal`), with some that start programs."""
-    drills = [item for item in items if LONG & set(item.path.parts) and not shows_the_demo(item)]
+    drills: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if LONG & set(item.path.parts):
+            (shared,) = SHARED & set(getattr(item, "fixturenames", ())) or (item.nodeid,)
+            drills.setdefault(shared, []).append(item)
     others = iter([item for item in items if not LONG & set(item.path.parts)])
-    heads = [drills[worker::workers] for worker in range(workers)]
-    heads[0] = [*filter(shows_the_demo, items), *heads[0]]  # of one worker, so that one demonstration does
+    longest = sorted(drills.values(), key=len, reverse=True)
+    heads = [list(chain.from_iterable(longest[worker::workers])) for worker in range(workers)]
     ends = [len(items) * worker // workers for worker in range(workers + 1)]
     for head, (start, end) in zip(heads, pairwise(ends), strict=True):
         head.extend(islice(others, max(0, end - start - len(head))))
     return [*chain.from_iterable(heads), *others]
-
-
-def shows_the_demo(item: pytest.Item) -> bool:
-    return "demo" in getattr(item, "fixturenames", ())
 
 
 def is_about_services(item: pytest.Item) -> bool:

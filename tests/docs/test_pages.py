@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -136,11 +137,12 @@ def test_a_page_takes_nothing_from_another_host(path: str, nobody: Nobody, db: N
 def test_every_link_leads_somewhere(path: str, nobody: Nobody) -> None:
     elements = Elements(nobody.get(path))
     assert len(set(elements.ids)) == len(elements.ids)
+    found = cache(nobody.get)
+    ids_of = cache(lambda page: set(Elements(found(page)).ids))
     for link in elements.all("a"):
         page, _, anchor = link["href"].partition("#")
-        response = nobody.get(page or path)
-        assert response.status_code == 200, page
-        assert not anchor or anchor in Elements(response).ids, anchor
+        assert found(page or path).status_code == 200, page
+        assert not anchor or anchor in ids_of(page or path), anchor
 
 
 @pytest.mark.parametrize("path", HTML)
