@@ -17,7 +17,7 @@ UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetect
 
 # What `make lint` runs, two at a time: the longest begin.
 CHECKS = types secrets code imports locks style deploy
-.PHONY: help demo test lint $(CHECKS:%=lint-%) audit contract openapi bench load drill release lock clean
+.PHONY: help demo test lint $(CHECKS:%=lint-%) audit contract openapi messages bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -64,6 +64,9 @@ contract: $(VENV)/.dev ## test the service against its OpenAPI description, 20,0
 
 openapi: $(VENV)/.dev ## write config/docs/openapi/openapi.yaml from the code
 	DEBUG=1 $(BIN)/python manage.py openapi
+
+messages: $(VENV)/.dev ## compile the French texts of config/locale; a test says which are missing
+	$(BIN)/pybabel compile --directory config/locale --domain django
 
 bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the cost of labels, imports and tracking; PARCELS=2000000
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)

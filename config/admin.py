@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from config import roles
@@ -127,29 +128,29 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002 - Django's signature
         raise PermissionDenied
 
-    @admin.action(description="Give a link to set the password", permissions=["change"])
+    @admin.action(description=gettext_lazy("Give a link to set the password"), permissions=["change"])
     def give_password_link(self, request: HttpRequest, users: QuerySet[User]) -> HttpResponse | None:
         """Show a link for one user, in this answer alone; not to whoever made the account or chose what it may do."""
         chosen = self.keepable(request, users)
         if len(chosen) != 1 or chosen[0] == request.user:
-            self.message_user(request, "Choose one colleague.", messages.WARNING)
+            self.message_user(request, gettext("Choose one colleague."), messages.WARNING)
             return None
         if not is_superuser(request) and passwords.is_made_by(chosen[0], request.user.get_username()):
-            text = "You made this account, or chose its roles: a colleague who did not gives the link."
+            text = gettext("You made this account, or chose its roles: a colleague who did not gives the link.")
             self.message_user(request, text, messages.ERROR)
             return None
-        context = {"title": "Link to set a password", "user_name": chosen[0].get_username(), "opts": self.opts}
+        context = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username(), "opts": self.opts}
         context |= {"link": passwords.link_for(request, chosen[0]), "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
         return TemplateResponse(request, "staff/password_link.html", self.admin_site.each_context(request) | context)
 
-    @admin.action(description="Reset the second factor, and log out: two persons", permissions=["change"])
+    @admin.action(description=gettext_lazy("Reset the second factor, and log out: two persons"), permissions=["change"])
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
         """Ask for a reset, or do what a colleague asked for: whoever lost his factor sets up a new one."""
         for user in self.keepable(request, users):
             if factors.reset_by_two(user, by=request.user.get_username()):
-                text = f"{user}: reset. A new second factor is set up at the next log-in."
+                text = gettext("{user}: reset. A new second factor is set up at the next log-in.").format(user=user)
             else:
-                text = f"{user}: asked for. A colleague has to choose the same within a day."
+                text = gettext("{user}: asked for. A colleague has to choose the same within a day.").format(user=user)
             self.message_user(request, text, messages.SUCCESS)
 
     def keepable(self, request: HttpRequest, users: QuerySet[User]) -> list[User]:

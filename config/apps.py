@@ -19,6 +19,7 @@ class ServiceConfig(AppConfig):
 
     def ready(self) -> None:
         trim_signals()
+        import_module("config.desk.locale").translate_models()
         if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
             import_module("config.ops.tracing").install()
         signals.got_request_exception.connect(log_unhandled)

@@ -5,12 +5,20 @@ from http import HTTPStatus
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy
 from django.views import defaults
+from django_stubs_ext import StrOrPromise
 
 from config.api.admin_hosts import is_admin
 
-FORBIDDEN = ("Permission denied", "Your account lacks the permission. Ask an administrator for it.")
-NOT_FOUND = ("Page not found", "There is nothing here: the address is wrong, or the object was deleted.")
+FORBIDDEN = (
+    gettext_lazy("Permission denied"),
+    gettext_lazy("Your account lacks the permission. Ask an administrator for it."),
+)
+NOT_FOUND = (
+    gettext_lazy("Page not found"),
+    gettext_lazy("There is nothing here: the address is wrong, or the object was deleted."),
+)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -30,6 +38,6 @@ def is_for_staff(request: HttpRequest) -> bool:
     return is_admin(request) and admin.site.has_permission(request)
 
 
-def error_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+def error_page(request: HttpRequest, status: int, title: StrOrPromise, text: StrOrPromise) -> HttpResponse:
     context = {**admin.site.each_context(request), "title": title, "text": text}
     return TemplateResponse(request, "staff/error.html", context, status=status).render()

@@ -115,6 +115,11 @@ TEMPLATES = [
 MAX_UPLOAD_BYTES = 10 * 1024 * 1024  # a label has about 50 kB a page
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES + 1024 * 1024
 LANGUAGE_CODE = "en-gb"
+LANGUAGES = [("en-gb", "English"), ("fr", "Français")]  # of the staff's pages (config.desk.locale)
+LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
+LANGUAGE_COOKIE_NAME = "__Host-language" if HTTPS else "language"
+LANGUAGE_COOKIE_SECURE, LANGUAGE_COOKIE_HTTPONLY, LANGUAGE_COOKIE_SAMESITE = HTTPS, True, "Lax"
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 TIME_ZONE = "UTC"
 # Of the staff's pages, of the days and months of figures and of finance; the API's times are UTC.
 STAFF_TIME_ZONE = env.str("STAFF_TIME_ZONE", "Europe/Paris", validate=validators.time_zone)

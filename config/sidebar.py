@@ -4,9 +4,12 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 
-def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
+def item(title: StrOrPromise, icon: str, app: str, model: str) -> dict[str, Any]:
     """Make a link to a model's list."""
 
     def is_allowed(request: HttpRequest) -> bool:
@@ -17,44 +20,56 @@ def item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
 
 
 ACCOUNT = [
-    {"title": "Change password", "link": reverse_lazy("admin:password_change")},
-    {"title": "Second factor", "link": reverse_lazy("mfa_index")},
+    {"title": gettext_lazy("Change password"), "link": reverse_lazy("admin:password_change")},
+    {"title": gettext_lazy("Second factor"), "link": reverse_lazy("mfa_index")},
 ]
 NAVIGATION = [
     {
         "items": [
-            item("Parcels", "package_2", "parcels", "parcel"),
-            item("Labels", "label", "labels", "shippinglabel"),
+            item(gettext_lazy("Parcels"), "package_2", "parcels", "parcel"),
+            item(gettext_lazy("Labels"), "label", "labels", "shippinglabel"),
             {
-                "title": "Labels to decide",
+                "title": gettext_lazy("Labels to decide"),
                 "icon": "gavel",
                 "link": reverse_lazy("admin:labels_shippinglabel_to_decide"),
                 "permission": "labels.admin.to_decide.is_decision_needed",
                 "badge": "labels.admin.to_decide.undecided_count",
                 "badge_variant": "warning",
             },
-            item("Deposit slips", "receipt_long", "labels", "depositslip"),
             {
-                "title": "Figures for finance",
+                "title": _("Lists of numbers"),
+                "icon": "checklist",
+                "link": reverse_lazy("staff-list"),
+                "permission": "config.desk.lists.may_check",
+            },
+            item(gettext_lazy("Deposit slips"), "receipt_long", "labels", "depositslip"),
+            {
+                "title": gettext_lazy("Figures for finance"),
                 "icon": "bar_chart",
                 "link": reverse_lazy("admin:labels_labelfigure_changelist"),
                 "permission": "labels.admin.finance.are_figures_allowed",
             },
-            item("Unlisted codes", "help_center", "parcels", "unlistedeventcode"),
-            item("Shops", "storefront", "shops", "shop"),
-            item("Access tokens", "key", "shops", "accesstoken"),
-            item("Carrier contracts", "contract", "shops", "carriercontract"),
-            item("Webhook endpoints", "webhook", "shops", "webhookendpoint"),
-            item("Webhook deliveries", "outbox", "shops", "webhookdelivery"),
+            {
+                "title": gettext_lazy("Erase or export a customer"),
+                "icon": "person_remove",
+                "link": reverse_lazy("staff-customers"),
+                "permission": "config.desk.customers.may_export",
+            },
+            item(gettext_lazy("Unlisted codes"), "help_center", "parcels", "unlistedeventcode"),
+            item(gettext_lazy("Shops"), "storefront", "shops", "shop"),
+            item(gettext_lazy("Access tokens"), "key", "shops", "accesstoken"),
+            item(gettext_lazy("Carrier contracts"), "contract", "shops", "carriercontract"),
+            item(gettext_lazy("Webhook endpoints"), "webhook", "shops", "webhookendpoint"),
+            item(gettext_lazy("Webhook deliveries"), "outbox", "shops", "webhookdelivery"),
         ]
     },
     {
-        "title": "Staff",
+        "title": gettext_lazy("Staff"),
         "separator": True,
         "items": [
-            item("Users", "person", "auth", "user"),
-            item("Groups", "group", "auth", "group"),
-            item("Audit log", "history", "shops", "auditentry"),
+            item(gettext_lazy("Users"), "person", "auth", "user"),
+            item(gettext_lazy("Groups"), "group", "auth", "group"),
+            item(gettext_lazy("Audit log"), "history", "shops", "auditentry"),
         ],
     },
 ]

@@ -2,13 +2,16 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 from django.views.generic import RedirectView
+from django.views.i18n import set_language
 
 import labels.urls
 import parcels.urls
 import shops.urls
 from config.api.errors import unknown_path
+from config.desk.customers import customers
+from config.desk.lists import check_list
 from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
@@ -42,8 +45,11 @@ urlpatterns = [
     path("livez", livez, name="livez"),
     path("readyz", readyz, name="readyz"),
     path("", include("config.login.urls")),
+    path("admin/customer/", admin.site.admin_view(customers), name="staff-customers"),
     path("admin/search/", admin.site.admin_view(search), name="staff-search"),  # before unfold's own
+    path("admin/list/", admin.site.admin_view(check_list), name="staff-list"),
     path("admin/queue/<slug:name>/", admin.site.admin_view(take), name="staff-take"),
+    path("admin/language/", require_POST(set_language), name="set_language"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -18,6 +18,7 @@ from carriers import CARRIERS
 from labels import ids
 from labels.figures.models import LabelFigure
 from labels.slips.models import DepositSlip
+from shops.api.request_ids import current_request_id
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
@@ -131,6 +132,13 @@ class ShippingLabel(models.Model):
 
     # The order.
     token_id = models.CharField(max_length=64, blank=True, help_text="The access token that ordered it.")
+    request_id = KeyField(
+        max_length=32,
+        blank=True,
+        default=current_request_id,
+        db_default="",
+        help_text="The X-Request-Id of the order, as it was answered.",
+    )
     order_id = KeyField(max_length=255)
     carrier_code = models.CharField(max_length=16, choices=CARRIER_CHOICES)
     product_code = models.CharField(max_length=64)
@@ -220,6 +228,7 @@ class ShippingLabel(models.Model):
             ),
             models.Index(fields=["ask_again_at"], name="label_ask_again", condition=Q(ask_again_at__isnull=False)),
             models.Index(fields=["order_id", "shop"], name="label_order"),
+            models.Index(fields=["request_id"], name="label_request", condition=~Q(request_id="")),
             index_of_both_cases("order_id", "label_order_cases"),
             # For the staff's filters. Labels to decide are counted on each of their pages, and are a handful.
             models.Index(fields=["state", "-id"], name="label_state", condition=~Q(state="label_generated")),

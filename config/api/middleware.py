@@ -29,7 +29,14 @@ from shops.api.paths import PREFIXES
 GetResponse = Callable[[HttpRequest], HttpResponse]
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 # Names of views that read a form of anyone.
-PUBLIC_FORMS = {"admin:login", "account_login", "account_set_password", "mfa_authenticate", "account_logout"}
+PUBLIC_FORMS = {
+    "admin:login",
+    "account_login",
+    "account_set_password",
+    "mfa_authenticate",
+    "account_logout",
+    "set_language",
+}
 
 
 class RequestMiddleware:

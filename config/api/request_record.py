@@ -6,7 +6,8 @@ from http import HTTPStatus
 
 from django.conf import settings
 
-from config.ops import logs, metrics
+from config.ops import metrics
+from shops.api.request_ids import request_id as current
 from shops.api.traffic import traffic
 
 PROBES = {path.removeprefix("/") for path in settings.HEALTH_PATHS}  # their routes are named as their paths
@@ -16,7 +17,7 @@ logger = logging.getLogger("service.request")
 def begin() -> str:
     """Give the request that begins in this thread an id, which its log lines have."""
     request_id = f"{random.getrandbits(128):032x}"
-    logs.request_id.set(request_id)
+    current.set(request_id)
     return request_id
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy
 
 from config.api.admin_hosts import is_admin
 from shops.staff import days
@@ -26,3 +28,20 @@ class StaffLocale:
             response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         return response
+
+
+def translate_models() -> None:
+    """Have the names, help texts and choices of our models translated wherever Django shows them."""
+    for label in ("shops", "parcels", "labels"):
+        app = apps.get_app_config(label)
+        app.verbose_name = gettext_lazy(str(app.verbose_name))
+        for model in app.get_models():
+            names = model._meta
+            names.verbose_name = gettext_lazy(str(names.verbose_name))
+            names.verbose_name_plural = gettext_lazy(str(names.verbose_name_plural))
+            for field in names.local_fields:
+                field.verbose_name = gettext_lazy(str(field.verbose_name))
+                if field.help_text:
+                    field.help_text = gettext_lazy(str(field.help_text))
+                if field.choices:
+                    field.choices = [(value, gettext_lazy(str(text))) for value, text in field.flatchoices]

@@ -22,6 +22,7 @@ from parcels.figures.models import DayFigure, Timing
 from parcels.models import TrackingStatus
 from shops.admin import figures as shops
 from shops.staff import days, taking
+from shops.staff.display_texts import number
 from shops.staff.masking import may_see
 from shops.staff.panels import Figure, Table, created, may_view, period
 from shops.staff.queue import Row, in_order
@@ -84,8 +85,8 @@ def row_of(carrier: str, day: date, bought: int, done: dict[str, Any]) -> list[F
     on_day = {"carrier": carrier, "status": TrackingStatus.DELIVERED.value, **period("delivered", day, day)}
     share = f" ({on_time / promised:.0%})" if promised else ""
     return [
-        Figure(f"{bought:,}", labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day))),
-        Figure(f"{handed_in:,}", parcels_url(carrier=carrier, **period("handed_in", day, day))),
-        Figure(f"{delivered:,}", parcels_url(**on_day)),
-        Figure(f"{on_time:,}{share}", parcels_url(delivery=Timing.ON_TIME.value, **on_day)),
+        Figure(number(bought), labels_url(carrier=carrier, state=list(BOUGHT), **created(day, day))),
+        Figure(number(handed_in), parcels_url(carrier=carrier, **period("handed_in", day, day))),
+        Figure(number(delivered), parcels_url(**on_day)),
+        Figure(f"{number(on_time)}{share}", parcels_url(delivery=Timing.ON_TIME.value, **on_day)),
     ]

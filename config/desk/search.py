@@ -1,6 +1,6 @@
 """The staff's one search box, over the parcels and labels of all shops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,21 +9,33 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 import labels.admin.search
 import parcels.admin.search
+from config.desk.lists import look_up_typed
+from config.desk.pasted import is_list
 from labels.models import ShippingLabel
 from parcels.models import Parcel
-from shops.models import AccessToken
+from shops.api.errors.coded import CODES
+from shops.models import AccessToken, Shop
 from shops.staff.audit.searches import record_search
 from shops.staff.masking import may_see
 from shops.staff.pages import address_of, page_of
+from shops.staff.panels import list_url
 from shops.staff.recipients import RecipientSearch
 from shops.staff.search import LISTED, MIN_BEGINNING, Found
 
 MAX_LENGTH = 200
-NUMBER_KINDS = ("tracking numbers", "order numbers and ids", "parcel ids", "label ids")
+MAX_LIST_LENGTH = 4000  # as the address takes it; a longer list has its page
+NUMBER_KINDS = (
+    gettext_lazy("tracking numbers"),
+    gettext_lazy("order numbers and ids"),
+    gettext_lazy("parcel ids"),
+    gettext_lazy("label ids"),
+)
 NOTHING = Found(set(), set())
 
 
@@ -40,6 +52,8 @@ class Search:
     parcels: list[Parcel] = field(default_factory=list)
     labels: list[ShippingLabel] = field(default_factory=list)
     token: AccessToken | None = None
+    sees_shops: bool = False
+    others: list[tuple[str, str]] = field(default_factory=list)  # what is no customer's: a title and a page
 
     def run(self) -> None:
         self.token = AccessToken.objects.typed(self.text)
@@ -54,12 +68,30 @@ class Search:
             if not own & {(label.shop_id, number) for number in {label.id, *label.tracking_numbers}}
         ]
 
+        self.others = [*self.shops(), *self.error_code()]
+
+    def shops(self) -> Iterator[tuple[str, str]]:
+        """Yield the shops with this name or a part of it."""
+        if self.sees_shops and len(self.text) >= MIN_BEGINNING:
+            for shop in Shop.objects.filter(name__icontains=self.text).order_by("name")[:LISTED]:
+                yield f"{_('Shop')} {shop.name}", page_of(shop)
+
+    def error_code(self) -> Iterator[tuple[str, str]]:
+        """Yield the list of the orders that were refused with this code."""
+        code = self.text.upper()
+        if self.sees_labels and code in CODES:
+            yield f"{_('Orders refused with')} {code}", list_url("labels", "shippinglabel", reason=code)
+
     def find(self, find: Callable[..., Found]) -> Found:
         return find(self.text, is_personal=self.is_personal)
 
     @property
     def hits(self) -> list[Model]:
         return [*self.parcels, *self.labels]
+
+    @property
+    def count(self) -> int:
+        return len(self.hits) + len(self.others)
 
     @property
     def is_capped(self) -> bool:
@@ -82,7 +114,8 @@ class Search:
         label_id = self.text.upper()
         if self.found and label_id in self.found[-1].by_number:
             return address_of("labels.shippinglabel", label_id)
-        return page_of(self.hits[0]) if len(self.hits) == 1 else ""
+        pages = [*map(page_of, self.hits[:2]), *(page for _title, page in self.others[:2])]
+        return pages[0] if len(pages) == 1 else ""
 
     def record(self) -> None:
         """Record the search with its hits, which only those see who may see customers' data."""
@@ -119,12 +152,15 @@ def search(request: HttpRequest) -> HttpResponse:
     """Open the page of the only hit, list several, or say what was looked for."""
     if not may_search(request):
         raise PermissionDenied
+    if is_list(typed := request.GET.get("q", "")[:MAX_LIST_LENGTH]):
+        return look_up_typed(request, typed)
     asked = Search(
-        text=request.GET.get("q", "").strip()[:MAX_LENGTH],
+        text=typed.strip()[:MAX_LENGTH],
         sees_parcels=site_admin(Parcel).has_view_permission(request),
         sees_labels=site_admin(ShippingLabel).has_view_permission(request),
         sees_tokens=site_admin(AccessToken).has_view_permission(request),
         is_personal=may_see(request),
+        sees_shops=site_admin(Shop).has_view_permission(request),
     )
     if asked.text:
         asked.run()
@@ -133,5 +169,5 @@ def search(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(asked.page)
         asked.parcels = [site_admin(Parcel).shown(request, parcel) for parcel in asked.parcels]
         asked.labels = [site_admin(ShippingLabel).shown(request, label) for label in asked.labels]
-    context = {**admin.site.each_context(request), "title": "Search", "search": asked}
+    context = {**admin.site.each_context(request), "title": gettext("Search"), "search": asked}
     return TemplateResponse(request, "staff/search.html", context)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import acting, current_actor, record
@@ -29,8 +30,12 @@ def record_for(user: User | None, action: Action, **details: Any) -> None:
 @receiver(user_logged_in)
 def on_log_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
     for entry in changes_by_others(user):
-        told = entry.details.get("note") or f"Changed: {', '.join(entry.changes)}."
-        messages.warning(request, f"Your account, by {entry.actor}, {moment(entry.at)}: {told}", fail_silently=True)
+        told = entry.details.get("note") or gettext("Changed: {value}.").format(value=", ".join(entry.changes))
+        messages.warning(
+            request,
+            gettext("Your account, by {actor}, {at}: {told}").format(actor=entry.actor, at=moment(entry.at), told=told),
+            fail_silently=True,
+        )
     record_for(user, Action.SIGNED_IN)
 
 

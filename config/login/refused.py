@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext, ngettext
 
 
 class LoginRefusedError(Exception):
@@ -19,13 +20,17 @@ class LoginRefusedError(Exception):
 
 def too_many(wait_s: int) -> LoginRefusedError:
     minutes = -(-wait_s // 60)
-    text = f"Wait {minutes} minute{'' if minutes == 1 else 's'}, then try again. Nothing was checked."
-    return LoginRefusedError(HTTPStatus.TOO_MANY_REQUESTS, "Too many attempts", text, wait_s=wait_s)
+    text = ngettext(
+        "Wait {minutes} minute, then try again. Nothing was checked.",
+        "Wait {minutes} minutes, then try again. Nothing was checked.",
+        minutes,
+    ).format(minutes=minutes)
+    return LoginRefusedError(HTTPStatus.TOO_MANY_REQUESTS, gettext("Too many attempts"), text, wait_s=wait_s)
 
 
 def too_busy() -> LoginRefusedError:
-    text = "Others are logging in at this moment. Try again in a few seconds. Nothing was checked."
-    return LoginRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Busy", text, wait_s=2)
+    text = gettext("Others are logging in at this moment. Try again in a few seconds. Nothing was checked.")
+    return LoginRefusedError(HTTPStatus.SERVICE_UNAVAILABLE, gettext("Busy"), text, wait_s=2)
 
 
 def refusal_page(refusal: LoginRefusedError) -> HttpResponse:

@@ -2,20 +2,18 @@
 
 import logging
 import traceback
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 import orjson
 
+from shops.api.request_ids import request_id
 from shops.db.failures import sqlstate
 
 # Python would look up the caller, thread, process and task of each record; no line shows them.
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-
-request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 # The attributes of every LogRecord; all others came through ``extra``.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "request"}

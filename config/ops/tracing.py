@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from carriers import CARRIERS
 from carriers.observer import Call
-from config.ops import logs
 from shops import spans
+from shops.api.request_ids import request_id
 
 # All that a span tells of a label, under the names of the log's fields.
 FACTS = {
@@ -55,7 +55,7 @@ class OrderTracer:
                 raise
             finally:
                 found = {name: getattr(label, field) for name, field in FACTS.items()}
-                found["request_id"] = logs.request_id.get()
+                found["request_id"] = request_id.get()
                 span.set_attributes({name: str(value) for name, value in found.items() if value})
 
     def call_ended(self, call: Call) -> None:

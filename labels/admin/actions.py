@@ -9,6 +9,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 
 from labels.models import LabelState, ShippingLabel
 
@@ -30,7 +31,11 @@ class SelectedLabels(Base):
         """Return the labels in the order of the list, with the PDFs that rows keep; none where they are too many."""
         labels = list(queryset.defer(None).defer("pdf", "customs", "sender")[: limit + 1])
         if len(labels) > limit:
-            self.message_user(request, f"Choose at most {limit} labels. Nothing was done.", messages.WARNING)
+            self.message_user(
+                request,
+                gettext("Choose at most {limit} labels. Nothing was done.").format(limit=limit),
+                messages.WARNING,
+            )
             return []
         kept = [label.pk for label in labels if label.state == LabelState.RECEIVED]
         pdfs = dict(ShippingLabel.objects.filter(pk__in=kept).values_list("pk", "pdf")) if kept else {}
@@ -60,4 +65,5 @@ def by_reason(left_out: Iterable[tuple[ShippingLabel, str]]) -> list[tuple[str, 
 def joined_ids(labels: Sequence[ShippingLabel]) -> str:
     """Name the first labels of some."""
     ids = ", ".join(label.id for label in labels[:NAMED_AT_MOST])
-    return f"{ids} and {len(labels) - NAMED_AT_MOST} more" if len(labels) > NAMED_AT_MOST else ids
+    more = len(labels) - NAMED_AT_MOST
+    return gettext("{ids} and {count} more").format(ids=ids, count=more) if more > 0 else ids

@@ -27,8 +27,8 @@ EXPORT_COLUMNS: Final = (
     Column("Postal code", "recipient", member("zip")),
     Column("City", "recipient", member("city")),
     Column("Country", "recipient", member("countryCode")),
-    Column("Ordered (UTC)", "created_at"),
-    Column("Finished (UTC)", "finished_at"),
-    Column("Cancellation asked (UTC)", "cancel_requested_at"),
+    Column("Ordered", "created_at"),
+    Column("Finished", "finished_at"),
+    Column("Cancellation asked", "cancel_requested_at"),
     Column("Access token", "token_id"),
 )

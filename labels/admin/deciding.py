@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from labels.admin.actions import SelectedLabels, by_reason, is_confirmed, joined_ids
 from labels.lifecycle import decisions
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 100  # a carrier is asked for each
 TIME_LIMIT_S = 45.0  # no further label is begun after it
-NOT_REACHED = "not asked any more, as the others took too long: select them again"
-OVER = "over, or still worked on"
+NOT_REACHED = gettext_noop("not asked any more, as the others took too long: select them again")
+OVER = gettext_noop("over, or still worked on")
 
 Decision = Callable[[ShippingLabel, "User"], str]
 
@@ -30,27 +31,31 @@ class DecideSelected(SelectedLabels):
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("labels.change_shippinglabel")
 
-    @admin.action(description="Cancel …", permissions=["decide"])
+    @admin.action(description=gettext_lazy("Cancel …"), permissions=["decide"])
     def cancel_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Cancel the bought ones at their carriers."""
         context = {
-            "title": "Cancel labels",
+            "title": gettext("Cancel labels"),
             "action": "cancel_selected",
-            "explanation": "The carrier is asked to cancel each, or the label is marked as cancelled where unused ones "
-            "are not billed. It must not be used, and the shop cannot retrieve it. This cannot be undone.",
-            "button": "Cancel the labels",
+            "explanation": gettext(
+                "The carrier is asked to cancel each, or the label is marked as cancelled where unused ones "
+                "are not billed. It must not be used, and the shop cannot retrieve it. This cannot be undone."
+            ),
+            "button": gettext("Cancel the labels"),
         }
         return self.decide(request, queryset, lambda label: label.state == LabelState.GENERATED, cancel, context)
 
-    @admin.action(description="Mark as not made …", permissions=["decide"])
+    @admin.action(description=gettext_lazy("Mark as not made …"), permissions=["decide"])
     def mark_selected_as_not_made(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Mark those that are open to a decision."""
         context = {
-            "title": "Mark labels as not made",
+            "title": gettext("Mark labels as not made"),
             "action": "mark_selected_as_not_made",
-            "explanation": "Confirm that the carrier has no parcel for any of them. They count as not bought, and the "
-            "shops can order again: if there is a parcel after all, it is bought twice.",
-            "button": "Mark as not made",
+            "explanation": gettext(
+                "Confirm that the carrier has no parcel for any of them. They count as not bought, and the "
+                "shops can order again: if there is a parcel after all, it is bought twice."
+            ),
+            "button": gettext("Mark as not made"),
         }
         return self.decide(request, queryset, lambda label: label.state in OPEN, mark_as_not_made, context)
 
@@ -67,7 +72,11 @@ class DecideSelected(SelectedLabels):
         left_out = [(label, OVER) for label in labels if not is_concerned(label)]
         if not concerned:
             if labels:
-                self.message_user(request, f"Nothing was changed: all are {OVER}.", messages.WARNING)
+                self.message_user(
+                    request,
+                    gettext("Nothing was changed: all are {over}.").format(over=gettext(OVER)),
+                    messages.WARNING,
+                )
             return None
         if not is_confirmed(request):
             return self.ask(request, context | {"labels": concerned, "left_out": by_reason(left_out)})
@@ -81,12 +90,14 @@ class DecideSelected(SelectedLabels):
             is_done = outcome in DONE
             names = "" if is_done else f": {joined_ids(labels)}"
             self.message_user(
-                request, f"{counts[outcome]} {outcome}{names}.", messages.SUCCESS if is_done else messages.WARNING
+                request,
+                f"{counts[outcome]} {gettext(outcome)}{names}.",
+                messages.SUCCESS if is_done else messages.WARNING,
             )
 
 
-CANCELLED, NOT_MADE = "cancelled", "marked as not made"
-NOT_YET = "not cancelled yet, it is tried again for an hour"
+CANCELLED, NOT_MADE = gettext_noop("cancelled"), gettext_noop("marked as not made")
+NOT_YET = gettext_noop("not cancelled yet, it is tried again for an hour")
 DONE = {CANCELLED, NOT_MADE}
 
 
@@ -101,7 +112,7 @@ def cancel(label: ShippingLabel, user: "User") -> str:
         cancelled = decisions.cancel(label=label, decided_by=user)
     except decisions.DecisionError as error:
         reason = str(error.__cause__).removeprefix(f"{label.id} ").removeprefix("is not cancelled: ")
-        return f"not cancelled ({reason})"
+        return gettext("not cancelled ({reason})").format(reason=reason)
     return CANCELLED if cancelled.state == LabelState.CANCELLED else NOT_YET
 
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from django.db.models import Max, Q, Sum
 from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.translation import gettext
 
 from carriers import CARRIERS
 from carriers.circuit_breaker import CircuitState
@@ -15,6 +17,7 @@ from labels.figures.models import LabelFigure
 from labels.models import LabelState
 from shops.contracts.clients import client
 from shops.staff import days
+from shops.staff.display_texts import number
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, created, list_url, may_view, moment
 
 DAYS: Final = 30
@@ -52,9 +55,9 @@ def labels_a_day(today: date) -> Chart:
         )
         for carrier in CARRIERS
     ]
-    places = [f"{day:%-d %b}" for day in days]
-    note = "Bought, by the day of the order ; labels cancelled since are among them."
-    return Chart("Labels a day", "Day", places, series, note, is_wide=True)
+    places = [date_format(day, "j M") for day in days]
+    note = gettext("Bought, by the day of the order; labels cancelled since are among them.")
+    return Chart(gettext("Labels a day"), gettext("Day"), places, series, note, is_wide=True)
 
 
 def failures_by_code(today: date) -> Chart:
@@ -64,9 +67,18 @@ def failures_by_code(today: date) -> Chart:
     most = counts.most_common(CODES_SHOWN)
     period = created(days[0], days[-1])
     links = [labels_url(state=LabelState.FAILED, reason=code, **period) if code else "" for code, _ in most]
-    series = Series("failed", [count for _, count in most], links)
-    note = f"Orders of the last {DAYS_OF_FAILURES} days that bought nothing."
-    return Chart("Failures by code", "Code", [code or "none" for code, _ in most], [series], note, is_horizontal=True)
+    series = Series(gettext("failed"), [count for _, count in most], links)
+    note = gettext("Orders of the last {days_of_failures} days that bought nothing.").format(
+        days_of_failures=DAYS_OF_FAILURES
+    )
+    return Chart(
+        gettext("Failures by code"),
+        gettext("Code"),
+        [code or gettext("none") for code, _ in most],
+        [series],
+        note,
+        is_horizontal=True,
+    )
 
 
 def buying(today: date) -> Table:
@@ -79,10 +91,16 @@ def buying(today: date) -> Table:
     )
     counted = {carrier: facts for carrier, *facts in rows}
     return Table(
-        "Buying labels",
-        ("Carrier", "Circuit breakers", "Last bought", "Bought today", "Failed today"),
+        gettext("Buying labels"),
+        (
+            gettext("Carrier"),
+            gettext("Circuit breakers"),
+            gettext("Last bought"),
+            gettext("Bought today"),
+            gettext("Failed today"),
+        ),
         [(carrier, buying_row(carrier, today, *counted.get(carrier, (None, 0, 0)))) for carrier in CARRIERS],
-        "The circuit breakers are those of the process that made this page.",
+        gettext("The circuit breakers are those of the process that made this page."),
     )
 
 
@@ -91,13 +109,15 @@ def buying_row(carrier: str, today: date, last: datetime | None, bought: int, fa
     return [
         circuit_breakers(carrier),
         Figure(moment(last)),
-        Figure(f"{bought:,}", labels_url(state=list(BOUGHT), **on_day)),
-        Figure(f"{failed:,}", labels_url(state=LabelState.FAILED, **on_day)),
+        Figure(number(bought), labels_url(state=list(BOUGHT), **on_day)),
+        Figure(number(failed), labels_url(state=LabelState.FAILED, **on_day)),
     ]
 
 
 def circuit_breakers(carrier: str) -> Figure:
     """Name the services whose circuit breaker is not closed."""
     states = {service: breaker.state for service, breaker in client(carrier).circuit_breakers.items()}
-    failing = [f"{service} {state}" for service, state in states.items() if state != CircuitState.CLOSED]
-    return Figure(", ".join(failing) or CircuitState.CLOSED, is_bad=bool(failing))
+    failing = [
+        f"{gettext(service)} {gettext(state)}" for service, state in states.items() if state != CircuitState.CLOSED
+    ]
+    return Figure(", ".join(failing) or gettext(CircuitState.CLOSED), is_bad=bool(failing))

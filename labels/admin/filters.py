@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from carriers import CARRIERS
@@ -21,14 +22,16 @@ from shops.staff.days import start_of
 class StateFilter(filters.MultiChoiceFilter):
     """Labels in any of the states ticked."""
 
-    title = parameter_name = column = "state"
+    title = gettext_lazy("state")
+    parameter_name = column = "state"
     values = LabelState
 
 
 class ReasonFilter(filters.DropdownFilter):
     """Labels with one error, along the index of labels that have any."""
 
-    title = parameter_name = "reason"
+    title = gettext_lazy("reason")
+    parameter_name = "reason"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         carriers = {carrier.upper(): carrier for carrier in CARRIERS}
@@ -42,7 +45,8 @@ class ReasonFilter(filters.DropdownFilter):
 class ProductFilter(filters.DropdownFilter):
     """Labels of one product of its carrier, along their index."""
 
-    title = parameter_name = "product"
+    title = gettext_lazy("product")
+    parameter_name = "product"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(code, f"{product.carrier}: {code}") for code, product in PRODUCTS.items()]
@@ -71,7 +75,7 @@ class RecentFilter(OrderedById, filters.RecentFilter):
 class OrderedFilter(OrderedById, filters.PeriodFilter):
     """Labels ordered in a period of days."""
 
-    title = "day of the order"
+    title = gettext_lazy("day of the order")
 
 
 class NotHandedInFilter(filters.DropdownFilter):

@@ -14,6 +14,8 @@ from django.db.models.functions import TruncMonth
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import path
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from labels.admin.figures import labels_url
@@ -24,6 +26,7 @@ from shops.models import Shop
 from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
 from shops.staff.days import today
+from shops.staff.display_texts import number
 from shops.staff.exports import Export, answer, told_filters
 from shops.staff.panels import Figure, age_of, created, may_view
 from shops.staff.spreadsheets import Cell
@@ -33,8 +36,17 @@ SHOPS_OFFERED: Final = 1000
 GROUPS: Final = ("month", "shop", "shop__name", "carrier_code", "product_code")
 SUMS: Final = ("labels", "parcels", "grams", "cancelled_labels", "cancelled_parcels", "cancelled_grams")
 TITLES: Final = (
-    *("Month", "Shop id", "Shop", "Carrier", "Product", "Labels bought", "Parcels", "Kilograms"),
-    *("Cancelled labels", "Cancelled parcels", "Cancelled kilograms"),
+    *(
+        gettext_lazy("Month"),
+        gettext_lazy("Shop id"),
+        gettext_lazy("Shop"),
+        gettext_lazy("Carrier"),
+        gettext_lazy("Product"),
+        gettext_lazy("Labels bought"),
+        gettext_lazy("Parcels"),
+        gettext_lazy("Kilograms"),
+    ),
+    *(gettext_lazy("Cancelled labels"), gettext_lazy("Cancelled parcels"), gettext_lazy("Cancelled kilograms")),
 )
 Row = dict[str, Any]
 
@@ -42,21 +54,23 @@ Row = dict[str, Any]
 class FinanceForm(forms.Form):
     """The months, the shop and the carrier of the figures."""
 
-    since = forms.ChoiceField(label="From")
-    until = forms.ChoiceField(label="To")
-    shop = forms.ChoiceField(label="Shop", required=False)
+    since = forms.ChoiceField(label=gettext_lazy("From"))
+    until = forms.ChoiceField(label=gettext_lazy("To"))
+    shop = forms.ChoiceField(label=gettext_lazy("Shop"), required=False)
     carrier = forms.ChoiceField(
-        label="Carrier", required=False, choices=[("", "All"), *((name, name) for name in CARRIERS)]
+        label=gettext_lazy("Carrier"),
+        required=False,
+        choices=[("", gettext_lazy("All")), *((name, name) for name in CARRIERS)],
     )
 
     def __init__(self, chosen: dict[str, str]) -> None:
-        months = [(f"{month:%Y-%m}", f"{month:%b %Y}") for month in months_counted()]
+        months = [(f"{month:%Y-%m}", date_format(month, "M Y")) for month in months_counted()]
         super().__init__({"since": months[0][0], "until": months[0][0]} | chosen)
         for name in ("since", "until"):
             cast("forms.ChoiceField", self.fields[name]).choices = months
         shops = Shop.objects.filter(pk=chosen["shop"]) if chosen.get("shop") else Shop.objects.none()
         offered = [*shops.values_list("id", "name"), *Shop.objects.values_list("id", "name")[:SHOPS_OFFERED]]
-        cast("forms.ChoiceField", self.fields["shop"]).choices = [("", "All"), *dict(offered).items()]
+        cast("forms.ChoiceField", self.fields["shop"]).choices = [("", gettext("All")), *dict(offered).items()]
 
     @property
     def days(self) -> tuple[date, date]:
@@ -122,7 +136,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         form = self.chosen(request)
         rows = grouped(form.figures())
         context = {
-            "title": "Figures for finance",
+            "title": gettext("Figures for finance"),
             "opts": self.opts,
             "form": form,
             "texts": TITLES[2:5],
@@ -138,7 +152,9 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         rows = grouped(self.chosen(request).figures())
-        return answer(Export(self.opts.label_lower, TITLES, cells(rows), told_filters(request)), kind)
+        return answer(
+            Export(self.opts.label_lower, [str(title) for title in TITLES], cells(rows), told_filters(request)), kind
+        )
 
     def chosen(self, request: HttpRequest) -> FinanceForm:
         """Read what was chosen; raise PermissionDenied or BadRequest."""
@@ -146,7 +162,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             raise PermissionDenied
         form = FinanceForm({name: str(value) for name, value in request.GET.items() if value})
         if set(request.GET) - set(form.fields) or not form.is_valid():
-            raise BadRequest("This page has no such filter.")
+            raise BadRequest(gettext("This page has no such filter."))
         return form
 
 
@@ -166,9 +182,9 @@ def row_of(row: Row, *, has_lists: bool) -> dict[str, Any]:
 def figures_of(row: Row, links: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, Figure]]:
     """Return the figures of a row, each with its title."""
     names = ("sum_labels", "sum_parcels", "sum_grams", "sum_cancelled_labels")
-    texts = (f"{kilograms(row[name]):,.3f}" if name.endswith("grams") else f"{row[name]:,}" for name in names)
+    texts = (number(kilograms(row[name]), 3) if name.endswith("grams") else number(row[name]) for name in names)
     shown = (Figure(text, links.get(name, "")) for name, text in zip(names, texts, strict=True))
-    return list(zip(TITLES[5:9], shown, strict=True))
+    return list(zip(map(str, TITLES[5:9]), shown, strict=True))
 
 
 def cells(rows: Iterable[Row]) -> Iterator[Sequence[Cell]]:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
+from django.utils.translation import gettext, gettext_lazy
 
 from carriers import pdf
 from carriers.http.messages import UnreadableError
@@ -19,7 +20,9 @@ else:
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
 
 READING_TIMEOUT_S = 20
-tracking_number = RegexValidator(r"\A[A-Z0-9]{5,35}\Z", "A tracking number has 5 to 35 letters and digits.")
+tracking_number = RegexValidator(
+    r"\A[A-Z0-9]{5,35}\Z", gettext_lazy("A tracking number has 5 to 35 letters and digits.")
+)
 
 
 class TrackingNumberField(forms.CharField):
@@ -47,11 +50,15 @@ class PdfField(forms.FileField):
         if not data:
             return None
         if sum(file.size for file in files) > settings.MAX_UPLOAD_BYTES:
-            raise ValidationError(f"That is more than {settings.MAX_UPLOAD_BYTES // 1024**2} MiB.")
+            raise ValidationError(
+                gettext("That is more than {max_upload_bytes} MiB.").format(
+                    max_upload_bytes=settings.MAX_UPLOAD_BYTES // 1024**2
+                )
+            )
         try:
             return pdf.rewritten([content(file) for file in files], READING_TIMEOUT_S)
         except UnreadableError:
-            raise ValidationError("This PDF can't be read.") from None
+            raise ValidationError(gettext("This PDF can't be read.")) from None
 
 
 class AdoptForm(forms.Form):
@@ -64,19 +71,25 @@ class AdoptForm(forms.Form):
         for rank, (name, weight) in enumerate(zip(self.number_names, label.weights_kg, strict=True), 1):
             known = label.tracking_numbers[rank - 1 : rank]
             self.fields[name] = TrackingNumberField(
-                label=f"Tracking number of parcel {rank} ({weight} kg)",
+                label=gettext("Tracking number of parcel {rank} ({weight} kg)").format(rank=rank, weight=weight),
                 initial=known[0] if known else "",
                 required=len(label.weights_kg) == 1,
-                help_text="" if len(label.weights_kg) == 1 else "Empty: this parcel was not made, or is left out.",
+                help_text=""
+                if len(label.weights_kg) == 1
+                else gettext("Empty: this parcel was not made, or is left out."),
                 widget=TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
         may_be_left_out = bool(label.reservation_number) or unmerged.are_kept(label)
         self.fields["pdf"] = PdfField(
             required=not may_be_left_out,
-            label="PDF of the label",
-            help_text=f"Leave it out: those that came are taken, or {label.carrier_code} is asked by the reservation."
+            label=gettext("PDF of the label"),
+            help_text=gettext(
+                "Leave it out: those that came are taken, or {carrier_code} is asked by the reservation."
+            ).format(carrier_code=label.carrier_code)
             if may_be_left_out
-            else f"From {label.carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.",
+            else gettext("From {carrier_code}'s own portal: one file, or one a parcel, in the parcels' order.").format(
+                carrier_code=label.carrier_code
+            ),
         )
 
     @property
@@ -86,20 +99,20 @@ class AdoptForm(forms.Form):
     def clean(self) -> None:
         numbers = list(filter(None, (self.cleaned_data.get(name) for name in self.number_names)))
         if not numbers and not self.errors:
-            raise ValidationError("Give the number of one parcel at least.")
+            raise ValidationError(gettext("Give the number of one parcel at least."))
         if len(set(numbers)) < len(numbers):
-            raise ValidationError("Each parcel has a tracking number of its own.")
+            raise ValidationError(gettext("Each parcel has a tracking number of its own."))
         for number in set(numbers).intersection(self.label.cancelled_numbers):
-            raise ValidationError(f"{number} is cancelled at the carrier.")
+            raise ValidationError(gettext("{number} is cancelled at the carrier.").format(number=number))
         others = ShippingLabel.objects.with_tracking_number(*numbers).exclude(id=self.label.id)
         for other in others.only("id", "tracking_numbers")[:1]:
             taken = next(number for number in numbers if number in other.tracking_numbers)
-            raise ValidationError(f"{taken} is a parcel of the label {other.id}.")
+            raise ValidationError(gettext("{taken} is a parcel of the label {id}.").format(taken=taken, id=other.id))
 
 
 def content(file: UploadedFile[Any]) -> bytes:
     """Read an uploaded PDF; raise ValidationError."""
     data: bytes = file.read()
     if not data.startswith(b"%PDF-"):
-        raise ValidationError("This is no PDF.")
+        raise ValidationError(gettext("This is no PDF."))
     return data

@@ -15,6 +15,7 @@ from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
+from django.utils.translation import gettext, gettext_lazy
 
 from carriers.products import PRODUCTS
 from labels.admin.columns import EXPORT_COLUMNS
@@ -70,7 +71,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         RecentFilter,
         OrderedFilter,
     )
-    search_help_text = "Label id, tracking number or order id"
+    search_help_text = gettext_lazy("Label id, tracking number, order id or request id")
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
@@ -118,7 +119,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             "parcel": parcel_of(label),
             "state_label": state_label(label),
             "state_meaning": state_meaning(label),
-            "product_meaning": product.meaning if product else "",
+            "product_meaning": gettext(product.meaning) if product else "",
             "contract": contract,
             "last_event": said_of(label),
             "next_step": next_step(label, has_contract=contract is not None),
@@ -158,31 +159,37 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
                 decided_by=cast("User", request.user),
             )
         except decisions.NoPdfError as error:
-            form.add_error("pdf", f"{error} Upload it instead, from the carrier's own portal.")
+            form.add_error(
+                "pdf", gettext("{error} Upload it instead, from the carrier's own portal.").format(error=error)
+            )
             return self.adopt_page(request, label, form)
         except decisions.DecisionError as error:
             messages.error(request, str(error))
             return self.back_to(label)
         if adopted.state == LabelState.GENERATED:
-            messages.success(request, "Adopted. The shop can retrieve the label now.")
+            messages.success(request, gettext("Adopted. The shop can retrieve the label now."))
         else:
-            messages.warning(request, "Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+            messages.warning(
+                request, gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
+            )
         return self.back_to(label)
 
     def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
-        return self.page(request, "labels/adopt.html", label, {"title": "Adopt the carrier's parcels", "form": form})
+        return self.page(
+            request, "labels/adopt.html", label, {"title": gettext("Adopt the carrier's parcels"), "form": form}
+        )
 
     def not_made_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for confirmation first: the shop may buy again afterwards."""
         label = self.label_to_decide(request, object_id)
         if request.method != "POST":
-            return self.page(request, "labels/not_made.html", label, {"title": "Mark as not made"})
+            return self.page(request, "labels/not_made.html", label, {"title": gettext("Mark as not made")})
         try:
             decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
         except decisions.DecisionError as error:
             messages.error(request, str(error))
         else:
-            messages.success(request, "Marked as not made. The shop can order again, with the same key too.")
+            messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
         return self.back_to(label)
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -190,7 +197,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         label = self.label_to_decide(request, object_id)
         if request.method != "POST":
             is_billed = client(label.carrier_code).bills_unused_labels
-            context = {"title": "Cancel the label", "is_billed": is_billed}
+            context = {"title": gettext("Cancel the label"), "is_billed": is_billed}
             return self.page(request, "labels/cancel.html", label, context)
         try:
             cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))
@@ -198,9 +205,14 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             messages.error(request, str(error))
             return self.back_to(label)
         if cancelled.state == LabelState.CANCELLED:
-            messages.success(request, "Cancelled. The shop cannot retrieve the label any more.")
+            messages.success(request, gettext("Cancelled. The shop cannot retrieve the label any more."))
         else:
-            messages.warning(request, f"{label.carrier_code} could not cancel it yet. It is tried again for an hour.")
+            messages.warning(
+                request,
+                gettext("{carrier_code} could not cancel it yet. It is tried again for an hour.").format(
+                    carrier_code=label.carrier_code
+                ),
+            )
         return self.back_to(label)
 
     def cancelled_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -215,7 +227,10 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             messages.error(request, str(error))
         else:
             messages.success(
-                request, "Marked as cancelled." if is_cancelled else "Kept. The shop can retrieve the label again."
+                request,
+                gettext("Marked as cancelled.")
+                if is_cancelled
+                else gettext("Kept. The shop can retrieve the label again."),
             )
         return self.back_to(label)
 
@@ -240,41 +255,47 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         site = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
         return TemplateResponse(request, template, site | self.facts(request, label) | context)
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def status(self, label: ShippingLabel) -> str:
         return state_label(label)
 
-    @admin.display(description="reason")
+    @admin.display(description=gettext_lazy("reason"))
     def why(self, label: ShippingLabel) -> str:
         return reason(label)
 
-    @admin.display(description="recipient")
+    @admin.display(description=gettext_lazy("recipient"))
     def to(self, label: Any) -> str:
         """Show the recipient's name, for those who may see it, and the town."""
         name = masked(recipient_name(label), is_shown=label.is_personal)
         return ", ".join(filter(None, [name, label.recipient["city"], label.recipient["countryCode"]])) or NOTHING
 
-    @admin.display(description="product")
+    @admin.display(description=gettext_lazy("product"))
     def product(self, label: ShippingLabel) -> str:
         """Name carrier and product, and the weight; a long code may wrap after each of its words."""
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
         count = len(label.weights_kg)
-        weight = f"{label.weight_kg} kg in {count} parcels" if count > 1 else f"{''.join(label.weights_kg)} kg"
+        weight = (
+            gettext("{weight_kg} kg in {count} parcels").format(weight_kg=label.weight_kg, count=count)
+            if count > 1
+            else f"{''.join(label.weights_kg)} kg"
+        )
         return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 
-    @admin.display(description="order")
+    @admin.display(description=gettext_lazy("order"))
     def order(self, label: ShippingLabel) -> str:
         """Name the order, and the label's numbers."""
         others = len(label.tracking_numbers) - 1
         number = f"{label.tracking_number} +{others}" if others > 0 else label.tracking_number
         return format_html("{} <small>{}</small>", label.order_id, number)
 
-    @admin.display(description="ordered")
+    @admin.display(description=gettext_lazy("ordered"))
     def ordered(self, label: Any) -> str:
         """Show the time and the access token of the order; the token's id is the tooltip."""
         name = format_html(' · <span title="{}">{}</span>', label.token_id, label.token_name or label.token_id)
         at, token = label.created_at, name if label.token_id else ""
-        return format_html("{} <small>{} ago{}</small>", timestamp(at), timesince(at), token)
+        return format_html(
+            "{} <small>{}{}</small>", timestamp(at), gettext("{time} ago").format(time=timesince(at)), token
+        )
 
     class Media:
         css = {"all": ["labels/admin.css"]}

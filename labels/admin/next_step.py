@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from labels.lifecycle import decisions
 from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, OPEN, OVER, UNBILLED, LabelState, ShippingLabel, settle_wait
@@ -38,43 +39,66 @@ def next_step(label: ShippingLabel, *, has_contract: bool) -> NextStep:
     if label.state in OVER:
         return afterwards(label)
     if label.state in IN_CANCELLATION and label.is_cancellation_overdue:
-        return NextStep(label, f"Nothing more: {carrier} could not cancel it within an hour.")
+        return NextStep(
+            label, gettext("Nothing more: {carrier} could not cancel it within an hour.").format(carrier=carrier)
+        )
     if now < label.leased_until:
-        return NextStep(label, "A process works on it, until", label.leased_until, "at the latest.", is_open=False)
+        return NextStep(
+            label, gettext("A process works on it, until"), label.leased_until, gettext("at the latest."), is_open=False
+        )
     if carrier in UNBILLED and label.state in OPEN:
         return unbilled(label, now)
     if decisions.can_be_asked(label) and not has_contract:
-        return NextStep(label, f"Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.")
+        return NextStep(
+            label,
+            gettext("Nothing: the shop has no {carrier} contract any more, so {carrier} can't be asked.").format(
+                carrier=carrier
+            ),
+        )
     due = label.ask_again_at if label.ask_again_at and label.ask_again_at > now else None
-    return question(label, due, "at" if due else "with the next run of the reconciliation")
+    return question(label, due, gettext("at") if due else gettext("with the next run of the reconciliation"))
 
 
 def afterwards(label: ShippingLabel) -> NextStep:
     """Tell what is still to be done about a label that is over."""
     if label.ask_again_at is None:
-        return NextStep(label, "Nothing more, by itself.", is_open=False)
+        return NextStep(label, gettext("Nothing more, by itself."), is_open=False)
     if label.state == LabelState.FAILED:
-        return NextStep(label, "It is looked for once more at", label.ask_again_at, is_open=False)
-    return NextStep(label, "What was made beyond it is cancelled at", label.ask_again_at, is_open=False)
+        return NextStep(label, gettext("It is looked for once more at"), label.ask_again_at, is_open=False)
+    return NextStep(label, gettext("What was made beyond it is cancelled at"), label.ask_again_at, is_open=False)
 
 
 def unbilled(label: ShippingLabel, now: datetime) -> NextStep:
     """Tell when a label settles itself, as its carrier bills none that is not used."""
     settles_at = label.created_at + settle_wait()
     if now < settles_at:
-        return NextStep(label, "It fails, with its key free, as it costs nothing. That is at", settles_at)
-    return NextStep(label, "Nothing: its PDF is in the storage, so its shop may have it.")
+        return NextStep(label, gettext("It fails, with its key free, as it costs nothing. That is at"), settles_at)
+    return NextStep(label, gettext("Nothing: its PDF is in the storage, so its shop may have it."))
 
 
 def question(label: ShippingLabel, due: datetime | None, when: str) -> NextStep:
     """Tell what the reconciliation asks about a label when it is due."""
     carrier = label.carrier_code
     if label.state == LabelState.RECEIVED:
-        return NextStep(label, f"Its PDF is merged and stored {when}", due)
+        return NextStep(label, gettext("Its PDF is merged and stored {when}").format(when=when), due)
     if not decisions.can_be_asked(label):
-        return NextStep(label, f"{carrier} can't be asked. Its PDF is looked for in the storage {when}", due)
+        return NextStep(
+            label,
+            gettext("{carrier} can't be asked. Its PDF is looked for in the storage {when}").format(
+                carrier=carrier, when=when
+            ),
+            due,
+        )
     if label.state in IN_CANCELLATION:
         ends_at = (label.cancel_requested_at or label.created_at) + CANCEL_TIMEOUT
-        until = f"until {timezone.localtime(ends_at):%H:%M}"
-        return NextStep(label, f"{carrier} is asked to cancel it {when}", due, until, can_be_asked=True)
-    return NextStep(label, f"{carrier} is asked {when}", due, can_be_asked=True)
+        until = gettext("until {time}").format(time=f"{timezone.localtime(ends_at):%H:%M}")
+        return NextStep(
+            label,
+            gettext("{carrier} is asked to cancel it {when}").format(carrier=carrier, when=when),
+            due,
+            until,
+            can_be_asked=True,
+        )
+    return NextStep(
+        label, gettext("{carrier} is asked {when}").format(carrier=carrier, when=when), due, can_be_asked=True
+    )

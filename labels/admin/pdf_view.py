@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext
 
 from labels.admin.to_decide import ToDecideAdmin
 from labels.models import UNFINISHED, ShippingLabel
@@ -28,7 +29,7 @@ class PdfOfLabel(ToDecideAdmin):
         elif label.has_pdf:
             response = self.signed_redirect(request, label)
         else:
-            raise Http404("This label has no PDF.")
+            raise Http404(gettext("This label has no PDF."))
         record(Action.PDF_OPENED, label, customer_email=self.customer_of(label))
         response["Cache-Control"] = storage.CACHE_CONTROL
         response["X-Content-Type-Options"] = "nosniff"
@@ -49,7 +50,9 @@ class PdfOfLabel(ToDecideAdmin):
         try:
             url = storage.signed_url(label, base_url=request.build_absolute_uri("/"))
         except storage.StorageError:
-            messages.error(request, "The storage can't be reached now. The PDF is safe there; try again later.")
+            messages.error(
+                request, gettext("The storage can't be reached now. The PDF is safe there; try again later.")
+            )
             return HttpResponseRedirect(page_of(label))
         return HttpResponseRedirect(url)
 
@@ -58,5 +61,5 @@ class PdfOfLabel(ToDecideAdmin):
             raise PermissionDenied
         label: ShippingLabel | None = self.row_at(request, object_id)
         if label is None:
-            raise Http404("There is no label with this id.")
+            raise Http404(gettext("There is no label with this id."))
         return label

@@ -5,6 +5,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
 from labels.models import ShippingLabel
@@ -21,7 +22,7 @@ class PrintSelected(SelectedLabels):
     def has_print_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request) and masking.may_see(request)
 
-    @admin.action(description="Print as one PDF", permissions=["print"])
+    @admin.action(description=gettext_lazy("Print as one PDF"), permissions=["print"])
     def print_selected(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Print in the order of the list; where a label has no PDF, ask first if the others are to be printed."""
         labels = self.chosen(request, queryset, printing.MAX_LABELS)
@@ -29,7 +30,7 @@ class PrintSelected(SelectedLabels):
         left_out = [(label, f"no PDF: {state_name(label).lower()}") for label in labels if not label.has_pdf]
         if not ready:
             if left_out:
-                self.message_user(request, "None of these labels has a PDF.", messages.WARNING)
+                self.message_user(request, gettext("None of these labels has a PDF."), messages.WARNING)
             return None
         if left_out and not is_confirmed(request):
             return self.ask_to_leave_out(request, ready, left_out)
@@ -45,10 +46,12 @@ class PrintSelected(SelectedLabels):
         self, request: HttpRequest, ready: list[ShippingLabel], left_out: list[tuple[ShippingLabel, str]]
     ) -> HttpResponse:
         context = {
-            "title": "Print labels",
+            "title": gettext("Print labels"),
             "action": "print_selected",
-            "explanation": f"{len(left_out)} of {len(ready) + len(left_out)} selected labels can't be printed.",
-            "button": f"Print the other {len(ready)}",
+            "explanation": gettext("{left_out} of {total} selected labels can't be printed.").format(
+                left_out=len(left_out), total=len(ready) + len(left_out)
+            ),
+            "button": gettext("Print the other {ready}").format(ready=len(ready)),
             "labels": ready,
             "left_out": by_reason(left_out),
         }

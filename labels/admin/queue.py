@@ -17,6 +17,7 @@ from labels.admin.to_decide import NAME, undecided_count
 from labels.models import LabelState, ShippingLabel
 from shops.db import clock
 from shops.staff.days import day_of, start_of
+from shops.staff.display_texts import number
 from shops.staff.panels import Figure, created, may_view
 from shops.staff.queue import Row, counted
 
@@ -48,7 +49,7 @@ def refused() -> Row:
     groups = failed.values_list("error_code", "shop", "shop__name").annotate(count=Count("id"))
     own = {"state": LabelState.FAILED} | created(today, today)
     further = [
-        Figure(f"{count:,} {code} · {shop}", labels_url(reason=code, shop__id__exact=shop_id, **own))
+        Figure(f"{number(count)} {code} · {shop}", labels_url(reason=code, shop__id__exact=shop_id, **own))
         for code, shop_id, shop, count in groups.exclude(error_code="").order_by("-count")[:GROUPS_SHOWN]
     ]
     title = _("Orders refused today")

@@ -35,6 +35,7 @@ def whole(text: str) -> QuerySet[Any, Any]:
         .values("pk")
         .union(
             labels.filter(order_id__in=typed).values("pk"),
+            labels.filter(request_id=text.lower()).exclude(request_id="").values("pk"),
             in_any_case(labels, "order_id", text).values("pk"),
             labels.with_tracking_number(*numbers(text)).values("pk"),
             all=True,
@@ -61,9 +62,13 @@ def numbers(text: str) -> list[str]:
     return [spelling for spelling in spellings(text) if TRACKING_NUMBER.fullmatch(spelling)]
 
 
+def in_town(town: str) -> Q:
+    return Q(recipient__city__istartswith=town)
+
+
 def find(text: str, *, is_personal: bool) -> Found:
     """Find labels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
     by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
     if not by_number and len(text) >= MIN_BEGINNING:
         by_number = beginning(compact(text))
-    return Found(by_number, of_recipient(ShippingLabel.objects.all(), text) if is_personal else set())
+    return Found(by_number, of_recipient(ShippingLabel.objects.all(), text, in_town) if is_personal else set())

@@ -1,6 +1,7 @@
 """A shop's labels of the week, on the shop's page."""
 
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from labels.ids import id_prefix
 from labels.models import ShippingLabel
@@ -19,7 +20,7 @@ def labels_panel(request: HttpRequest, shop: Shop) -> str:
         .values_list("state", flat=True)
     )
     view = "labels_shippinglabel_changelist"
-    return week_panel("Labels", states.order_by("-id"), view=view, parameter="state", shop_id=shop.id)
+    return week_panel(gettext("Labels"), states.order_by("-id"), view=view, parameter="state", shop_id=shop.id)
 
 
 PANELS.append(labels_panel)

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext, gettext_lazy
 
 from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
 from labels.admin.printing import pdf_answer
@@ -35,7 +36,7 @@ class SlipForSelected(SelectedLabels):
     def has_slip_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(ADD)
 
-    @admin.action(description="Deposit slip", permissions=["slip"])
+    @admin.action(description=gettext_lazy("Deposit slip"), permissions=["slip"])
     def make_slip(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> HttpResponse | None:
         """Ask for one slip for each contract; where a label is on none, ask first if it is to be left out."""
         labels = self.chosen(request, queryset, MAX_LABELS)
@@ -44,7 +45,11 @@ class SlipForSelected(SelectedLabels):
         if not concerned:
             if labels:
                 reason = left_out[0][1]
-                self.message_user(request, f"None of these labels can be on a slip: {reason}.", messages.WARNING)
+                self.message_user(
+                    request,
+                    gettext("None of these labels can be on a slip: {reason}.").format(reason=reason),
+                    messages.WARNING,
+                )
             return None
         if left_out and not is_confirmed(request):
             return self.ask(request, slip_question(concerned, left_out))
@@ -55,11 +60,21 @@ class SlipForSelected(SelectedLabels):
         for slip in slips:
             if slip.number:
                 listed = len(slip.label_ids)
-                self.message_user(request, f"{slip.shop}: slip {slip.number} lists {listed} labels.", messages.SUCCESS)
+                text = gettext("{shop}: slip {number} lists {listed} labels.")
+                text = text.format(shop=slip.shop, number=slip.number, listed=listed)
+                self.message_user(request, text, messages.SUCCESS)
             else:
-                self.message_user(request, f"{slip.shop}: no slip. {slip.refusal}", messages.ERROR)
+                self.message_user(
+                    request,
+                    gettext("{shop}: no slip. {refusal}").format(shop=slip.shop, refusal=slip.refusal),
+                    messages.ERROR,
+                )
         if left := count - sum(len(slip.label_ids) for slip in slips):
-            self.message_user(request, f"{left} labels were not asked for any more: select them again.", messages.ERROR)
+            self.message_user(
+                request,
+                gettext("{left} labels were not asked for any more: select them again.").format(left=left),
+                messages.ERROR,
+            )
         if len(slips) == 1:
             return HttpResponseRedirect(page_of(slips[0]))
         return HttpResponseRedirect(reverse("admin:labels_depositslip_changelist"))
@@ -67,10 +82,12 @@ class SlipForSelected(SelectedLabels):
 
 def slip_question(concerned: list[ShippingLabel], left_out: list[tuple[ShippingLabel, str]]) -> dict[str, Any]:
     return {
-        "title": "Deposit slip",
+        "title": gettext("Deposit slip"),
         "action": "make_slip",
-        "explanation": f"{len(left_out)} of {len(concerned) + len(left_out)} selected labels can't be on a slip.",
-        "button": f"Ask for a slip of the other {len(concerned)}",
+        "explanation": gettext("{left_out} of {total} selected labels can't be on a slip.").format(
+            left_out=len(left_out), total=len(concerned) + len(left_out)
+        ),
+        "button": gettext("Ask for a slip of the other {concerned}").format(concerned=len(concerned)),
         "labels": concerned,
         "left_out": by_reason(left_out),
     }
@@ -88,7 +105,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
-    search_help_text = "The carrier's number of the slip, a label's id, or the slip's id"
+    search_help_text = gettext_lazy("The carrier's number of the slip, a label's id, or the slip's id")
     personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
     are_views_recorded = True
     fields = readonly_fields = (
@@ -119,10 +136,10 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
             raise PermissionDenied
         slip = DepositSlip.objects.with_pdf().filter(pk=key_in(object_id)).first()
         if slip is None:
-            raise Http404("There is no deposit slip with this id, or it has no PDF.")
+            raise Http404(gettext("There is no deposit slip with this id, or it has no PDF."))
         content = self.content(slip)
         if content is None:
-            self.message_user(request, "The storage can't be reached now. Try again later.", messages.ERROR)
+            self.message_user(request, gettext("The storage can't be reached now. Try again later."), messages.ERROR)
             return HttpResponseRedirect(page_of(slip))
         record(Action.PDF_OPENED, slip, labels=slip.label_ids)
         return pdf_answer(content, f"deposit-slip-{slip.number}.pdf")
@@ -134,36 +151,40 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         except storage.StorageError:
             return bytes(slip.pdf) if slip.pdf is not None else None
 
-    @admin.display(description="slip", ordering="number")
+    @admin.display(description=gettext_lazy("slip"), ordering="number")
     def title(self, slip: DepositSlip) -> str:
         return str(slip)
 
-    @admin.display(description="parcels")
+    @admin.display(description=gettext_lazy("parcels"))
     def parcel_count(self, slip: DepositSlip) -> int:
         return len(slip.tracking_numbers)
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, slip: DepositSlip) -> str:
         return badge(slip.state, COLOURS[slip.state])
 
     @admin.display(description="PDF")
     def pdf_link(self, slip: DepositSlip) -> str:
         if not slip.has_pdf:
-            return "Removed, as labels' PDFs are" if slip.number else NOTHING
+            return gettext("Removed, as labels' PDFs are") if slip.number else NOTHING
         url = page_of(slip, "pdf")
-        return format_html('<a class="label-open" href="{}" target="_blank" rel="noopener">Open or print</a>', url)
+        return format_html(
+            '<a class="label-open" href="{}" target="_blank" rel="noopener">{}</a>',
+            url,
+            gettext("Open or print the PDF"),
+        )
 
-    @admin.display(description="no slip because")
+    @admin.display(description=gettext_lazy("no slip because"))
     def refused(self, slip: DepositSlip) -> str:
         if slip.state == "open":
-            return "The carrier's answer never came. A slip costs nothing: select the labels and ask again."
+            return gettext("The carrier's answer never came. A slip costs nothing: select the labels and ask again.")
         return slip.refusal or NOTHING
 
-    @admin.display(description="parcels")
+    @admin.display(description=gettext_lazy("parcels"))
     def parcels(self, slip: DepositSlip) -> str:
         """List the parcels' numbers, and link to the labels."""
         links = format_html_join(" ", '<a class="shop-link" href="{}">{}</a>', label_links(slip))
-        return format_html("<p>{}</p><p>Labels: {}</p>", ", ".join(slip.tracking_numbers), links)
+        return format_html("<p>{}</p><p>{}: {}</p>", ", ".join(slip.tracking_numbers), gettext("Labels"), links)
 
     class Media:
         css = {"all": ["labels/admin.css", "shops/admin.css"]}

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext
 
 from labels.admin.next_step import next_steps
 from labels.lifecycle import decisions
@@ -64,7 +65,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             shown = self.shown_rows({label.pk: label for label in (*waiting, *noticed, *needing_nobody)}.values())
             record(Action.LISTED, shown=shown, of=self.opts.label_lower)
         context = {
-            "title": "Labels to decide",
+            "title": gettext("Labels to decide"),
             "page": waiting,
             "waiting": next_steps(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
@@ -89,9 +90,19 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             messages.error(request, str(error))
             return back
         if asked.state == label.state:
-            messages.warning(request, f"{label.id}: {label.carrier_code} was asked, and it is as open as before.")
+            messages.warning(
+                request,
+                gettext("{id}: {carrier_code} was asked, and it is as open as before.").format(
+                    id=label.id, carrier_code=label.carrier_code
+                ),
+            )
         else:
-            messages.success(request, f"{label.id}: {label.carrier_code} was asked. It is now: {state_name(asked)}.")
+            messages.success(
+                request,
+                gettext("{id}: {carrier_code} was asked. It is now: {asked}.").format(
+                    id=label.id, carrier_code=label.carrier_code, asked=state_name(asked)
+                ),
+            )
         return back
 
     def may_decide(self, request: HttpRequest) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
@@ -43,7 +44,7 @@ class NotOpenError(DecisionError):
     """The purchase was decided or settled meanwhile, or a process is at work on it."""
 
     def __init__(self) -> None:
-        super().__init__("Nothing was changed: the label was settled meanwhile, or is being worked on.")
+        super().__init__(gettext("Nothing was changed: the label was settled meanwhile, or is being worked on."))
 
 
 class NoPdfError(DecisionError):
@@ -97,13 +98,17 @@ def fetched(label: ShippingLabel, tracking_numbers: Sequence[str]) -> bytes:
     try:
         with conversation_about(label, Service.REPRINTS) as talk:
             if not all(tracking_numbers):
-                raise NoPdfError(f"{label.carrier_code} has one PDF, of all parcels.")
+                raise NoPdfError(
+                    gettext("{carrier_code} has one PDF, of all parcels.").format(carrier_code=label.carrier_code)
+                )
             label_format = label.label_format or DEFAULT_FORMAT
             return talk.carrier.fetch_label(label.reservation_number, talk.credentials, label_format)
     except NotAskedError as error:
         raise NoPdfError(error.sentence) from error
     except CarrierError as error:
-        raise NoPdfError(f"{label.carrier_code} gave no PDF. {error}") from error
+        raise NoPdfError(
+            gettext("{carrier_code} gave no PDF. {error}").format(carrier_code=label.carrier_code, error=error)
+        ) from error
 
 
 def save_adoption(
@@ -123,7 +128,7 @@ def save_adoption(
     if len(adopted) < len(label.weights_kg):
         facts |= only_parcels(label, [rank for rank, number in enumerate(tracking_numbers) if number])
     if not outcomes.are_as_ordered(ShippingLabel(weights_kg=facts.get("weights_kg", label.weights_kg)), adopted):
-        raise DecisionError("Nothing was changed: each parcel has a tracking number of its own.")
+        raise DecisionError(gettext("Nothing was changed: each parcel has a tracking number of its own."))
     with transaction.atomic():
         if not move(label, Event.ADOPTED, Q(leased_until=held), **facts):
             raise NotOpenError
@@ -159,7 +164,7 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
     try:
         cancelled = cancelling.cancel(label)
     except cancelling.CancelError as error:
-        raise DecisionError(f"Nothing was changed: {error}.") from error
+        raise DecisionError(gettext("Nothing was changed: {error}.").format(error=error)) from error
     is_done = cancelled.state == LabelState.CANCELLED
     record(label, decided_by, "Cancelled." if is_done else "Asked to cancel; the carrier could not yet.")
     return cancelled
@@ -207,7 +212,7 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
     if not can_be_asked(label):
         raise NotOpenError
     if clock.is_host_off():
-        raise DecisionError("This host's clock is off, so it settles no label. See the runbook.")
+        raise DecisionError(gettext("This host's clock is off, so it settles no label. See the runbook."))
     try:
         credentials_of(label)
     except NotAskedError as error:
@@ -230,4 +235,6 @@ def settle(label: ShippingLabel) -> None:
         raise DecisionError(error.sentence) from error
     except StorageError as error:  # it may hold what was bought: nothing is known without it
         hold(taken)
-        raise DecisionError("The storage can't be reached, and may hold the label. Try again later.") from error
+        raise DecisionError(
+            gettext("The storage can't be reached, and may hold the label. Try again later.")
+        ) from error

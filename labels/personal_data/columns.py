@@ -54,7 +54,7 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
     ShippingLabel: Columns(
         {**LABEL, **KEYS, **PDF},
         named(
-            "id order_id tracking_numbers cancelled_numbers surplus_numbers reservation_number",
+            "id order_id request_id tracking_numbers cancelled_numbers surplus_numbers reservation_number",
             "identifies the label or its order",
         )
         | named("product_code label_format account_number token_id", "the shop's contract and choice")

@@ -7,6 +7,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_lazy
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
@@ -25,20 +26,34 @@ COLOURS = {
     LabelState.CANCELLED: "danger",
 }
 MEANINGS = {
-    LabelState.PURCHASING: "The carrier is being asked for it now.",
-    LabelState.RECEIVED: "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it.",
-    LabelState.GENERATED: "Bought and stored. The shop can retrieve it.",
-    LabelState.FAILED: "Not bought. The shop's key is free again, and the shop may order again.",
-    LabelState.INCOMPLETE: "Some parcels were made before the carrier refused another. The shop cannot retrieve it.",
-    LabelState.UNKNOWN: "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
-    "and its key buys nothing until this is decided.",
-    LabelState.CANCELLING: "To be cancelled: the carrier could not yet. reconcile_labels tries again for an hour. The "
-    "shop cannot retrieve it.",
-    LabelState.CANCEL_UNKNOWN: "To be cancelled: the carrier may have done so, and did not answer. No refusal says any "
-    "more that it stays bought. The shop cannot retrieve it.",
-    LabelState.CANCELLED: "Bought, then cancelled. The shop cannot retrieve it, and its key buys nothing.",
+    LabelState.PURCHASING: gettext_lazy("The carrier is being asked for it now."),
+    LabelState.RECEIVED: gettext_lazy(
+        "Bought. The PDF waits in the database for the storage, and then the shop can retrieve it."
+    ),
+    LabelState.GENERATED: gettext_lazy("Bought and stored. The shop can retrieve it."),
+    LabelState.FAILED: gettext_lazy("Not bought. The shop's key is free again, and the shop may order again."),
+    LabelState.INCOMPLETE: gettext_lazy(
+        "Some parcels were made before the carrier refused another. The shop cannot retrieve it."
+    ),
+    LabelState.UNKNOWN: gettext_lazy(
+        "The carrier may have made it, and no readable answer says so. The shop cannot retrieve it, "
+        "and its key buys nothing until this is decided."
+    ),
+    LabelState.CANCELLING: gettext_lazy(
+        "To be cancelled: the carrier could not yet. reconcile_labels tries again for an hour. The "
+        "shop cannot retrieve it."
+    ),
+    LabelState.CANCEL_UNKNOWN: gettext_lazy(
+        "To be cancelled: the carrier may have done so, and did not answer. No refusal says any "
+        "more that it stays bought. The shop cannot retrieve it."
+    ),
+    LabelState.CANCELLED: gettext_lazy(
+        "Bought, then cancelled. The shop cannot retrieve it, and its key buys nothing."
+    ),
 }
-INTERRUPTED = "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
+INTERRUPTED = gettext_lazy(
+    "The purchase was broken off, and no process works on it any more. reconcile_labels takes it up."
+)
 
 register = template.Library()
 
@@ -48,11 +63,11 @@ def is_interrupted(label: ShippingLabel) -> bool:
 
 
 def state_name(label: ShippingLabel) -> str:
-    return "Interrupted" if is_interrupted(label) else short_name(label.state)
+    return gettext("Interrupted") if is_interrupted(label) else short_name(label.state)
 
 
 def state_meaning(label: ShippingLabel) -> str:
-    return INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)]
+    return str(INTERRUPTED if is_interrupted(label) else MEANINGS[LabelState(label.state)])
 
 
 @register.filter
@@ -77,7 +92,7 @@ def timestamp(at: datetime) -> str:
 def reason(label: ShippingLabel) -> str:
     """Say why a label is not what the shop ordered: the error in words, with the carrier's, or the notice for staff."""
     said = label.error_message or error_meaning(label.error_code)
-    name = "To be cancelled" if label.state in IN_CANCELLATION else error_name(label.error_code)
+    name = gettext("To be cancelled") if label.state in IN_CANCELLATION else error_name(label.error_code)
     context = {"name": name, "said": label.staff_notice or said}
     return render_to_string("labels/reason.html", context) if any(context.values()) else ""
 
@@ -88,7 +103,7 @@ def error_name(code: str) -> str:
 
 
 def error_meaning(code: str) -> str:
-    return CODES[code].cause if code in CODES else ""
+    return gettext(CODES[code].cause) if code in CODES else ""
 
 
 @register.filter

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Sum
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from parcels.admin.filters import NO_STATUS
 from parcels.figures.counting import DAYS_SHOWN, SILENT_DAYS, days_shown
@@ -13,7 +14,7 @@ from parcels.figures.models import ParcelFigure, Timing, TrackingFigure
 from parcels.models import TrackingStatus
 from shops.staff import figures
 from shops.staff.days import today
-from shops.staff.display_texts import NOTHING, short_name
+from shops.staff.display_texts import NOTHING, number, short_name
 from shops.staff.panels import Chart, Figure, Panel, Series, Table, Tile, created, lasting, list_url, may_view, moment
 
 LATE_TRACKING_S: Final = 900
@@ -40,10 +41,10 @@ def by_status(days: list[date]) -> Chart:
     counts = dict(rows.values_list("status").annotate(count=Sum("parcels")))
     shown = [status for status in ("", *TrackingStatus.values) if counts.get(status)]
     links = [parcels_url(status=status or NO_STATUS, **created(days[0], days[-1])) for status in shown]
-    places = [short_name(status) if status else "None yet" for status in shown]
+    places = [short_name(status) if status else gettext("None yet") for status in shown]
     series = Series("parcels", [counts[status] for status in shown], links)
-    note = f"Parcels created in the last {DAYS_SHOWN} days."
-    return Chart("Parcels by status", "Status", places, [series], note, is_horizontal=True)
+    note = gettext("Parcels created in the last {days_shown} days.").format(days_shown=DAYS_SHOWN)
+    return Chart(gettext("Parcels by status"), gettext("Status"), places, [series], note, is_horizontal=True)
 
 
 def on_time(days: list[date]) -> Tile:
@@ -52,50 +53,54 @@ def on_time(days: list[date]) -> Tile:
     known = sum(counts.values())
     period = created(days[0], days[-1])
     further = [
-        Figure(f"{counts.get(timing, 0):,} {timing.label}", parcels_url(delivery=timing.value, **period))
+        Figure(f"{number(counts.get(timing, 0))} {timing.label}", parcels_url(delivery=timing.value, **period))
         for timing in Timing
     ]
-    share = f"{counts.get(Timing.ON_TIME, 0) / known:.1%}" if known else NOTHING
-    note = (
+    share = f"{number(100 * counts.get(Timing.ON_TIME, 0) / known, 1)} %" if known else NOTHING
+    note = gettext(
         "Delivered at or before the end of the delivery window that was reported, of those delivered or past that end;"
-        f" parcels created in the last {DAYS_SHOWN} days."
-    )
-    return Tile("Deliveries on time", Figure(share), note, further)
+        " parcels created in the last {days_shown} days."
+    ).format(days_shown=DAYS_SHOWN)
+    return Tile(gettext("Deliveries on time"), Figure(share), note, further)
 
 
 def stuck_tile(carriers: list[TrackingFigure]) -> Tile:
     days = SILENT_DAYS[1]
     count = sum(carrier.silent.get(str(days), 0) for carrier in carriers)
-    figure = Figure(f"{count:,}", parcels_url(silent=days), is_bad=bool(count))
-    return Tile("Stuck parcels", figure, f"Followed, without news of carrier or shop for {days} days.")
+    figure = Figure(number(count), parcels_url(silent=days), is_bad=bool(count))
+    return Tile(
+        gettext("Stuck parcels"),
+        figure,
+        gettext("Followed, without news of carrier or shop for {days} days.").format(days=days),
+    )
 
 
 def stuck(carriers: list[TrackingFigure]) -> Table:
     rows = [(carrier.carrier_code, [silent(carrier, days) for days in SILENT_DAYS]) for carrier in carriers]
-    columns = ("Carrier", *(f"{days} days" for days in SILENT_DAYS))
-    return Table("Parcels without news for", columns, rows, "Of the parcels that are followed.")
+    columns = (gettext("Carrier"), *(gettext("{days} days").format(days=days) for days in SILENT_DAYS))
+    return Table(gettext("Parcels without news for"), columns, rows, gettext("Of the parcels that are followed."))
 
 
 def silent(carrier: TrackingFigure, days: int) -> Figure:
     count = carrier.silent.get(str(days), 0)
-    return Figure(f"{count:,}", parcels_url(carrier=carrier.carrier_code, silent=days))
+    return Figure(number(count), parcels_url(carrier=carrier.carrier_code, silent=days))
 
 
 def tracking(carriers: list[TrackingFigure]) -> Table:
     """Tell how fresh the carriers' news are."""
     now = figures.counted_at(figures.PARCELS)
     return Table(
-        "Tracking",
-        ("Carrier", "Parcels followed", "Last answer", "Late by"),
+        gettext("Tracking"),
+        (gettext("Carrier"), gettext("Parcels followed"), gettext("Last answer"), gettext("Late by")),
         [(carrier.carrier_code, tracking_row(carrier, now)) for carrier in carriers],
-        "Late by: the age of the oldest question that is due.",
+        gettext("Late by: the age of the oldest question that is due."),
     )
 
 
 def tracking_row(carrier: TrackingFigure, now: datetime | None) -> list[Figure]:
     late = now - carrier.due_since if now and carrier.due_since else None
     return [
-        Figure(f"{carrier.followed:,}"),
+        Figure(number(carrier.followed)),
         Figure(moment(carrier.last_answer_at)),
         Figure(lasting(late) if late else NOTHING, is_bad=late is not None and late.total_seconds() > LATE_TRACKING_S),
     ]

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from parcels.figures.counting import SILENT_DAYS
@@ -32,12 +33,13 @@ class CarrierFilter(filters.CarrierFilter):
 class StatusFilter(filters.MultiChoiceFilter):
     """Parcels with any of the ticked statuses, those without one among them."""
 
-    title = parameter_name = "status"
+    title = gettext_lazy("status")
+    parameter_name = "status"
     column = "last_status"
     values = TrackingStatus
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [*super().lookups(request, model_admin), (NO_STATUS, "None yet")]
+        return [*super().lookups(request, model_admin), (NO_STATUS, gettext("None yet"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         ticked = request.GET.getlist("status")
@@ -49,7 +51,8 @@ class StatusFilter(filters.MultiChoiceFilter):
 class DeliveryFilter(filters.DropdownFilter):
     """Parcels that were delivered within the delivery window that was reported or after it, or are past it."""
 
-    title = parameter_name = "delivery"
+    title = gettext_lazy("delivery")
+    parameter_name = "delivery"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(str(timing), timing.label.capitalize()) for timing in Timing]
@@ -71,11 +74,11 @@ def lists_overdue(request: HttpRequest) -> bool:
 class SilenceFilter(filters.DropdownFilter):
     """Parcels that are followed, and of which nobody has told anything new for some days."""
 
-    title = "no news for"
+    title = gettext_lazy("no news for")
     parameter_name = "silent"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(days), f"{days} days") for days in SILENT_DAYS]
+        return [(str(days), gettext("{days} days").format(days=days)) for days in SILENT_DAYS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value() or ""
@@ -96,7 +99,7 @@ class CreatedMs:
 class RecentFilter(CreatedMs, filters.RecentFilter):
     """Parcels created today or in this month."""
 
-    title = "created"
+    title = gettext_lazy("created")
 
 
 class CreatedFilter(CreatedMs, filters.PeriodFilter):

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
+from django.utils.translation import gettext, gettext_lazy
 
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
@@ -94,7 +95,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         DeliveredFilter,
     )
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
-    search_help_text = "Tracking number, order, e-mail or id"
+    search_help_text = gettext_lazy("Tracking number, order, e-mail or id")
     export_columns = EXPORT_COLUMNS
     personal = COLUMNS[Parcel].personal
     are_views_recorded = True
@@ -146,7 +147,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             raise PermissionDenied
         parcel = self.row_at(request, object_id)
         if parcel is None:
-            raise Http404("There is no parcel with this id.")
+            raise Http404(gettext("There is no parcel with this id."))
         if request.method == "POST":
             act(request, parcel)
         return HttpResponseRedirect(page_of(parcel))
@@ -157,18 +158,20 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         asked = [number.pk for number in rows if has_tracker(number)]
         if rows.filter(pk__in=asked).update(due_at=clock.now()):
             record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
-            messages.success(request, "The carrier is asked now. Reload the page in a minute.")
+            messages.success(request, gettext("The carrier is asked now. Reload the page in a minute."))
         else:
-            messages.error(request, "Its carrier can't be asked: the parcel is not followed, or there is no service.")
+            messages.error(
+                request, gettext("Its carrier can't be asked: the parcel is not followed, or there is no service.")
+            )
 
     def have_let_go(self, request: HttpRequest, parcel: Parcel) -> None:
         """Take a number off the parcel."""
         number = request.POST.get("number", "")
         if let_go(parcel.pk, number):
             record(Action.CHANGED, parcel, note=f"Number {number} was let go.")
-            messages.success(request, f"{number} is no number of this parcel any more.")
+            messages.success(request, gettext("{number} is no number of this parcel any more.").format(number=number))
         else:
-            messages.error(request, "It is the parcel's only number, or none of its numbers.")
+            messages.error(request, gettext("It is the parcel's only number, or none of its numbers."))
 
     def have_taken(self, request: HttpRequest, parcel: Parcel) -> None:
         taking.act(request, Parcel, parcel.pk)
@@ -182,28 +185,28 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def found_by(self, text: str, *, may_see: bool) -> QuerySet[Any, Any]:
         return whole(text).union(with_email(text), all=True) if may_see else whole(text)
 
-    @admin.display(description="number")
+    @admin.display(description=gettext_lazy("number"))
     def number(self, parcel: Parcel) -> str:
         others = len(set(parcel.tracking_numbers) - {parcel.tracking_id})
         return f"{parcel.tracking_id} +{others}" if others else parcel.tracking_id
 
-    @admin.display(description="carrier")
+    @admin.display(description=gettext_lazy("carrier"))
     def carrier(self, parcel: Parcel) -> str:
         return parcel.carrier_display_name or parcel.carrier_code
 
-    @admin.display(description="status")
+    @admin.display(description=gettext_lazy("status"))
     def status(self, parcel: Parcel) -> str:
         return status_label(parcel.last_status)
 
-    @admin.display(description="last update")
+    @admin.display(description=gettext_lazy("last update"))
     def updated(self, parcel: Parcel) -> str:
         return time(parcel.updated_at)
 
-    @admin.display(description="created", ordering="created_at")
+    @admin.display(description=gettext_lazy("created"), ordering="created_at")
     def created(self, parcel: Parcel) -> str:
         return time(parcel.created_at)
 
-    @admin.display(description="destination")
+    @admin.display(description=gettext_lazy("destination"))
     def going_to(self, parcel: Parcel) -> str:
         to = parcel.destination
         return ", ".join(filter(None, [to["city"], to["country"]])) or NOTHING

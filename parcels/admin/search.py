@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+import orjson
+from django.db.models import Q, QuerySet
 
 from parcels.models import Parcel, TrackingNumber
 from shops.staff.search import (
@@ -63,9 +64,14 @@ def beginning(text: str) -> set[str]:
     )
 
 
+def in_town(town: str) -> Q:
+    """Make the condition of a destination whose town begins so, as its JSON has it."""
+    return Q(destination__icontains=f'"city":{orjson.dumps(town).decode()[:-1]}')
+
+
 def find(text: str, *, is_personal: bool) -> Found:
     """Find parcels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
     by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
     if not by_number and len(text) >= MIN_BEGINNING:
         by_number = beginning(compact(text))
-    return Found(by_number, of_recipient(Parcel.objects.all(), text) if is_personal else set())
+    return Found(by_number, of_recipient(Parcel.objects.all(), text, in_town) if is_personal else set())

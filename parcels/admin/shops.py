@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 
 from parcels.admin.figures import parcels_url
 from parcels.figures.models import DayFigure
@@ -20,7 +21,9 @@ def parcels_panel(request: HttpRequest, shop: Shop) -> str:
     since = milliseconds(start_of(first_day()))
     newest = Parcel.objects.for_shop(shop.id).filter(created_at__gte=since).newest_first()
     statuses = newest.values_list("last_status", flat=True)
-    return week_panel("Parcels", statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id)
+    return week_panel(
+        gettext("Parcels"), statuses, view="parcels_parcel_changelist", parameter="status", shop_id=shop.id
+    )
 
 
 def days_panel(request: HttpRequest, shop: Shop) -> str:

@@ -1,6 +1,7 @@
 """Parcels counted by day, carrier and status, and the state of each carrier's tracking."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from shops.db.fields import JSONTextField, KeyField
 
@@ -8,9 +9,9 @@ from shops.db.fields import JSONTextField, KeyField
 class Timing(models.TextChoices):
     """A parcel beside its promise, the end of the delivery window that was reported."""
 
-    ON_TIME = "on_time", "on time"
-    LATE = "late", "delivered late"
-    OVERDUE = "overdue", "past their promise"
+    ON_TIME = "on_time", gettext_lazy("on time")
+    LATE = "late", gettext_lazy("delivered late")
+    OVERDUE = "overdue", gettext_lazy("past their promise")
 
 
 class ParcelFigure(models.Model):

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch
 from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.db.words import word
 from shops.staff.audit.models import Action, AuditEntry, Channel
@@ -23,17 +24,19 @@ from shops.staff.pages import address_of
 class ActionFilter(MultiChoiceFilter):
     """Entries of any of the actions ticked."""
 
-    title = parameter_name = column = "action"
+    title = gettext_lazy("action")
+    parameter_name = column = "action"
     values = Action
 
 
 class ChannelFilter(DropdownFilter):
     """Entries of one way to act."""
 
-    title = parameter_name = "channel"
+    title = gettext_lazy("channel")
+    parameter_name = "channel"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(Channel.choices)
+        return [(value, gettext(label)) for value, label in Channel.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(channel=self.value()) if self.value() else queryset
@@ -42,7 +45,7 @@ class ChannelFilter(DropdownFilter):
 class EntryPeriodFilter(PeriodFilter):
     """Entries of a period of days."""
 
-    title = "day"
+    title = gettext_lazy("day")
     column = "at"
 
 
@@ -57,10 +60,10 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
     list_display = ("at", "actor", "channel", "action", "object", "what")
     list_filter = (ActionFilter, ChannelFilter, EntryPeriodFilter)
     list_select_related = False  # type: ignore[assignment]  # it has no foreign key
-    search_help_text = "A person, an object's id, or a customer's e-mail"
+    search_help_text = gettext_lazy("A person, an object's id, or a customer's e-mail")
     export_columns = (
         Column("Entry", "id"),
-        Column("At (UTC)", "at"),
+        Column("At", "at"),
         Column("Actor", "actor"),
         Column("Channel", "channel"),
         Column("Address", "address"),
@@ -85,7 +88,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
             condition |= Q(search_words__has=shown)
         return AuditEntry.objects.filter(condition).order_by().values("pk")
 
-    @admin.display(description="object")
+    @admin.display(description=gettext_lazy("object"))
     def object(self, entry: AuditEntry) -> str:
         """Link to the object's page, which asks for a permission of its own."""
         if not entry.object_id:
@@ -97,7 +100,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
             return f"{name} {entry.object_id}"
         return format_html('<a class="shop-link" href="{}">{} {}</a>', page, name, entry.object_id)
 
-    @admin.display(description="what")
+    @admin.display(description=gettext_lazy("what"))
     def what(self, entry: AuditEntry) -> str:
         return render_to_string("shops/what.html", {"entry": entry, "details": told(entry.details)}) or NOTHING
 

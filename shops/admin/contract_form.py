@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from shops.admin.products import ProductsField
 from shops.contracts import terms
@@ -19,11 +21,11 @@ else:
 
     ContractModelForm = forms.ModelForm
 
-KEEP = "Kept encrypted and never shown. Empty: the one that is stored stays."
+KEEP = gettext_lazy("Kept encrypted and never shown. Empty: the one that is stored stays.")
 CUSTOMS = (*terms.CUSTOMS, "customs_shipping_cost_eur")
 
 
-def secret_field(label: str, help_text: str) -> forms.CharField:
+def secret_field(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharField:
     widget = PasswordInput(render_value=False, attrs={"autocomplete": "new-password", "spellcheck": "false"})
     return forms.CharField(label=label, help_text=help_text, required=False, strip=False, widget=widget)
 
@@ -33,17 +35,23 @@ class ContractForm(ContractModelForm):
 
     takes_secrets = True  # false over plain http
     is_check = False  # the carrier is asked, and nothing is saved
-    password = secret_field("Password", KEEP)
-    api_key = secret_field("API key", "Of beta, in place of the password. " + KEEP)
-    pickup_secret = secret_field("Pickup account's secret", "Its password or API key, if it is not the same. " + KEEP)
-    products = ProductsField(required=False)
+    password = secret_field(gettext_lazy("Password"), KEEP)
+    api_key = secret_field(
+        gettext_lazy("API key"),
+        gettext_lazy("Of beta, in place of the password. Kept encrypted and never shown. Empty: the stored one stays."),
+    )
+    pickup_secret = secret_field(
+        gettext_lazy("Pickup account's secret"),
+        gettext_lazy("Its password or API key, if it is not the same. Kept and shown as the others."),
+    )
+    products = ProductsField(required=False, label=gettext_lazy("Products"))
 
     class Meta:
         labels = {
-            "pickup_account_number": "Pickup products' account number",
-            "customs_value_eur": "Customs value (EUR)",
-            "customs_hs_code": "Customs HS code",
-            "customs_shipping_cost_eur": "Customs postage (EUR)",
+            "pickup_account_number": gettext_lazy("Pickup products' account number"),
+            "customs_value_eur": gettext_lazy("Customs value (EUR)"),
+            "customs_hs_code": gettext_lazy("Customs HS code"),
+            "customs_shipping_cost_eur": gettext_lazy("Customs postage (EUR)"),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -94,13 +102,13 @@ class ContractForm(ContractModelForm):
         """Raise TermsError for a secret that is missing, one too many, or malformed."""
         secret, pickup_secret, is_new = self.new_secret, self.new_pickup_secret, self.instance._state.adding
         if (secret or pickup_secret) and not self.takes_secrets:
-            raise terms.TermsError("", "Open the admin over https to send credentials.")
+            raise terms.TermsError("", gettext("Open the admin over https to send credentials."))
         if not secret and is_new:
-            raise terms.TermsError("password", "a new contract needs its password or API key")
+            raise terms.TermsError("password", gettext("a new contract needs its password or API key"))
         if all(secret.values()) and secret:
-            raise terms.TermsError("api_key", "give the password or the API key, not both")
+            raise terms.TermsError("api_key", gettext("give the password or the API key, not both"))
         if pickup_secret and not self.cleaned_data.get("pickup_account_number"):
-            raise terms.TermsError("pickup_secret", "needs the account's number")
+            raise terms.TermsError("pickup_secret", gettext("needs the account's number"))
         for each in filter(None, (secret, pickup_secret)):
             terms.check_secret(carrier, each["password"], each["api_key"])
 
@@ -111,7 +119,7 @@ class ContractForm(ContractModelForm):
             yield
         except terms.TermsError as error:
             is_of_customs = error.field == "customs"
-            text = "Description, value and HS code need each other." if is_of_customs else f"{error}"
+            text = gettext("Description, value and HS code need each other.") if is_of_customs else f"{error}"
             name = error.field if error.field in self.fields else None
             self.add_error(name, text[:1].upper() + text[1:])
 
@@ -123,7 +131,7 @@ def blank(value: Any) -> Any:
 def checked_products(carrier: str, typed: dict[str, tuple[str, ...]]) -> dict[str, terms.Override | None]:
     """Return the products as a contract stores them; raise TermsError."""
     if not typed:
-        raise terms.TermsError("products", "choose at least one product")
+        raise terms.TermsError("products", gettext("choose at least one product"))
     products = {}
     for code, own in typed.items():
         try:

@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils import formats, timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -47,12 +48,12 @@ SECRETS = ("password", "api_key", "pickup_secret")
 class SecretFilter(DropdownFilter):
     """Contracts with one kind of secret."""
 
-    title = "secret"
+    title = gettext_lazy("secret")
     parameter_name = "secret"
     KINDS = (("True", "API key"), ("False", "password"), ("None", "unknown"))
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(self.KINDS)
+        return [(value, gettext(name)) for value, name in self.KINDS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         values = {"True": True, "False": False, "None": None}
@@ -89,7 +90,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("account_number", "shop__name", "id")
-    search_help_text = "Account number, shop or id"
+    search_help_text = gettext_lazy("Account number, shop or id")
     show_facets = admin.ShowFacets.NEVER
     actions = None
     autocomplete_fields = ("shop",)
@@ -105,7 +106,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
         Column("API key", "has_api_key"),
         Column("Products", "products", joined),
         Column("Commercial name", "commercial_name"),
-        Column("Updated (UTC)", "updated_at"),
+        Column("Updated", "updated_at"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CarrierContract]:
@@ -152,31 +153,35 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     def save_model(self, request: HttpRequest, obj: CarrierContract, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         accounts.save(obj, secret=form.new_secret or None, pickup_secret=form.new_pickup_secret or None)
 
-    @admin.display(description="signs in with", ordering="has_api_key")
+    @admin.display(description=gettext_lazy("signs in with"), ordering="has_api_key")
     def signs_in_with(self, contract: CarrierContract) -> str:
         """Name the kind of secret: beta gives up passwords."""
-        return dict(SecretFilter.KINDS)[str(contract.has_api_key)]
+        return gettext(dict(SecretFilter.KINDS)[str(contract.has_api_key)])
 
-    @admin.display(description="activated products")
+    @admin.display(description=gettext_lazy("activated products"))
     def product_count(self, contract: CarrierContract) -> int:
         return len(contract.products)
 
-    @admin.display(description="activated products")
+    @admin.display(description=gettext_lazy("activated products"))
     def activated(self, contract: CarrierContract) -> str:
         """List the products that the shop may order, each with the carrier's code where the contract overrides it."""
         return format_html_join("", "{}", ((product_line(contract, code),) for code in contract.products)) or NOTHING
 
-    @admin.display(description="password or API key")
+    @admin.display(description=gettext_lazy("password or API key"))
     def secret(self, contract: CarrierContract) -> str:
-        return "Kept encrypted and never shown. To replace it, open the admin over https, or use configure_carrier."
+        return gettext(
+            "Kept encrypted and never shown. To replace it, open the admin over https, or use configure_carrier."
+        )
 
-    @admin.display(description="tracking")
+    @admin.display(description=gettext_lazy("tracking"))
     def tracking(self, contract: CarrierContract) -> str:
         """Tell if the carrier's tracking service refuses the credentials."""
         if not contract.is_tracking_refused:
             return NOTHING
         at = formats.date_format(timezone.localtime(contract.tracking_refused_at), "DATETIME_FORMAT")
-        return f"Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced."
+        return gettext(
+            "Stopped: the carrier has refused the credentials ({at}). It goes on when they are replaced."
+        ).format(at=at)
 
     class Media:
         css = {"all": ["shops/admin.css"]}
@@ -195,7 +200,7 @@ def check(form: ContractForm) -> checking.Report:
     try:
         credentials = typed_credentials(form)
     except UnreadableSecretError:
-        return checking.Report(is_good=False, summary="The stored credentials can't be read: type them again.")
+        return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
     return checking.check(
         shop=contract.shop,
         carrier_code=contract.carrier_code,
@@ -220,7 +225,7 @@ def typed_credentials(form: ContractForm) -> tuple[Credentials, Credentials]:
 
 def product_line(contract: CarrierContract, code: str) -> str:
     product, own = PRODUCTS.get(code), contract.override(code)
-    meaning = product.meaning if product else ""
+    meaning = gettext(product.meaning) if product else ""
     replaced = " ".join(filter(None, (own.carrier_code, own.service, own.as_code))) if own else ""
-    text = f" (carrier's code {replaced})" if replaced else ""
+    text = gettext(" (carrier's code {replaced})").format(replaced=replaced) if replaced else ""
     return format_html('<span class="contract-product"><code>{}</code> {}{}</span>', code, meaning, text)

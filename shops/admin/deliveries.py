@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge
@@ -20,14 +21,15 @@ COLOURS = {DeliveryState.QUEUED: "info", DeliveryState.DELIVERED: "success", Del
 class StateFilter(MultiChoiceFilter):
     """Deliveries in any of the states ticked."""
 
-    title = parameter_name = column = "state"
+    title = gettext_lazy("state")
+    parameter_name = column = "state"
     values = DeliveryState
 
 
 class TypeFilter(DropdownFilter):
     """Deliveries of one type of event."""
 
-    title = "event"
+    title = gettext_lazy("event")
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -44,7 +46,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     list_display = ("event", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
     list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
     list_select_related = ("event", "endpoint", "shop")  # type: ignore[assignment]  # more than other large tables
-    search_help_text = "webhook-id, or the id of a parcel, label or endpoint"
+    search_help_text = gettext_lazy("webhook-id, or the id of a parcel, label or endpoint")
     actions = ("replay",)
     export_columns = (
         Column("Message", "event_id"),
@@ -54,10 +56,10 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         Column("Subject", "subject"),
         Column("State", "state"),
         Column("Attempts", "attempts"),
-        Column("Last attempt (UTC)", "last_attempt_at"),
+        Column("Last attempt", "last_attempt_at"),
         Column("Last answer", "last_status"),
         Column("Reason", "last_reason"),
-        Column("Created (UTC)", "created_at"),
+        Column("Created", "created_at"),
     )
     are_views_recorded = True
     fields = readonly_fields = (
@@ -71,35 +73,35 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("shops.change_webhookdelivery")
 
-    @admin.action(description="Deliver again", permissions=["replay"])
+    @admin.action(description=gettext_lazy("Deliver again"), permissions=["replay"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:
         chosen = list(queryset)
         count = replay(WebhookDelivery.objects.filter(id__in=[each.id for each in chosen]))
         for delivery in chosen:
             self.log_change(request, delivery, "Delivered again.")
-        text = (
-            f"{count} of {len(chosen)} queued again, due at once; others are under way, or their endpoint is revoked."
-        )
+        text = gettext(
+            "{count} of {chosen} queued again, due at once; others are under way, or their endpoint is revoked."
+        ).format(count=count, chosen=len(chosen))
         self.message_user(request, text, messages.SUCCESS if count else messages.WARNING)
 
-    @admin.display(description="type")
+    @admin.display(description=gettext_lazy("type"))
     def type(self, delivery: WebhookDelivery) -> str:
         return delivery.event.type
 
-    @admin.display(description="data")
+    @admin.display(description=gettext_lazy("data"))
     def data(self, delivery: WebhookDelivery) -> Any:
         return delivery.event.data
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, delivery: WebhookDelivery) -> str:
         state = DeliveryState(delivery.state)
         return badge(state.label, COLOURS[state])
 
-    @admin.display(description="last attempt")
+    @admin.display(description=gettext_lazy("last attempt"))
     def last_attempt(self, delivery: WebhookDelivery) -> str:
         return f"{delivery.attempts}: {self.answer(delivery)}" if delivery.attempts else NOTHING
 
-    @admin.display(description="last answer")
+    @admin.display(description=gettext_lazy("last answer"))
     def answer(self, delivery: WebhookDelivery) -> str:
         """The answer's status; without an answer, the reason of the failure."""
         return str(delivery.last_status or delivery.last_reason or NOTHING)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
+from shops.staff.display_texts import number
 from shops.staff.panels import Figure, Panel, Tile, list_url, may_view
 from shops.staff.queue import Row, counted
 from shops.webhooks.models import DeliveryState, WebhookDelivery, WebhookEndpoint
@@ -47,6 +49,10 @@ def rows(request: HttpRequest) -> Iterator[Row]:
 def dead_letters() -> Tile:
     dead = WebhookDelivery.objects.filter(state=DeliveryState.DEAD).order_by()
     count = dead[: LISTED_AT_MOST + 1].count()
-    text = f"{min(count, LISTED_AT_MOST):,}{'+' if count > LISTED_AT_MOST else ''}"
+    text = f"{number(min(count, LISTED_AT_MOST))}{'+' if count > LISTED_AT_MOST else ''}"
     link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)
-    return Tile("Webhook deliveries given up", Figure(text, link, is_bad=bool(count)), "Dead letters that are kept.")
+    return Tile(
+        gettext("Webhook deliveries given up"),
+        Figure(text, link, is_bad=bool(count)),
+        gettext("Dead letters that are kept."),
+    )

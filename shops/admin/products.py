@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -61,7 +62,7 @@ def rows(carrier: str, chosen: Mapping[str, tuple[str, ...]]) -> list[dict[str, 
     return [
         {
             "code": product.code,
-            "meaning": product.meaning,
+            "meaning": gettext(product.meaning),
             "usual": ", ".join(dict.fromkeys(route.carrier_code for route in product.routes)),
             "is_chosen": product.code in chosen,
             "own": dict(zip(PARTS, chosen.get(product.code) or texts(None), strict=True)),

@@ -5,6 +5,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.contracts import senders
 from shops.contracts.addresses import AddressSerializer
@@ -22,15 +23,15 @@ else:
 
 PREFIX = "sender_"
 LABELS = {
-    "firstName": "First name",
-    "lastName": "Last name",
-    "company": "Company",
-    "address1": "Street and number",
-    "address2": "Building, floor, entrance",
-    "zip": "Postal code",
-    "city": "Town",
-    "countryCode": "Country (two letters)",
-    "phone": "Phone",
+    "firstName": gettext_lazy("First name"),
+    "lastName": gettext_lazy("Last name"),
+    "company": gettext_lazy("Company"),
+    "address1": gettext_lazy("Street and number"),
+    "address2": gettext_lazy("Building, floor, entrance"),
+    "zip": gettext_lazy("Postal code"),
+    "city": gettext_lazy("Town"),
+    "countryCode": gettext_lazy("Country (two letters)"),
+    "phone": gettext_lazy("Phone"),
 }
 OPTIONAL = ("company", "address2")
 FIELDS = tuple(PREFIX + name for name in LABELS)
@@ -77,4 +78,4 @@ class ShopForm(ShopModelForm):
         for name, faults in known.items():
             self.add_error(PREFIX + name, [str(fault).capitalize() for fault in faults])
         if not known:
-            self.add_error(None, f"The sender address: {error}.")
+            self.add_error(None, gettext("The sender address: {error}.").format(error=error))

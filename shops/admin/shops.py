@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.admin.shop_form import FIELDS as SENDER_FIELDS
 from shops.admin.shop_form import ShopForm
@@ -31,20 +32,25 @@ class Links:
 
     user: "User | AnonymousUser"
     __name__ = "links"
-    short_description = "go to"
+    short_description = gettext_lazy("go to")
     pages = (
-        ("parcels", "parcels_parcel_changelist", "parcels.view_parcel", "shop__id__exact"),
-        ("labels", "labels_shippinglabel_changelist", "labels.view_shippinglabel", "shop__id__exact"),
-        ("contracts", "shops_carriercontract_changelist", "shops.view_carriercontract", "shop__id__exact"),
-        ("tokens", "shops_accesstoken_changelist", "shops.view_accesstoken", "shop__id__exact"),
-        ("webhooks", "shops_webhookendpoint_changelist", "shops.view_webhookendpoint", "shop__id__exact"),
-        ("new token", "shops_accesstoken_add", "shops.add_accesstoken", "shop"),
+        (gettext_lazy("parcels"), "parcels_parcel_changelist", "parcels.view_parcel", "shop__id__exact"),
+        (gettext_lazy("labels"), "labels_shippinglabel_changelist", "labels.view_shippinglabel", "shop__id__exact"),
+        (
+            gettext_lazy("contracts"),
+            "shops_carriercontract_changelist",
+            "shops.view_carriercontract",
+            "shop__id__exact",
+        ),
+        (gettext_lazy("tokens"), "shops_accesstoken_changelist", "shops.view_accesstoken", "shop__id__exact"),
+        (gettext_lazy("webhooks"), "shops_webhookendpoint_changelist", "shops.view_webhookendpoint", "shop__id__exact"),
+        (gettext_lazy("new token"), "shops_accesstoken_add", "shops.add_accesstoken", "shop"),
     )
 
     def __call__(self, shop: Shop) -> str:
         allowed = [page for page in self.pages if self.user.has_perm(page[2])]
         links = (
-            admin_link(text, reverse(f"admin:{view}", query={parameter: shop.id}))
+            admin_link(str(text), reverse(f"admin:{view}", query={parameter: shop.id}))
             for text, view, _, parameter in allowed
         )
         return format_html("<span>{}</span>", format_html_join(" ", "{}", ((link,) for link in links)) or NOTHING)
@@ -60,7 +66,7 @@ class ShopAdmin(ModelAdmin[Shop]):
     ordering = ("name", "id")  # the model's own is lost by annotating a count
     list_filter = ("is_active",)
     search_fields = ("name", "id")
-    search_help_text = "Name or id"
+    search_help_text = gettext_lazy("Name or id")
     show_facets = admin.ShowFacets.NEVER
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
@@ -74,16 +80,20 @@ class ShopAdmin(ModelAdmin[Shop]):
         if obj and not self.has_change_permission(request, obj):
             return [(None, {"fields": ("name", "is_active", *known)})]
         own = tuple(name for name in known if name != "sends_from")
-        text = "Labels are sent from here if their order names no other place. Empty: each order must bring its own."
+        text = gettext(
+            "Labels are sent from here if their order names no other place. Empty: each order must bring its own."
+        )
         return [
             (None, {"fields": ("name", "is_active", *own)}),
-            ("Sender address", {"fields": SENDER_FIELDS, "description": text}),
+            (gettext("Sender address"), {"fields": SENDER_FIELDS, "description": text}),
         ]
 
     def save_model(self, request: HttpRequest, obj: Shop, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         super().save_model(request, obj, form, change)
         for carrier, refusal in form.refusals.items():
-            told = f"Labels of {carrier} can't be sent from this address: {refusal}."
+            told = gettext("Labels of {carrier} can't be sent from this address: {refusal}.").format(
+                carrier=carrier, refusal=refusal
+            )
             self.message_user(request, told, messages.WARNING)
 
     def get_inlines(self, request: HttpRequest, obj: Shop | None) -> tuple[type[TokenInline], ...]:
@@ -105,15 +115,15 @@ class ShopAdmin(ModelAdmin[Shop]):
     def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
         return False
 
-    @admin.display(description="tokens not revoked", ordering="tokens_in_use")
+    @admin.display(description=gettext_lazy("tokens not revoked"), ordering="tokens_in_use")
     def tokens_in_use(self, shop: Shop) -> int:
         return shop.tokens_in_use  # type: ignore[attr-defined, no-any-return]  # annotated by get_queryset
 
-    @admin.display(description="sender address")
+    @admin.display(description=gettext_lazy("sender address"))
     def sends_from(self, shop: Shop) -> str:
         if shop.sender_address:
             return render_to_string("shops/address.html", {"address": shop.sender_address})
-        return "None: each label order must bring its own."
+        return gettext("None: each label order must bring its own.")
 
     class Media:
         css = {"all": ["shops/admin.css"]}

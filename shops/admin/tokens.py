@@ -13,11 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
 from shops.staff.base import ModelAdmin
-from shops.staff.display_texts import badge
+from shops.staff.display_texts import badge, short_name
 from shops.staff.exports import Column
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
 from shops.staff.masking import may_see
@@ -83,11 +84,11 @@ class TokenInline(TokenTabularInline):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    @admin.display(description="id")
+    @admin.display(description=gettext_lazy("id"))
     def link(self, token: AccessToken) -> str:
         return admin_link(token.id, page_of(token))
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def state(self, token: AccessToken) -> str:
         return state_label(token)
 
@@ -95,11 +96,11 @@ class TokenInline(TokenTabularInline):
 class StateFilter(DropdownFilter):
     """Tokens in one state."""
 
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name.capitalize()) for name in STATES]
+        return [(name, short_name(name)) for name in STATES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> QuerySet[AccessToken]:
         _, condition = STATES.get(self.value() or "", ("", Q()))
@@ -110,12 +111,12 @@ class TokenForm(TokenModelForm):
     """The editable fields of a token."""
 
     class Meta:
-        help_texts = {"expires_at": "Empty: it does not expire."}
+        help_texts = {"expires_at": gettext_lazy("Empty: it does not expire.")}
 
     def clean_expires_at(self) -> Any:
         expires_at = self.cleaned_data["expires_at"]
         if "expires_at" in self.changed_data and expires_at and expires_at <= timezone.now():
-            raise ValidationError("That is in the past. To end a token now, revoke it.")
+            raise ValidationError(gettext("That is in the past. To end a token now, revoke it."))
         return expires_at
 
 
@@ -129,7 +130,7 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "name", "shop__name")
-    search_help_text = "Id, name or shop, or a token itself"
+    search_help_text = gettext_lazy("Id, name or shop, or a token itself")
     show_facets = admin.ShowFacets.NEVER
     actions = ("give", "revoke")
     autocomplete_fields = ("shop",)
@@ -139,10 +140,10 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
         Column("Name", "name"),
         Column("Shop id", "shop_id"),
         Column("Shop", "shop__name"),
-        Column("Created (UTC)", "created_at"),
-        Column("Expires (UTC)", "expires_at"),
-        Column("Revoked (UTC)", "revoked_at"),
-        Column("Last used (UTC)", "last_used_at"),
+        Column("Created", "created_at"),
+        Column("Expires", "expires_at"),
+        Column("Revoked", "revoked_at"),
+        Column("Last used", "last_used_at"),
     )
     change_form_outer_after_template = "shops/revoke_button.html"
 
@@ -198,49 +199,59 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     def response_add(self, request: HttpRequest, obj: AccessToken, *args: Any) -> HttpResponse:
         """Show the token in this answer, which is stored nowhere: a message would be kept in a cookie or a session."""
         if not hasattr(obj, "secret"):
-            text = "Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”."
+            text = gettext("Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”.")
             self.message_user(request, text, messages.WARNING)
             return HttpResponseRedirect(page_of(obj))
-        context = {"title": "New access token", "token": obj, "media": self.media}
+        context = {"title": gettext("New access token"), "token": obj, "media": self.media}
         return self.page(request, "shops/token_issued.html", context)
 
-    @admin.action(description="Give a token that was asked for", permissions=["change"])
+    @admin.action(description=gettext_lazy("Give a token that was asked for"), permissions=["change"])
     def give(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
         """Show the text of a token that a colleague asked for: two make it, or one who sees customers anyway."""
         chosen = list(queryset.filter(ASKED_FOR).select_related("shop")[:2])
         if len(chosen) != 1:
-            self.message_user(request, "Choose one token that is asked for.", messages.WARNING)
+            self.message_user(request, gettext("Choose one token that is asked for."), messages.WARNING)
             return None
         (token,) = chosen
         if token.asked_by == request.user.get_username() and not may_see(request):
-            self.message_user(request, "You asked for it: a colleague gives it.", messages.ERROR)
+            self.message_user(request, gettext("You asked for it: a colleague gives it."), messages.ERROR)
             return None
         if (secret := token.give()) is None:
-            self.message_user(request, "A colleague was faster.", messages.WARNING)
+            self.message_user(request, gettext("A colleague was faster."), messages.WARNING)
             return None
         self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
         token.secret = secret  # type: ignore[attr-defined]  # for this answer alone
         return self.response_add(request, token)
 
-    @admin.action(description="Revoke", permissions=["change"])
+    @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
         """Revoke the selected tokens after a confirmation page, because it cannot be undone."""
         tokens = list(queryset.filter(revoked_at=None))
         if not tokens:
-            self.message_user(request, "The selected tokens were revoked before.", messages.WARNING)
+            self.message_user(request, gettext("The selected tokens were revoked before."), messages.WARNING)
             return None
         if "is_confirmed" not in request.POST:
-            context = {"title": "Revoke access tokens", "tokens": tokens, "checkbox_name": ACTION_CHECKBOX_NAME}
+            context = {
+                "title": gettext("Revoke access tokens"),
+                "tokens": tokens,
+                "checkbox_name": ACTION_CHECKBOX_NAME,
+            }
             return self.page(request, "shops/revoke_confirmation.html", context | {"delay_s": TOKEN_CACHE_TTL_S})
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:
                 self.log_change(request, token, "Revoked.")
         names = ", ".join(map(str, tokens))
-        self.message_user(request, f"Revoked, effective within {TOKEN_CACHE_TTL_S} seconds: {names}", messages.SUCCESS)
+        self.message_user(
+            request,
+            gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}").format(
+                token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names
+            ),
+            messages.SUCCESS,
+        )
         return None
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def state(self, token: AccessToken) -> str:
         return state_label(token)
 

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext, gettext_lazy
 
 from shops.models import Shop
 from shops.staff.base import ModelAdmin
@@ -38,10 +39,11 @@ COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "pau
 class StateFilter(DropdownFilter):
     """Endpoints that need staff."""
 
-    title = parameter_name = "state"
+    title = gettext_lazy("state")
+    parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("failing", "Failing"), ("disabled", "Disabled")]
+        return [("failing", gettext("Failing")), ("disabled", gettext("Disabled"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> QuerySet[WebhookEndpoint]:
         if self.value() == "failing":
@@ -53,10 +55,11 @@ class EndpointForm(EndpointModelForm):
     """An endpoint as staff make and change it."""
 
     event_types = forms.MultipleChoiceField(
+        label=gettext_lazy("Event types"),
         choices=[(name, name) for name in SUBSCRIBABLE],
         widget=forms.CheckboxSelectMultiple,
         required=False,
-        help_text="None ticked: all.",
+        help_text=gettext_lazy("None ticked: all."),
     )
 
     def clean_url(self) -> str:
@@ -64,20 +67,26 @@ class EndpointForm(EndpointModelForm):
         try:
             check_url(url)
         except UrlError as error:
-            raise ValidationError(f"The URL {error}." if str(error).startswith("needs") else f"{error}.") from None
+            raise ValidationError(
+                gettext("The URL {error}.").format(error=error) if str(error).startswith("needs") else f"{error}."
+            ) from None
         return url
 
     def clean_shop(self) -> Shop:
         shop: Shop = self.cleaned_data["shop"]
         if WebhookEndpoint.objects.for_shop(shop.id).not_revoked().count() >= endpoints.MAX_ENDPOINTS:
-            raise ValidationError(f"The shop has {endpoints.MAX_ENDPOINTS} endpoints, as many as it may: revoke one.")
+            raise ValidationError(
+                gettext("The shop has {count} endpoints, as many as it may: revoke one.").format(
+                    count=endpoints.MAX_ENDPOINTS
+                )
+            )
         return shop
 
 
 class ReplayForm(forms.Form):
     """The moment from which events are delivered again."""
 
-    since = forms.SplitDateTimeField(widget=SplitDateTime, label="Events since")
+    since = forms.SplitDateTimeField(widget=SplitDateTime, label=gettext_lazy("Events since"))
 
 
 @admin.register(WebhookEndpoint)
@@ -90,7 +99,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "url", "shop__name")
-    search_help_text = "Id, URL or shop"
+    search_help_text = gettext_lazy("Id, URL or shop")
     show_facets = admin.ShowFacets.NEVER
     autocomplete_fields = ("shop",)
     export_columns = (
@@ -100,11 +109,11 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
         Column("URL", "url"),
         Column("Events", "event_types", joined),
         Column("Paused", "is_paused"),
-        Column("Failing since (UTC)", "failing_since"),
-        Column("Disabled (UTC)", "disabled_at"),
+        Column("Failing since", "failing_since"),
+        Column("Disabled", "disabled_at"),
         Column("Why disabled", "disabled_reason"),
-        Column("Created (UTC)", "created_at"),
-        Column("Revoked (UTC)", "revoked_at"),
+        Column("Created", "created_at"),
+        Column("Revoked", "revoked_at"),
     )
     actions = ("send_test", "rotate", "enable", "replay", "revoke")
     change_form_outer_after_template = "shops/webhook_buttons.html"
@@ -145,44 +154,49 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     def show_secret(self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
         """Show a secret in this answer, which is stored nowhere."""
-        context = {"title": "Secret of a webhook endpoint", "endpoint": endpoint, "secret": secret}
+        context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": endpoint, "secret": secret}
         return self.page(request, "shops/webhook_secret.html", context | {"media": self.media})
 
-    @admin.action(description="Send a test", permissions=["change"])
+    @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.send_test, "A test is queued for")
+        self.for_each(request, queryset, endpoints.send_test, gettext("A test is queued for"))
 
-    @admin.action(description="Enable again", permissions=["change"])
+    @admin.action(description=gettext_lazy("Enable again"), permissions=["change"])
     def enable(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
-        self.for_each(request, queryset, endpoints.enable, "Enabled:")
+        self.for_each(request, queryset, endpoints.enable, gettext("Enabled:"))
 
-    @admin.action(description="Rotate the secret", permissions=["change"])
+    @admin.action(description=gettext_lazy("Rotate the secret"), permissions=["change"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         """Show the new secret, once that is confirmed; the one before signs as well for a while."""
         chosen = list(queryset.filter(revoked_at=None)[:2])
         if len(chosen) != 1:
-            self.message_user(request, "Choose one endpoint that is not revoked.", messages.WARNING)
+            self.message_user(request, gettext("Choose one endpoint that is not revoked."), messages.WARNING)
             return None
         if "is_confirmed" not in request.POST:
-            return self.ask(request, queryset, "rotate", "Rotate the secret")
+            return self.ask(request, queryset, "rotate", gettext("Rotate the secret"))
         secret = endpoints.rotate(chosen[0])
         self.log_change(request, chosen[0], "Secret rotated.")
         return self.show_secret(request, chosen[0], secret)
 
-    @admin.action(description="Revoke", permissions=["change"])
+    @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         if "is_confirmed" not in request.POST:
-            return self.ask(request, queryset, "revoke", "Revoke webhook endpoints")
-        self.for_each(request, queryset, endpoints.revoke, "Revoked:")
+            return self.ask(request, queryset, "revoke", gettext("Revoke webhook endpoints"))
+        self.for_each(request, queryset, endpoints.revoke, gettext("Revoked:"))
         return None
 
-    @admin.action(description="Deliver everything again since …", permissions=["change"])
+    @admin.action(description=gettext_lazy("Deliver everything again since …"), permissions=["change"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         form = ReplayForm(request.POST if "is_confirmed" in request.POST else None)
         if not form.is_valid():
-            return self.ask(request, queryset, "replay", "Deliver everything again", form)
+            return self.ask(request, queryset, "replay", gettext("Deliver everything again"), form)
         since = form.cleaned_data["since"]
-        self.for_each(request, queryset, lambda each: replay_since(each, since), f"Queued again since {since:%F %T}:")
+        self.for_each(
+            request,
+            queryset,
+            lambda each: replay_since(each, since),
+            gettext("Queued again since {since:%F %T}:").format(since=since),
+        )
         return None
 
     def ask(
@@ -208,10 +222,10 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
         for endpoint in chosen:
             act(endpoint)
             self.log_change(request, endpoint, done.rstrip(":") + ".")
-        names = ", ".join(map(str, chosen)) or "none, as they were revoked before"
+        names = ", ".join(map(str, chosen)) or gettext("none, as they were revoked before")
         self.message_user(request, f"{done} {names}", messages.SUCCESS if chosen else messages.WARNING)
 
-    @admin.display(description="state")
+    @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, endpoint: WebhookEndpoint) -> str:
         state = endpoint.state
         return badge(state, COLOURS[state])

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext
+
 from carriers.client import Service
 from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
 from carriers.errors import CarrierError, CredentialsRejected
@@ -48,12 +50,21 @@ def check(
     try:
         facts, findings = ask(carrier_code, asked, sender, commercial_name)
     except NotAskedError:
-        return Report(is_good=False, summary="Other contracts are being checked. Try again in some seconds.")
+        return Report(is_good=False, summary=gettext("Other contracts are being checked. Try again in some seconds."))
     except CredentialsRejected as error:
-        return Report(is_good=False, summary=f"{carrier_code} refuses the credentials: {error.detail}.")
+        return Report(
+            is_good=False,
+            summary=gettext("{carrier_code} refuses the credentials: {detail}.").format(
+                carrier_code=carrier_code, detail=error.detail
+            ),
+        )
     except CarrierError as error:
-        reason = f"{carrier_code} was not reached, or gave no readable answer: {error}."
-        return Report(is_good=False, summary=f"{reason} Nothing is known about the credentials.")
+        reason = gettext("{carrier_code} was not reached, or gave no readable answer: {error}.").format(
+            carrier_code=carrier_code, error=error
+        )
+        return Report(
+            is_good=False, summary=gettext("{reason} Nothing is known about the credentials.").format(reason=reason)
+        )
     return report(carrier_code, findings, facts)
 
 
@@ -76,8 +87,17 @@ def ask(
 
 
 def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str]) -> Report:
-    counts = [sum(finding.verdict == verdict for finding in findings) for verdict in ("included", "missing", "open")]
-    words = [f"{count} {word}" for count, word in zip(counts, ("included", "not included", "left open"), strict=True)]
+    counts = [
+        sum(finding.verdict == verdict for finding in findings) for verdict in (gettext("included"), "missing", "open")
+    ]
+    words = [
+        f"{count} {word}"
+        for count, word in zip(
+            counts, (gettext("included"), gettext("not included"), gettext("left open")), strict=True
+        )
+    ]
     told = ", ".join(word for count, word in zip(counts, words, strict=True) if count)
-    summary = f"{carrier_code} accepts the credentials. Products: {told}."
+    summary = gettext("{carrier_code} accepts the credentials. Products: {told}.").format(
+        carrier_code=carrier_code, told=told
+    )
     return Report(is_good=counts[1] == 0, summary=summary, findings=findings, facts=facts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 
 from shops.personal_data import MASKED
 from shops.staff.audit import changes
@@ -101,10 +102,15 @@ class Recorded:
         """Show the changes of an object from the audit log, the newest first."""
         row = self.row_at(request, object_id)
         if row is None:
-            raise Http404("There is no such object.")
+            raise Http404(gettext("There is no such object."))
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
         own = AuditEntry.objects.filter(object_type=self.opts.label_lower, object_id=str(row.pk))
         entries = own.filter(action__in=HISTORY)[:HISTORY_AT_MOST]
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": "History", "entries": entries}
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": gettext("History"),
+            "entries": entries,
+        }
         return TemplateResponse(request, "shops/history.html", context | {"original": row})

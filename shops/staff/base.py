@@ -13,6 +13,7 @@ from django.db.models import F, Model, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from shops.staff import headers
@@ -47,7 +48,7 @@ class RestrictedChangeList(ChangeList):
     def get_filters(self, request: HttpRequest) -> Any:
         filters = super().get_filters(request)
         if filters[2]:  # the parameters that no filter took
-            raise DisallowedModelAdminLookup("This list has no such filter.")
+            raise DisallowedModelAdminLookup(gettext("This list has no such filter."))
         return filters
 
 
@@ -94,7 +95,7 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
         try:
             listed = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
-            raise BadRequest("This list has no such filter.") from error
+            raise BadRequest(gettext("This list has no such filter.")) from error
         columns = self.export_columns or columns_of(self.model, self.get_list_display(request))
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)

@@ -1,19 +1,32 @@
 """Texts of stored values on the admin's pages; apart from `base`, which template tags can't import."""
 
+from decimal import Decimal
 from functools import lru_cache
 
 from django.template.loader import render_to_string
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 NOTHING = "-"  # stands for a missing value
 
 
 def short_name(choice: str) -> str:
-    """Format a choice: ``OUT_FOR_DELIVERY`` becomes ``Out for delivery``."""
-    return choice.replace("_", " ").capitalize()
+    """Format a choice, in the reader's language: ``OUT_FOR_DELIVERY`` becomes ``Out for delivery``."""
+    return gettext(choice.replace("_", " ").capitalize())
+
+
+def number(value: float | Decimal, decimals: int | None = None) -> str:
+    """Format a number as the reader writes it."""
+    return number_format(value, decimals, force_grouping=True)
+
+
+def badge(text: str, colour: str, title: str = "") -> str:
+    """Render a coloured label of a choice, in the reader's language."""
+    return rendered_badge(gettext(text), colour, gettext(title) if title else "")
 
 
 @lru_cache
-def badge(text: str, colour: str, title: str = "") -> str:
-    """Render a coloured label of a choice; once, as a list has the same few in each of its rows."""
+def rendered_badge(text: str, colour: str, title: str) -> str:
+    """Render it once, as a list has the same few in each of its rows."""
     context = {"text": text, "type": colour, "label_title": title}
     return render_to_string("unfold/helpers/label.html", context)

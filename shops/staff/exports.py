@@ -6,14 +6,15 @@ from typing import Any, Final
 
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.utils import timezone
+from django.utils.translation import gettext
 
 from shops.personal_data import Part
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import acting, current_actor, record
+from shops.staff.days import today
 from shops.staff.display_texts import short_name
 from shops.staff.masking import may_see
-from shops.staff.spreadsheets import FORMATS, Cell
+from shops.staff.spreadsheets import FORMATS, Cell, Reader
 
 # Each page of rows is a statement of its own: no transaction is open while a slow client reads.
 PAGE_SIZE: Final = 2000
@@ -54,7 +55,8 @@ def columns_of(model: type[Model], shown: Iterable[Any]) -> list[Column]:
     fields = {field.name: field for field in model._meta.concrete_fields}
     key = model._meta.pk.attname
     names = dict.fromkeys([key, *(fields[name].attname for name in shown if name in fields)])
-    return [Column(short_name(name), name) for name in names]
+    titles = {name: str(fields[name].verbose_name) if name in fields else name for name in names}
+    return [Column(short_name(title), name) for name, title in titles.items()]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def export_of(
     masks = {} if may_see(request) else personal
     rows = ([column.text(row, masks) for column in columns] for row in pages(queryset, columns, record_page))
     name = queryset.model._meta.label_lower
-    return Export(name, [column.title for column in columns], rows, told_filters(request))
+    return Export(name, [gettext(column.title) for column in columns], rows, told_filters(request))
 
 
 def told_filters(request: HttpRequest) -> dict[str, list[str]]:
@@ -92,7 +94,7 @@ def told_filters(request: HttpRequest) -> dict[str, list[str]]:
 
 def answer(export: Export, kind: str) -> HttpResponseBase:
     """Answer with the file; its begin and its end are entries of the audit log, so a broken one is on record too."""
-    kept = FORMATS[kind]
+    kept, reader = FORMATS[kind], Reader.now()
     begun = record(Action.EXPORTED, list=export.name, format=kind, filters=export.filters)
     counted = Counted(export.rows)
     actor = current_actor.get()  # the answer is sent when the request's own context is over
@@ -100,7 +102,7 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
     def content() -> Iterator[bytes]:
         is_complete = False
         try:
-            yield from kept.write(export.titles, counted)
+            yield from kept.write(export.titles, counted, reader)
             is_complete = True
         finally:
             with acting(actor):
@@ -114,7 +116,7 @@ def answer(export: Export, kind: str) -> HttpResponseBase:
                 )
 
     response = StreamingHttpResponse(content(), content_type=kept.content_type)
-    file = f"{export.name.rpartition('.')[2]}-{timezone.now():%Y-%m-%d}.{kind}"
+    file = f"{export.name.rpartition('.')[2]}-{today()}.{kind}"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     response["Cache-Control"] = "no-store"
     response["X-Content-Type-Options"] = "nosniff"

@@ -8,6 +8,8 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from carriers import CARRIERS
 from shops.staff.days import start_of, today
@@ -36,7 +38,7 @@ NONE = "none"  # chooses rows without a value
 class CarrierFilter(DropdownFilter):
     """Rows of one carrier."""
 
-    title = "carrier"
+    title = gettext_lazy("carrier")
     parameter_name = "carrier"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -60,7 +62,7 @@ class MultiChoiceFilter(CheckboxFilter):
         return queryset.filter(**{f"{self.column}__in": ticked}) if ticked else queryset
 
 
-def day_field(label: Any) -> forms.DateField:
+def day_field(label: StrOrPromise) -> forms.DateField:
     """Return an optional day, picked in the browser's own calendar."""
     return forms.DateField(
         required=False,
@@ -81,7 +83,7 @@ class Created:
 class PeriodFilter(Created, admin.ListFilter):
     """Rows created in a period of days."""
 
-    title: Any = "day of creation"
+    title: Any = gettext_lazy("day of creation")
     parameter_name = "created"  # unfold looks up its options by this
     template = "unfold/filters/filters_date_range.html"
 
@@ -89,7 +91,9 @@ class PeriodFilter(Created, admin.ListFilter):
         super().__init__(request, params, model, model_admin)
         self.used_parameters = {name: params.pop(name)[-1] for name in self.names() if name in params}
         self.form = forms.Form(self.used_parameters)
-        self.form.fields |= {name: day_field(label) for name, label in zip(self.names(), ("from", "to"), strict=True)}
+        self.form.fields |= {
+            name: day_field(label) for name, label in zip(self.names(), (gettext("from"), gettext("to")), strict=True)
+        }
 
     def names(self) -> list[str]:
         return [f"{self.parameter_name}_from", f"{self.parameter_name}_to"]
@@ -117,12 +121,11 @@ class PeriodFilter(Created, admin.ListFilter):
 class RecentFilter(Created, DropdownFilter):
     """Rows created today or in this month."""
 
-    title = "ordered"
+    title = gettext_lazy("ordered")
     parameter_name = "when"
-    periods = ("today", "this month")
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(period.removeprefix("this "), period.capitalize()) for period in self.periods]
+        return [("today", gettext("Today")), ("month", gettext("This month"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         first = {"today": today(), "month": today().replace(day=1)}.get(self.value() or "")

@@ -11,6 +11,7 @@ from typing import Any
 from django.contrib.admin.views.main import ChangeList
 from django.utils.html import escape
 from django.utils.safestring import mark_safe
+from django.utils.translation import gettext
 from unfold.templatetags import unfold_list  # type: ignore[import-untyped]  # it ships no types
 
 Headers = list[dict[str, Any]]
@@ -21,7 +22,7 @@ def once_a_list(make: Callable[[ChangeList], Iterable[dict[str, Any]]]) -> Calla
 
     def headers(listed: ChangeList) -> Headers:
         if "headers" not in vars(listed):
-            vars(listed)["headers"] = list(make(listed))
+            vars(listed)["headers"] = [header | {"text": gettext(header["text"])} for header in make(listed)]
         made: Headers = vars(listed)["headers"]
         return made
 

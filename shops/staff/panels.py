@@ -11,10 +11,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
 
 from shops.db import clock
 from shops.staff import figures
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, number
 
 # Colours that are told apart in both themes.
 COLOURS: Final = ("var(--color-primary-500)", "#f59e0b", "#14b8a6")
@@ -124,7 +125,7 @@ class Chart:
     @property
     def rows(self) -> list[tuple[str, list[Figure]]]:
         cells = zip(*([*zip(each.values, each.links, strict=True)] for each in self.series), strict=True)
-        figures = ([Figure(f"{value:,}", link if value else "") for value, link in row] for row in cells)
+        figures = ([Figure(number(value), link if value else "") for value, link in row] for row in cells)
         return list(zip(self.places, figures, strict=True))
 
     @property
@@ -166,10 +167,11 @@ def moment(at: datetime | None) -> str:
 def lasting(time: timedelta) -> str:
     """Describe a duration in its largest unit."""
     minutes = max(int(time.total_seconds() // 60), 0)
-    for unit, size in (("day", 24 * 60), ("hour", 60)):
-        if minutes >= size:
-            return f"{minutes // size} {unit}{'s' if minutes >= 2 * size else ''}"
-    return f"{minutes} min"
+    if days := minutes // (24 * 60):
+        return ngettext("{days} day", "{days} days", days).format(days=days)
+    if hours := minutes // 60:
+        return ngettext("{hours} hour", "{hours} hours", hours).format(hours=hours)
+    return gettext("{minutes} min").format(minutes=minutes)
 
 
 def age_of(*kinds: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.db.models import Count, F, Min, QuerySet
 
 from shops.db import clock
 from shops.staff.base import LISTED_AT_MOST
+from shops.staff.display_texts import number
 from shops.staff.panels import Figure, lasting
 from shops.staff.taking import QueueRow
 
@@ -31,7 +32,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        return f"{min(self.count, LISTED_AT_MOST):,}{'+' if self.count > LISTED_AT_MOST else ''}"
+        return f"{number(min(self.count, LISTED_AT_MOST))}{'+' if self.count > LISTED_AT_MOST else ''}"
 
     @property
     def age(self) -> str:

@@ -10,11 +10,17 @@ from itertools import product
 import phonenumbers
 from anyascii import anyascii
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from shops.db.words import word
 
 NAME, POSTAL_CODE, PHONE, EMAIL = "n", "z", "p", "e"
-KINDS = {NAME: "recipients' names", POSTAL_CODE: "postal codes", PHONE: "phone numbers", EMAIL: "e-mail addresses"}
+KINDS = {
+    NAME: "recipients' names",
+    POSTAL_CODE: gettext_lazy("postal codes"),
+    PHONE: gettext_lazy("phone numbers"),
+    EMAIL: gettext_lazy("e-mail addresses"),
+}
 WORD = re.compile(r"[a-z0-9]+")
 NOT_A_DIGIT = re.compile(r"[^0-9]+")
 PHONE_TEXT = re.compile(r"[\s\d()+./\-\u00a0\u2010-\u2015]+")
@@ -75,7 +81,7 @@ class RecipientSearch:
     def kinds(self) -> list[str]:
         """The kinds that the text may be of, in words."""
         tried = {kind for alternative in self.alternatives() for kind, _ in alternative}
-        return [name for kind, name in KINDS.items() if kind in tried]
+        return [str(name) for kind, name in KINDS.items() if kind in tried]
 
     def alternatives(self) -> Iterator[list[tuple[str, str]]]:
         """Yield what the text may be, as kinds with their words, all of which a row has to have."""

@@ -1,16 +1,16 @@
 """Rows that a text from a search box may mean: found along indexes only, whatever the tables' size."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from shops.db.indexes import has_both_cases
-from shops.staff.recipients import RecipientSearch
+from shops.staff.recipients import MAX_WORDS, RecipientSearch
 
 LISTED = 25
 READ_AT_MOST = 200  # rows that a common name has: the newest of these are listed
@@ -41,17 +41,22 @@ def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key:
     return found
 
 
-def of_recipient(rows: QuerySet[Any, Any], text: str) -> set[str]:
+def of_recipient(rows: QuerySet[Any, Any], text: str, in_town: Callable[[str], Q]) -> set[str]:
     """Return keys of rows whose recipient's name, postal code, phone or e-mail is the text, or else begins with it.
 
-    PostgreSQL reads a whole word's rows faster than those of all words that begin so, and stops at the limit.
+    Else its last words may be the town's. PostgreSQL reads a whole word's rows faster than those of all words that
+    begin so, and stops at the limit.
     """
-    recipient = RecipientSearch(text)
+    recipient, words = RecipientSearch(text), text.split()[:MAX_WORDS]
     found: set[str] = set()
     for begins in (False, True):
         condition = recipient.condition(begins=begins)
         if condition is not None and len(found) <= LISTED:
             found.update(any_of_them(rows.filter(condition)))
+    for place in range(len(words) - 1, 0, -1):
+        condition = RecipientSearch(" ".join(words[:place])).condition(begins=False)
+        if condition is not None and not found:
+            found.update(any_of_them(rows.filter(condition & in_town(" ".join(words[place:])))))
     return found
 
 

@@ -4,12 +4,15 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.utils import timezone
+from django.utils.formats import get_format
 
 Cell = str | int | float | Decimal | date | None
 Rows = Iterable[Sequence[Cell]]
@@ -19,40 +22,54 @@ BOM: Final = "\ufeff"  # tells Excel that a CSV is UTF-8
 FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
+class Reader(NamedTuple):
+    """The reader of a file: the time zone of his times, and his decimal sign, a comma where Excel wants `;` in CSV."""
+
+    zone: tzinfo
+    decimal: str
+
+    @classmethod
+    def now(cls) -> Self:
+        """Return the reader of the page that is made now; the file is written when that is over."""
+        return cls(timezone.get_current_timezone(), str(get_format("DECIMAL_SEPARATOR")))
+
+
 class Format(NamedTuple):
     """A kind of file: its media type and its writer."""
 
     content_type: str
-    write: Callable[[Sequence[str], Rows], Iterator[bytes]]
+    write: Callable[[Sequence[str], Rows, Reader], Iterator[bytes]]
 
 
-def as_csv(titles: Sequence[str], rows: Rows) -> Iterator[bytes]:
+def as_csv(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]:
     """Yield the file in chunks, the titles first; text that a spreadsheet would run as a formula gets an apostrophe."""
-    yield BOM.encode() + lines([titles])
+    delimiter = ";" if reader.decimal == "," else ","
+    yield BOM.encode() + lines([titles], delimiter)
     remaining = iter(rows)
     while chunk := list(islice(remaining, LINES_A_CHUNK)):
-        yield lines([harmless(plain(cell)) for cell in row] for row in chunk)
+        yield lines(([text_in_csv(cell, reader) for cell in row] for row in chunk), delimiter)
 
 
-def lines(rows: Iterable[Sequence[Any]]) -> bytes:
+def lines(rows: Iterable[Sequence[Any]], delimiter: str) -> bytes:
     text = io.StringIO()
-    csv.writer(text).writerows(rows)
+    csv.writer(text, delimiter=delimiter).writerows(rows)
     return text.getvalue().encode()
 
 
-def plain(cell: Cell) -> Any:
-    """Return numbers and text as they are, dates and times in ISO 8601."""
+def text_in_csv(cell: Cell, reader: Reader) -> Any:
     if isinstance(cell, datetime):
-        return cell.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return cell.isoformat() if isinstance(cell, date) else cell
-
-
-def harmless(cell: Any) -> Any:
+        return f"{cell.astimezone(reader.zone):%Y-%m-%d %H:%M:%S}"
+    if isinstance(cell, float | Decimal):
+        return str(cell).replace(".", reader.decimal)
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
-def as_xlsx(titles: Sequence[str], rows: Rows) -> Iterator[bytes]:
-    yield from workbook(titles, ([plain(cell) for cell in row] for row in rows))
+def as_xlsx(titles: Sequence[str], rows: Rows, reader: Reader) -> Iterator[bytes]:
+    yield from workbook(titles, ([local(cell, reader) for cell in row] for row in rows))
+
+
+def local(cell: Cell, reader: Reader) -> Cell:
+    return cell.astimezone(reader.zone).replace(tzinfo=None) if isinstance(cell, datetime) else cell
 
 
 # --- XLSX ---
@@ -70,16 +87,20 @@ TYPE: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 # The first row stays in sight.
 SHEET_START: Final = (
     f'{XML}<worksheet xmlns="{MAIN}"><sheetViews><sheetView workbookViewId="0">'
-    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>'
+    '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
 )
+DAY_ZERO: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a workbook's times have no zone
+TIME_WIDTH: Final = 17
+MAX_WIDTH: Final = 60
 SHEET_END: Final = "</sheetData></worksheet>"
-# Style 1 is bold.
+# Style 1 is bold; 2 is a day with its time, 3 a day, which Excel shows in the form of its own country.
 STYLES: Final = (
     f'{XML}<styleSheet xmlns="{MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
     '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill '
     'patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border>'
     '<left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>'
-    '<cellXfs count="2"><xf/><xf fontId="1" applyFont="1"/></cellXfs>'
+    '<cellXfs count="4"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="22" applyNumberFormat="1"/>'
+    '<xf numFmtId="14" applyNumberFormat="1"/></cellXfs>'
     '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
 )
 TYPES: Final = (
@@ -128,12 +149,28 @@ def workbook(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[b
 
 def sheet(titles: Sequence[str], rows: Iterator[Sequence[Any]]) -> Iterator[str]:
     columns = [column_name(number) for number in range(len(titles))]
-    yield SHEET_START + row_of(1, columns, titles, style=' s="1"')
+    chunk = list(islice(rows, ROWS_A_CHUNK))
+    yield SHEET_START + widths([titles, *chunk]) + "<sheetData>" + row_of(1, columns, titles, style=' s="1"')
     number = 2
-    while chunk := list(islice(rows, ROWS_A_CHUNK)):
+    while chunk:
         yield "".join(row_of(number + place, columns, row) for place, row in enumerate(chunk))
         number += len(chunk)
+        chunk = list(islice(rows, ROWS_A_CHUNK))
     yield SHEET_END
+
+
+def widths(rows: Sequence[Sequence[Any]]) -> str:
+    """Return the columns' widths, in characters, by the first rows."""
+    widest = (max(map(width, cells)) for cells in zip(*rows, strict=True))
+    made = (
+        f'<col min="{place}" max="{place}" width="{min(most, MAX_WIDTH) + 2}" customWidth="1"/>'
+        for place, most in enumerate(widest, 1)
+    )
+    return f"<cols>{''.join(made)}</cols>"
+
+
+def width(cell: Any) -> int:
+    return TIME_WIDTH if isinstance(cell, datetime) else len(str(cell or ""))
 
 
 def row_of(number: int, columns: Sequence[str], cells: Sequence[Any], style: str = "") -> str:
@@ -144,6 +181,10 @@ def row_of(number: int, columns: Sequence[str], cells: Sequence[Any], style: str
 def cell_of(place: str, cell: Any) -> str:
     if cell is None or cell == "":
         return ""
+    if isinstance(cell, datetime):
+        return f'<c r="{place} s="2"><v>{(cell - DAY_ZERO) / timedelta(days=1):.8f}</v></c>'
+    if isinstance(cell, date):
+        return f'<c r="{place} s="3"><v>{(cell - DAY_ZERO.date()).days}</v></c>'
     if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool):
         return f'<c r="{place}><v>{cell}</v></c>'
     return f'<c r="{place} t="inlineStr"><is><t xml:space="preserve">{text_of(str(cell))}</t></is></c>'
@@ -188,6 +229,6 @@ def relationships(related: str) -> str:
 
 
 FORMATS: Final = {
-    "csv": Format("text/csv; charset=utf-8", as_csv),
     "xlsx": Format("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", as_xlsx),
+    "csv": Format("text/csv; charset=utf-8", as_csv),
 }

@@ -7,13 +7,14 @@ from typing import Any
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext_lazy
 
 from shops.staff.days import today
 from shops.staff.display_texts import short_name
 from shops.staff.filters import NONE
 
 COUNTED_AT_MOST = 5000
-NO_VALUE = "No status yet"
+NO_VALUE = gettext_lazy("No status yet")
 
 
 def first_day() -> date:
@@ -28,7 +29,7 @@ def week_panel(title: str, values: QuerySet[Any, Any], *, view: str, parameter: 
     query = {"shop__id__exact": shop_id, "created_from": first_day().isoformat()}
     rows = [
         (
-            short_name(value) if value else NO_VALUE,
+            short_name(value) if value else str(NO_VALUE),
             count,
             reverse(f"admin:{view}", query=query | {parameter: value or NONE}),
         )

@@ -4,8 +4,11 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
@@ -14,12 +17,16 @@ from shops.models import Shop
 from shops.staff import exports, spreadsheets
 from shops.staff.audit.models import Action, AuditEntry, Channel
 from shops.staff.audit.recording import Actor, acting
+from shops.staff.days import zone
 from tests.labels.factories import LabelFactory
 from tests.support.api import Response, logged_in
 from tests.support.factories import AccessTokenFactory, ShopFactory, import_parcel
 
 pytestmark = pytest.mark.django_db
 LABELS = "/admin/labels/shippinglabel/"
+ENGLISH = spreadsheets.Reader(ZoneInfo("Europe/Paris"), ".")
+FRENCH = ENGLISH._replace(decimal=",")
+WHEN = datetime(2026, 3, 29, 22, 30, tzinfo=UTC)  # 00:30 of the next day in Paris
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -78,7 +85,7 @@ def test_labels_are_exported_with_what_an_accountant_needs(staff: Client, shop: 
         "Tracking numbers": "6A1 6A2",
         "Parcels": "2",
         "Weight (kg)": "1.35",
-        "Ordered (UTC)": f"{label.created_at:%Y-%m-%dT%H:%M:%SZ}",
+        "Ordered": f"{label.created_at.astimezone(zone()):%Y-%m-%d %H:%M:%S}",
         "Recipient": f"{label.recipient['firstName']} {label.recipient['lastName']}",
     }
     assert {name: row[name] for name in expected} == expected
@@ -223,22 +230,50 @@ def test_no_text_of_an_order_is_a_formula(staff: Client, shop: Shop, text: str) 
 
 def test_numbers_are_numbers_and_text_of_digits_is_text_in_a_workbook() -> None:
     rows: list[list[Any]] = [["0012", 12, 1.5, None, True]]
-    ((titles, cells),) = sheets(b"".join(spreadsheets.as_xlsx(["a", "b", "c", "d", "e"], rows)))
+    ((titles, cells),) = sheets(b"".join(spreadsheets.as_xlsx(["a", "b", "c", "d", "e"], rows, ENGLISH)))
     assert [text for _, text in titles] == ["a", "b", "c", "d", "e"]
     assert cells == [("inlineStr", "0012"), ("n", "12"), ("n", "1.5"), ("inlineStr", "True")]
 
 
+def test_days_and_times_are_real_ones_of_paris_and_columns_are_as_wide_as_they_need() -> None:
+    file = b"".join(spreadsheets.as_xlsx(["at", "name"], [[WHEN, "Maison Lumière"], [date(2026, 3, 1), "x"]], FRENCH))
+    ((_, first, second),) = sheets(file)
+    assert first[0] == ("n", "46111.02083333")
+    assert second[0] == ("n", "46082")
+    with zipfile.ZipFile(io.BytesIO(file)) as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    assert 's="2"><v>46111' in sheet
+    assert 's="3"><v>46082' in sheet
+    assert [col.split('"')[0] for col in sheet.split('width="')[1:]] == ["19", "16"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "line"), [(ENGLISH, "2026-03-30 00:30:00,-19.000,'-x"), (FRENCH, "2026-03-30 00:30:00;-19,000;'-x")]
+)
+def test_a_csv_has_the_signs_of_its_reader(reader: spreadsheets.Reader, line: str) -> None:
+    made = b"".join(spreadsheets.as_csv(["at", "kg", "text"], [[WHEN, Decimal("-19.000"), "-x"]], reader))
+    assert made.decode("utf-8-sig").splitlines()[1] == line
+
+
+def test_a_french_page_gives_french_sheets(staff: Client, shop: Shop) -> None:
+    LabelFactory(shop=shop, weights_kg=["1.25"])
+    made = sent(staff.get(f"{LABELS}export.csv", headers={"Accept-Language": "fr"})).decode("utf-8-sig")
+    titles, row = made.splitlines()
+    assert titles.startswith("Étiquette;Identifiant de la boutique;")
+    assert ";1,25;" in row
+
+
 def test_more_rows_than_a_sheet_holds_go_on_in_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spreadsheets, "MAX_SHEET_ROWS", 3)
-    file = b"".join(spreadsheets.as_xlsx(["n"], ([number] for number in range(5))))
+    file = b"".join(spreadsheets.as_xlsx(["n"], ([number] for number in range(5)), ENGLISH))
     found = [[text for ((_, text),) in sheet] for sheet in sheets(file)]
     assert found == [["n", "0", "1"], ["n", "2", "3"], ["n", "4"]]
-    assert [len(sheet) for sheet in sheets(b"".join(spreadsheets.as_xlsx(["n"], [])))] == [1]
+    assert [len(sheet) for sheet in sheets(b"".join(spreadsheets.as_xlsx(["n"], [], ENGLISH)))] == [1]
 
 
 def test_any_text_comes_back_as_it_was_but_for_what_xml_can_not_hold() -> None:
     texts = ["<&>\"'", " a ", "\r\n\t", "_x0041_", "\x01b\x0b", "é😀", "x" * 40_000]
-    ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts])))
+    ((_, *found),) = sheets(b"".join(spreadsheets.as_xlsx(["t"], [[text] for text in texts], ENGLISH)))
     read = [text.replace("_x005F_", "_") for ((_, text),) in found]
     assert read == ["<&>\"'", " a ", "\r\n\t", "_x0041_", "b", "é😀", "x" * 32_767]
     assert [spreadsheets.column_name(number) for number in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
@@ -253,7 +288,7 @@ def test_a_large_csv_is_sent_as_it_is_read() -> None:
             taken += 1
             yield [number]
 
-    chunks = spreadsheets.as_csv(["n"], rows())
+    chunks = spreadsheets.as_csv(["n"], rows(), ENGLISH)
     assert next(chunks) == b"\xef\xbb\xbfn\r\n"
     assert taken == 0
     assert next(chunks).startswith(b"0\r\n1\r\n")
@@ -273,7 +308,7 @@ def test_every_list_offers_its_files_as_it_is_filtered(shop: Shop) -> None:
 def test_a_list_without_columns_of_its_own_exports_the_fields_that_it_shows() -> None:
     root = logged_in(is_superuser=True)
     (row,) = csv_rows(root.get("/admin/auth/user/export.csv"))
-    assert list(row) == ["Id", "Username", "Email", "First name", "Last name", "Is staff"]
-    assert (row["Username"], row["Is staff"]) == ("ada", "True")
+    assert list(row) == ["Id", "Username", "Email address", "First name", "Last name", "Staff status"]
+    assert (row["Username"], row["Staff status"]) == ("ada", "True")
     (shop_row,) = csv_rows(root.get(f"/admin/shops/shop/export.csv?q={ShopFactory(id='x', name='Y').id}"))
     assert (shop_row["Id"], shop_row["Name"]) == ("x", "Y")

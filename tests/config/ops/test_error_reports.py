@@ -11,9 +11,10 @@ import sentry_sdk
 from django.db import IntegrityError, connection
 
 from config.ops.error_reports import Handler
-from config.ops.logs import RequestIdFilter, request_id
+from config.ops.logs import RequestIdFilter
 from config.ops.worker import Task, run_until
 from labels.models import LabelState
+from shops.api.request_ids import request_id
 from tests.labels.orders import post
 from tests.support.api import Caller, logged_in
 from tests.support.canaries import canary, everywhere, found_in, full_order

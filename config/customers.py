@@ -1,0 +1,132 @@
+"""A shop's customer, found by e-mail and from there by order and number: exported and erased, by command and page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.db import models, transaction
+
+from labels.models import ShippingLabel
+from labels.pdfs.storage import StorageError
+from labels.personal_data import erasure as label_erasure
+from parcels.importing.numbers import lock_imports
+from parcels.models import Parcel, TrackingNumber
+from parcels.personal_data import erasure as parcel_erasure
+from shops.db.batches import batches
+from shops.models import Shop
+from shops.personal_data import Traces
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+
+
+class CustomerError(Exception):
+    """Nothing was exported or erased, or not all; it says why."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of parcels, labels and PDFs."""
+
+    parcels: int
+    labels: int
+    pdfs: int
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"{self.parcels} parcels", f"{self.labels} labels", f"{self.pdfs} PDFs"]
+
+
+@dataclass(frozen=True)
+class Customer:
+    """All that is held of a customer: the ids of his parcels and labels."""
+
+    shop_id: str
+    email: str
+    parcels: list[str]
+    labels: list[str]
+
+    @classmethod
+    def find(cls, shop_id: str, email: str) -> Self:
+        """Find a customer; raise CustomerError for a shop that does not exist and an e-mail that is none."""
+        if not Shop.objects.filter(id=shop_id).exists():
+            raise CustomerError(f"SHOP_ID: there is no shop {shop_id!r}")
+        if not (email := email.strip()):
+            raise CustomerError("EMAIL: needs an e-mail address")
+        parcels = by_id(parcel_erasure.parcels_of(shop_id, email))
+        labels = by_id(label_erasure.labels_of(shop_id, email))
+        follow(shop_id, parcels, labels)
+        return cls(shop_id, email, sorted(parcels), sorted(labels))
+
+    def counts(self) -> Counts:
+        """Count what would be erased; raise CustomerError if it can't be yet."""
+        if waiting := label_erasure.not_over(self.labels):
+            raise CustomerError(f"nothing was changed: settle or decide these labels first: {', '.join(waiting)}")
+        return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
+
+    def erase(self) -> Counts:
+        """Erase all of it, on record; raise CustomerError.
+
+        PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
+        still have the e-mail. `parcels.personal_data` and `labels.personal_data` say which data is kept, and why.
+        """
+        self.counts()
+        try:
+            pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
+        except StorageError as error:
+            raise CustomerError(
+                f"the storage can't be reached ({error}): only some PDFs were removed; run it again"
+            ) from None
+        with transaction.atomic():
+            lock_imports(self.shop_id)
+            erased = Counts(parcel_erasure.erase(self.parcels), label_erasure.erase(self.labels), pdfs)
+        self.record(Action.REMOVED, parcels=erased.parcels, labels=erased.labels, pdfs=pdfs)
+        return erased
+
+    def held(self) -> dict[str, Any]:
+        """Return all that is held, as JSON has it, on record."""
+        held = {
+            "shopId": self.shop_id,
+            "email": self.email,
+            "parcels": rows(Parcel, self.parcels),
+            "trackingNumbers": rows(TrackingNumber, self.parcels, "parcel"),
+            "labels": rows(ShippingLabel, self.labels),
+            "pdfs": [label.pdf_key for label in label_erasure.with_pdf(self.labels)],
+        }
+        self.record(Action.EXPORTED, parcels=len(self.parcels), labels=len(self.labels))
+        return held
+
+    def record(self, action: Action, **counts: Any) -> None:
+        record(action, shop_id=self.shop_id, customer_email=self.email, kind="customer", **counts)
+
+
+def follow(shop_id: str, parcels: dict[str, Traces], labels: dict[str, Traces]) -> None:
+    """Add the parcels and labels of the same orders and with the same numbers, until there are no more."""
+    orders: set[str] = set()
+    numbers: set[str] = set()
+    while True:
+        found = [*parcels.values(), *labels.values()]
+        new = {
+            "order_ids": {each.order_id for each in found} - orders - {""},
+            "numbers": {number for each in found for number in each.numbers} - numbers - {""},
+        }
+        if not any(new.values()):
+            return
+        orders |= new["order_ids"]
+        numbers |= new["numbers"]
+        parcels |= by_id(parcel_erasure.parcels_with(shop_id, **new))
+        labels |= by_id(label_erasure.labels_with(shop_id, **new))
+
+
+def by_id(found: Iterable[Traces]) -> dict[str, Traces]:
+    return {each.id: each for each in found}
+
+
+def rows(model: type[models.Model], ids: Any, key: str = "pk") -> list[dict[str, Any]]:
+    """Return the rows with all their columns but a PDF and what repeats other columns, in the order of ids."""
+    columns = [
+        field.attname
+        for field in model._meta.concrete_fields
+        if not (field.generated or isinstance(field, models.BinaryField))
+    ]
+    found = model._default_manager.order_by("pk")
+    return [row for batch in batches(ids) for row in found.filter(**{f"{key}__in": batch}).values(*columns)]

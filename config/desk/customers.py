@@ -1,0 +1,71 @@
+"""The staff's page about a shop's customer: what is held, exported and erased, as the commands do it."""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from config.customers import Customer, CustomerError
+from shops.staff.masking import may_see
+
+if TYPE_CHECKING:  # unfold ships no types; its widgets are the admin's with another look
+    from django.contrib.admin.widgets import AdminTextInputWidget as TextInput
+else:
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+
+
+class CustomerForm(forms.Form):
+    """A customer of a shop."""
+
+    shop_id = forms.CharField(label=gettext_lazy("Shop id"), widget=TextInput)
+    email = forms.EmailField(label=gettext_lazy("Customer e-mail"), widget=TextInput(attrs={"autocomplete": "off"}))
+
+
+def may_export(request: HttpRequest) -> bool:
+    """Tell if the user may see all that is held of a customer."""
+    return may_see(request) and request.user.has_perms(("parcels.view_parcel", "labels.view_shippinglabel"))
+
+
+def may_erase(request: HttpRequest) -> bool:
+    """Tell if the user may also change labels, which an erasure does."""
+    return may_export(request) and request.user.has_perm("labels.change_shippinglabel")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def customers(request: HttpRequest) -> HttpResponse:
+    """Ask who it is, say what is held, then export or erase it. The e-mail is in no address, as those are logged."""
+    if not may_export(request):
+        raise PermissionDenied
+    form = CustomerForm(request.POST or None)
+    context: dict[str, Any] = {"title": gettext("A shop's customer"), "form": form, "may_erase": may_erase(request)}
+    if form.is_valid():
+        try:
+            customer = Customer.find(**form.cleaned_data)
+            if answer := act(request, customer):
+                return answer
+            context |= {"customer": customer, "counts": customer.counts().lines}
+        except CustomerError as error:
+            form.add_error(None, str(error))
+    return TemplateResponse(request, "staff/customers.html", admin.site.each_context(request) | context)
+
+
+def act(request: HttpRequest, customer: Customer) -> HttpResponse | None:
+    """Do what was confirmed, if anything was; raise CustomerError."""
+    if "export" in request.POST:
+        answer = HttpResponse(orjson.dumps(customer.held(), option=orjson.OPT_INDENT_2), "application/json")
+        answer["Content-Disposition"] = 'attachment; filename="customer.json"'
+        answer["Cache-Control"] = "no-store"
+        return answer
+    if "erase" not in request.POST:
+        return None
+    if not may_erase(request):
+        raise PermissionDenied
+    messages.success(request, gettext("Erased: {counts}.").format(counts=", ".join(customer.erase().lines)))
+    return HttpResponseRedirect(reverse("staff-customers"))

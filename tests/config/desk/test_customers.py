@@ -1,0 +1,72 @@
+"""The page that exports and erases a shop's customer: the command's words and deeds, to those who may."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from labels.models import ShippingLabel
+from parcels.models import Parcel
+from shops.models import Shop
+from shops.staff.audit.models import Action, AuditEntry
+from tests.config.test_roles import WHO
+from tests.labels.factories import LabelFactory
+from tests.support.desk import member
+from tests.support.factories import ShopFactory, import_parcel
+
+PAGE = "/admin/customer/"
+EMAIL = "zoe@example.com"
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+
+
+@pytest.fixture
+def shop() -> Shop:
+    shop: Shop = ShopFactory(id="lumiere")
+    import_parcel(shop, id="P1", customerEmail=EMAIL, orderId="7")
+    import_parcel(shop, id="P2", customerEmail="other@example.com", orderId="8")
+    LabelFactory(shop=shop, order_id="7")
+    return shop
+
+
+def post(browser: Client, **fields: str) -> str:
+    return browser.post(PAGE, {"shop_id": "lumiere", "email": EMAIL, **fields}, follow=True).getvalue().decode()
+
+
+def dry_run() -> list[str]:
+    out = StringIO()
+    call_command("erase_customer", "lumiere", EMAIL, "--dry-run", stdout=out)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_the_page_is_for_those_who_see_customers(who: str) -> None:
+    assert member(who).get(PAGE).status_code == (200 if who in {"Support", "root"} else 403)
+
+
+def test_a_customer_is_erased_with_the_commands_words_before_and_after(shop: Shop) -> None:
+    support, words = member("Support"), dry_run()
+    page = post(support)
+    assert words[:2] == ["1 parcels", "1 labels"]
+    assert all(f"<code>{line}</code>" in page for line in words)
+    assert Parcel.objects.filter(customer_email=EMAIL).exists(), "nothing is done before it is confirmed"
+    assert f"Erased: {', '.join(words)}." in post(support, erase="")
+    assert list(Parcel.objects.exclude(customer_email=None).values_list("pk", flat=True)) == ["P2"]
+    assert "" in {label.recipient["lastName"] for label in ShippingLabel.objects.all()}
+    assert dry_run()[:1] == ["0 parcels"]
+    entry = AuditEntry.objects.get(action=Action.REMOVED)
+    assert (entry.actor, entry.shop_id, entry.details["parcels"]) == ("support", "lumiere", 1)
+
+
+def test_a_customer_is_exported_as_the_command_does_it(shop: Shop) -> None:
+    out = StringIO()
+    call_command("export_customer", "lumiere", EMAIL, stdout=out)
+    assert post(member("Support"), export="") == out.getvalue().rstrip("\n")
+    assert AuditEntry.objects.filter(action=Action.EXPORTED, details__contains="customer").count() == 2
+
+
+def test_what_is_wrong_is_said_as_the_command_says_it(shop: Shop) -> None:
+    assert "there is no shop &#x27;x&#x27;" in post(member("Support"), shop_id="x")
+    label = LabelFactory(shop=shop, order_id="7", state="unknown")
+    assert f"settle or decide these labels first: {label.pk}" in post(member("root"), erase="")
+    assert Parcel.objects.filter(customer_email=EMAIL).exists()

@@ -1,0 +1,104 @@
+"""The staff's pages in French and English: no text without a French one, and an API that knows no language."""
+
+import io
+import re
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from django.conf import settings
+from django.test import Client
+from django.utils import translation
+from django.utils.formats import date_format
+from django.utils.translation import trans_real
+
+from shops.staff.display_texts import number
+from tests.config.test_roles import WHO
+from tests.support import pseudo
+from tests.support.api import Caller
+from tests.support.desk import member, routes, rows
+from tests.support.paths import PARCELS, SEARCH
+
+CATALOGUE = Path(settings.LOCALE_PATHS[0], "fr", "LC_MESSAGES", "django.po")
+# Scripts' texts and choices; and Django's own page of what a group's removal takes along, which superusers alone open.
+NOT_READ = {"jsi18n", "autocomplete", "auth_group_delete"}
+FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
+PAGES = (
+    "/admin/customer/",
+    "/admin/account/login/",
+    "/admin/account/factors/",
+    "/admin/nothing/",
+    "/admin/search/?q=nobody",
+)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("who", WHO)
+def test_every_page_is_in_french_for_every_role(who: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, browser = rows(), member(who)
+    pseudo.install(monkeypatch)
+    addresses = [address for name, address in routes(world) if name not in NOT_READ]
+    pages = {}
+    for address in [*addresses, *PAGES]:
+        answer = browser.get(address, headers=FRENCH)
+        if answer.headers.get("Content-Type", "").startswith("text/html"):
+            pages[address] = answer.getvalue().decode()
+    known = pseudo.data_words()
+    found = {address: sorted(set(pseudo.untranslated(page, known))) for address, page in pages.items()}
+    assert {address: texts for address, texts in found.items() if texts} == {}
+
+
+def test_every_text_that_is_marked_has_a_french_one_and_the_compiled_catalogue_is_that_of_the_texts() -> None:
+    with CATALOGUE.open("rb") as file:
+        texts = read_po(file)
+    french = vars(trans_real.translation("fr"))["_catalog"]  # Django's and the packages' own among them
+    marked = set(pseudo.marked_texts(settings.BASE_DIR))
+    assert {text for text in marked if text.strip() and text not in french and (text, 0) not in french} == set()
+    compiled = io.BytesIO()
+    write_mo(compiled, texts)
+    assert CATALOGUE.with_suffix(".mo").read_bytes() == compiled.getvalue(), "run `make messages`"
+
+
+@pytest.mark.django_db
+def test_sheets_have_french_titles(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = member("root")
+    pseudo.install(monkeypatch)
+    for name, address in routes(rows()):
+        if name.endswith("_csv"):
+            titles = browser.get(address, headers=FRENCH).getvalue().decode().splitlines()[0]
+            assert list(pseudo.untranslated(titles.lstrip("\ufeff"), pseudo.SAME)) == [], name
+
+
+def test_the_browsers_language_is_taken_unless_one_is_chosen(db: None) -> None:
+    browser = Client()
+    login = "/admin/account/login/"
+    assert "Log in</button>" in browser.get(login, headers={"Accept-Language": "de, en-US;q=0.8"}).text
+    assert "Connexion" in browser.get(login, headers=FRENCH).text
+    chosen = browser.post("/admin/language/", {"language": "en-gb", "next": login}, headers=FRENCH)
+    assert (chosen.status_code, chosen["Location"]) == (302, login)
+    assert "Log in</button>" in browser.get(login, headers=FRENCH).text
+    browser.post("/admin/language/", {"language": "fr", "next": "https://elsewhere.example/"})
+    assert "Connexion" in browser.get(login).text
+
+
+def test_no_answer_of_the_api_changes_with_the_language(own: Caller) -> None:
+    staff = member("root")
+    for path in (f"{SEARCH}?orderName=1", SEARCH, f"{PARCELS}nothing", f"{SEARCH}?limit=x"):
+        answers = []
+        for language in ("en", "fr", "fr-FR,fr;q=0.9"):
+            staff.get("/admin/", headers=FRENCH)  # the thread has just spoken French
+            answer = own.get(path, headers={"Accept-Language": language})
+            answers.append((answer.status_code, re.sub(rb'"timestamp":"[^"]*"', b"", answer.content)))
+            assert "Content-Language" not in answer
+        assert answers[0] == answers[1] == answers[2]
+
+
+def test_numbers_and_days_are_in_the_readers_form() -> None:
+    with translation.override("fr"):
+        assert number(1234567) == "1\xa0234\xa0567"
+        assert number(Decimal("12.5"), 3) == "12,500"
+        assert date_format(date(2026, 8, 1), "DATE_FORMAT") == "01/08/2026"
+    assert (number(1234567), number(Decimal("12.5"), 3)) == ("1,234,567", "12.500")
