@@ -105,6 +105,7 @@ class Batch:
     before: dict[str, Parcel] = field(default_factory=dict)
     others: dict[str, Parcel] = field(default_factory=dict)
     numbers: defaultdict[str, dict[str, TrackingNumber]] = field(default_factory=lambda: defaultdict(dict))
+    sold: dict[str, TrackingNumber] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     changed: dict[int, TrackingNumber] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
@@ -178,7 +179,10 @@ class Batch:
         """
         numbers = {number for rows in self.numbers.values() for number in rows}
         self.add_others(numbers, state=NumberState.BOUGHT)
-        loose = [row for rows in self.numbers.values() for row in rows.values() if self.is_loose(row)]
+        rows = [row for own in self.numbers.values() for row in own.values()]
+        self.sold = {row.number: row for row in rows if row.state == NumberState.BOUGHT}
+        self.share_events()
+        loose = [row for row in rows if self.is_loose(row)]
         if not loose:
             return
         self.add_others({row.number for row in loose}, state=NumberState.REPORTED)
@@ -192,6 +196,15 @@ class Batch:
                 for row in list(self.numbers[parcel_id].values()):
                     if row.state == NumberState.BOUGHT:
                         self.move(row, newest(takers[parcel_id]))
+
+    def share_events(self) -> None:
+        """Let a number that is a label's, and that a further parcel names, have there what its carrier told."""
+        for parcel in self.parcels.values():
+            for row in self.numbers[parcel.id].values():
+                sold = self.sold.get(row.number)
+                if sold and not (row.pk or parcel.are_texts_erased) and are_of_one_time(parcel, sold):
+                    absorb(row, sold)
+                    self.touched.add(parcel.id)
 
     def add_others(self, numbers: set[str], state: NumberState) -> None:
         """Read and lock the shop's other parcels that have one of these numbers."""
@@ -253,12 +266,13 @@ class Batch:
             assert reported is not None  # it was imported
             for row in islice(self.numbers[parcel.id].values(), MAX_FOLLOWED):
                 status = status_of(row, reported) if row.events else reported.last_status
-                self.follow(row, parcel, status, reported.as_of)
+                carrier = self.sold[row.number].carrier_code if row.number in self.sold else parcel.carrier_code
+                self.follow(row, carrier, status, reported.as_of)
 
-    def follow(self, row: TrackingNumber, parcel: Parcel, status: str | None, as_of: int) -> None:
+    def follow(self, row: TrackingNumber, carrier: str, status: str | None, as_of: int) -> None:
         due_at, followed_since, carrier_code = row.due_at, row.followed_since, row.carrier_code
         if row.state == NumberState.REPORTED:
-            self.change(row, carrier_code=parcel.carrier_code if parcel.carrier_code in TRACKERS else "")
+            self.change(row, carrier_code=carrier if carrier in TRACKERS else "")
         if due_at is None and (followed_since is None or as_of > milliseconds(followed_since)):
             row.followed_since = self.now  # it is new, or was given up and the shop has news of it
         schedule_next_check(row, status, self.now)
@@ -274,6 +288,9 @@ class Batch:
         replaced = [each.id for each in self.others.values() if each.imported_at is None and each.id in self.touched]
         if replaced:
             Parcel.objects.filter(id__in=replaced).delete()
+        erased = [each.id for each in self.others.values() if each.are_texts_erased and each.id in self.touched]
+        if erased:
+            Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
         written = self.existing | self.touched
         existing = [parcel for parcel in self.parcels.values() if parcel.id in written]
         if existing:

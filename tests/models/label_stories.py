@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from tests.labels.interruptions import CANCEL
-from tests.models.label_life import ANSWERS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
+from tests.models.label_life import ANSWERS, FAULTS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
 
 NEWEST = -1
 carriers = st.sampled_from(["alpha", "beta"])
@@ -28,19 +28,36 @@ class LabelStories(LabelLife):
         seconds=waits_s,
         question=st.sampled_from(QUESTIONS),
         is_blind=st.booleans(),
-        decision=st.sampled_from(["adopt", "not made", "neither"]),
-        left_out=st.integers(0, 2),
     )
-    def settle(self, **chosen: Any) -> None:
-        """An order goes wrong, time passes, the carrier is asked, and then a person decides."""
-        self.order(carrier=chosen["carrier"], count=chosen["count"], fault=chosen["fault"], place=chosen["place"])
-        self.let_pass(chosen["seconds"])
-        self.reconcile(question=chosen["question"], is_blind=chosen["is_blind"], place=None)
-        self.holds()
-        if chosen["decision"] == "adopt":
-            self.adopt(which=NEWEST, left_out=chosen["left_out"])
-        elif chosen["decision"] == "not made":
-            self.mark_as_not_made(which=NEWEST)
+    def settle(self, question: tuple[str, str] | None, is_blind: bool, seconds: int, **order: Any) -> None:
+        """An order goes wrong, time passes, and the carrier is asked."""
+        self.order(**order)
+        self.let_pass(seconds)
+        self.reconcile(question=question, is_blind=is_blind, place=None)
+
+    @rule(carrier=carriers, count=counts, fault=faults, seconds=waits_s, left_out=st.integers(0, 2))
+    def adopt_order(self, carrier: str, count: int, fault: int, seconds: int, left_out: int) -> None:
+        """An order goes wrong, and a person adopts what was made."""
+        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.let_pass(seconds)
+        self.adopt(which=NEWEST, left_out=left_out)
+
+    @rule(carrier=carriers, count=counts, fault=faults, seconds=waits_s)
+    def give_up(self, carrier: str, count: int, fault: int, seconds: int) -> None:
+        """An order goes wrong, and a person finds that nothing is left of it."""
+        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.let_pass(seconds)
+        self.mark_as_not_made(which=NEWEST)
+
+    @rule(count=st.integers(2, 3), left_out=st.integers(0, 2), is_adopted=st.booleans())
+    def refuse_part(self, count: int, left_out: int, is_adopted: bool) -> None:
+        """The second of several parcels is refused; a person adopts the first, or the order settles itself."""
+        self.order(carrier="beta", count=count, fault=FAULTS["beta"].index("30204@2"), place=None)
+        self.let_pass(400 if is_adopted else 2000)
+        if is_adopted:
+            self.adopt(which=NEWEST, left_out=left_out)
+        else:
+            self.reconcile(question=None, is_blind=False, place=None)
 
     @precondition(lambda self: self.world.suspended is None)
     @rule(carrier=carriers, count=counts, place=st.sampled_from(PLACES), seconds=waits_s, again=st.booleans())
@@ -57,35 +74,27 @@ class LabelStories(LabelLife):
             self.holds()
         self.resume()
 
+    @rule(count=counts, answer=st.sampled_from([*ANSWERS, "2", "2"]), is_handed_in=st.booleans(), again=answers)
+    def cancel_again(self, count: int, answer: str | None, is_handed_in: bool, again: str | None) -> None:
+        """A cancellation has no answer, or not yet, and is asked for again."""
+        self.begin_cancellation(count, answer, is_handed_in=is_handed_in)
+        self.let_pass(400)
+        self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
+
     @rule(
-        carrier=carriers,
-        count=counts,
-        answer=answers,
-        is_handed_in=st.booleans(),
-        seconds=waits_s,
-        again=answers,
-        is_persons=st.booleans(),
+        count=counts, answer=st.sampled_from(["2", "close", "closemade"]), is_handed_in=st.booleans(), seconds=waits_s
     )
-    def cancel_again(
-        self,
-        carrier: str,
-        count: int,
-        answer: str | None,
-        is_handed_in: bool,
-        seconds: int,
-        again: str | None,
-        is_persons: bool,
-    ) -> None:
-        """A cancellation has no answer, or not yet: time passes, it is asked again, and then a person decides."""
-        self.order_and_cancel(carrier=carrier, count=count, answer=answer)
+    def decide_cancellation(self, count: int, answer: str, is_handed_in: bool, seconds: int) -> None:
+        """A cancellation has no answer, or not yet, and a person decides."""
+        self.begin_cancellation(count, answer, is_handed_in=is_handed_in)
+        self.let_pass(seconds)
+        self.end_cancellation(which=NEWEST)
+
+    def begin_cancellation(self, count: int, answer: str | None, *, is_handed_in: bool) -> None:
+        self.order_and_cancel(carrier="alpha", count=count, answer=answer)
         self.holds()
         if is_handed_in:
             self.hand_in(which=NEWEST)
-        self.let_pass(seconds)
-        if not is_persons:
-            self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
-            self.holds()
-        self.end_cancellation(which=NEWEST)
 
     @precondition(lambda self: self.world.orders)
     @rule(

@@ -23,6 +23,7 @@ class Oracle:
     def __init__(self, world: World) -> None:
         self.world = world
         self.holders: dict[str, set[str | None]] = {}
+        self.found: dict[str, str | None] = {}  # by each number
         self.bodies: dict[str, Json] = {}
         self.seen: dict[str, set[tuple[int, str]]] = defaultdict(set)  # of each number: the events once shown
         self.imported: set[str] = set()  # ids that the step imports
@@ -45,6 +46,7 @@ class Oracle:
         for number in shop.numbers():
             body = self.world.get(shop, number)
             found: str | None = body["id"] if body else None
+            self.found[number] = found
             owners = self.owners(shop, number)
             assert found in owners, f"{number} finds {found}, and is on {sorted(map(str, owners))}"
             self.holders[number] = {found, *shop.namers(number)}
@@ -87,7 +89,7 @@ class Oracle:
         events = self.events_of(body, numbers)
         for number, told in events.items():
             assert told == sorted({*told}), f"{parcel_id} tells an event of {number} twice"
-            if shop.label_with(number):
+            if shop.label_with(number) and self.found[number] == parcel_id:
                 gone = self.seen[number] - {*told}
                 assert not gone, f"{parcel_id} has forgotten {gone} of {number}"
             self.seen[number] |= {*told}

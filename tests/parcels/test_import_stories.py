@@ -297,3 +297,23 @@ def test_a_number_that_leaves_a_delivered_parcel_is_asked_about_on_its_new_one(o
     (row,) = TrackingNumber.objects.filter(number="N2")
     assert row.parcel_id == "P2"
     assert row.due_at is not None
+
+
+def test_a_number_whose_texts_are_erased_leaves_for_a_parcel_that_keeps_none(own: Caller) -> None:
+    imported(own, None, None, trackingNumbers=["N1", "N2"])
+    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    erase(["P1"])
+    imported(own, None, None, id="P2", trackingId="N2", trackingNumbers=["N2"], createdAt=ms(50))
+    imported(own, None, None, trackingNumbers=["N1"])
+    hear(S.IN_TRANSIT, 1, parcel="P2", number="N2")
+    assert number_of("P2").events[0]["text"] == ""
+
+
+def test_a_labels_number_that_a_further_parcel_names_has_there_what_its_own_carrier_told(own: Caller) -> None:
+    imported(own, None, None, carrierCode="beta")
+    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    hear(S.IN_TRANSIT, 3)
+    imported(own, None, None, id="P2", trackingId="N2", trackingNumbers=["N2", "N1"], carrierCode="alpha")
+    assert status_of(own, "N2") == "IN_TRANSIT"
+    asked = {row.number: row.carrier_code for row in TrackingNumber.objects.filter(parcel="P2")}
+    assert asked == {"N1": "beta", "N2": "alpha"}
