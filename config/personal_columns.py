@@ -45,7 +45,7 @@ SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
     | named("shop_id object_type object_id search_words details", "ids, counts, and digests of customers")
     | {"customer": "keyed digest", "changes": "values that staff set, of shops, contracts and accounts"},
     Pace: {"name": "our word"},
-    Recount: {"name": "our word"},
+    Recount: {"name": "our word", "time_zone": "a setting"},
     LabelFigure: named("product_code state error_code", "counted"),
     ParcelFigure: CARRIER | named("status timing", "counted"),
     DayFigure: CARRIER,

@@ -80,6 +80,7 @@ class AlphaTracker(Tracker):
 
     name = CARRIER
     needs_contract = False
+    public_page = "https://www.chronopost.fr/tracking-no-cms/suivi-page?listeNumerosLT={number}"
 
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be alpha's is unknown without a question."""

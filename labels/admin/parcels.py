@@ -8,6 +8,8 @@ from parcels.admin import ParcelAdmin
 from parcels.models import Parcel, TrackingNumber
 from shops.staff.masking import may_see
 
+ORDERED_AT_MOST = 10
+
 
 def label_panel(request: HttpRequest, parcel: Parcel) -> str:
     """Render the label that is, or became, this parcel, with its PDF."""
@@ -17,8 +19,9 @@ def label_panel(request: HttpRequest, parcel: Parcel) -> str:
     label = own.filter(id=parcel.pk).first()
     if label is None:
         label = own.filter(id__in=TrackingNumber.objects.filter(parcel=parcel.pk).values("label")).first()
-    context = {"label": label, "has_pdf": label and label.has_pdf and may_see(request)}
-    return render_to_string("labels/of_parcel.html", context) if label else ""
+    tried = own.filter(order_id=parcel.order_id).order_by("-id")[:ORDERED_AT_MOST] if parcel.order_id else []
+    context = {"tried": tried, "label": label, "has_pdf": label and label.has_pdf and may_see(request)}
+    return render_to_string("labels/of_parcel.html", context) if label or tried else ""
 
 
 def parcel_of(label: ShippingLabel) -> Parcel | None:

@@ -12,6 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils.translation import gettext, gettext_lazy
 
+from parcels.admin import dossier
+from parcels.admin.claim import claim
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
     CarrierFilter,
@@ -42,7 +44,9 @@ from shops.staff.display_texts import NOTHING
 from shops.staff.filters import AutocompleteSelectFilter
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import page_of
+from shops.webhooks.models import WebhookDelivery
 
+TOLD_AT_MOST = 20
 admin.site.index_template = "parcels/admin_index.html"
 
 
@@ -113,21 +117,42 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         if not may_see(request):
             for number in numbers:
                 conceal(number, COLUMNS[TrackingNumber].personal)
-        events = [event | {"number": number.number} for number in numbers for event in number.events]
+        pages = dossier.public_pages(numbers)
+        words, is_late = dossier.promise(parcel, clock.now())
+        about = [parcel.pk, *filter(None, (number.label for number in numbers))]
+        told = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
         return {
+            "promise": words,
+            "is_late": is_late,
+            "story": dossier.story(parcel, numbers),
+            "pages": pages,
+            "copies": dossier.copies(parcel, pages),
+            "may_claim": may_see(request),
+            "told": told[:TOLD_AT_MOST],
             "numbers": numbers,
             "is_followed": any(number.followed_since for number in numbers),
-            "carrier_events": sorted(events, key=lambda event: -event["at"]),
-            "shop_events": len((parcel.reported or {"story": {"events": []}})["story"]["events"]),
             "may_change": may_change(request),
             "may_ask": may_change(request) and any(map(has_tracker, numbers)),
             "colleagues": taking.colleagues() if may_change(request) else [],
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
+    def claim_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer with the file for a claim, which names the customer."""
+        if not (self.has_view_permission(request) and may_see(request)):
+            raise PermissionDenied
+        parcel = self.row_at(request, object_id)
+        if parcel is None:
+            raise Http404("There is no parcel with this id.")
+        record(Action.PDF_OPENED, parcel, customer_email=parcel.customer_email)
+        answer = HttpResponse(claim(parcel), content_type="application/pdf")
+        answer["Content-Disposition"] = 'inline; filename="claim.pdf"'
+        return answer
+
     def get_urls(self) -> list[Any]:
         acts = {"ask": self.have_asked, "let-go": self.have_let_go, "take": self.have_taken}
         return [
+            path("<path:object_id>/claim/", self.admin_site.admin_view(self.claim_view), name="parcels_parcel_claim"),
             *(
                 path(
                     f"<path:object_id>/{name}/",
@@ -213,3 +238,4 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     class Media:
         css = {"all": ["parcels/admin.css"]}
+        js = ["parcels/dossier.js"]

@@ -78,6 +78,7 @@ parcels_parcel_add                    403  403  403  403  403  403  403
 parcels_parcel_ask                    403  302  302  403  403  403  302
 parcels_parcel_change                 403  200  200  200  403  403  200
 parcels_parcel_changelist             403  200  200  200  403  403  200
+parcels_parcel_claim                  403  200  403  403  403  403  200
 parcels_parcel_csv                    403  200  200  200  403  403  200
 parcels_parcel_delete                 403  403  403  403  403  403  403
 parcels_parcel_history                403  200  200  200  403  403  200

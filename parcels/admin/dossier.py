@@ -1,0 +1,103 @@
+"""What a parcel's page says as a dossier: late or not, one story of all sources, and a text for the shop."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+
+from carriers import TRACKERS
+from parcels.models import Parcel, TrackingNumber
+from parcels.templatetags.parcel_page import moment
+from shops.staff.days import zone
+from shops.staff.display_texts import short_name
+from shops.staff.panels import lasting
+
+STATUSES_FR: Final = {
+    "FULFILLED": "annoncé au transporteur",
+    "IN_TRANSIT": "en cours d'acheminement",
+    "OUT_FOR_DELIVERY": "en cours de livraison",
+    "DELIVERED": "livré",
+    "DELIVERY_FAILURE": "livraison non aboutie",
+    "WAITING_FOR_PICKUP": "à retirer au point de retrait",
+    "RETURN_TO_SENDER": "en retour vers l'expéditeur",
+    "RETURNED_TO_SENDER": "retourné à l'expéditeur",
+    "EXCEPTION": "incident signalé par le transporteur",
+}
+# Parcel, order, status and its time, promise, the carrier's page: no customer's data.
+COPIES: Final = {
+    "fr": ("Colis {number} (commande {order}) : {status}", "depuis le {at}", "prévu le {end}", "Suivi : {page}"),
+    "en": ("Parcel {number} (order {order}): {status}", "since {at}", "expected by {end}", "Tracking: {page}"),
+}
+
+
+@dataclass
+class Happening:
+    """One event of a parcel, once, whoever told of it: the carrier of some of its numbers, or the shop's import."""
+
+    event: dict[str, Any]
+    numbers: list[str] = field(default_factory=list)
+    place: str = ""
+    is_listed: bool = True
+
+
+def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
+    """Merge the parcel's events with what its carriers reported: equal code and time are one, the newest first."""
+    found: dict[tuple[str | None, int], Happening] = {}
+    for event in parcel.events:
+        found.setdefault((event["carrierStatusCode"], event["createdAt"]), Happening(event))
+    for number in numbers:
+        for scan in number.events:
+            event = {"status": scan["status"], "createdAt": scan["at"], "label": scan["text"]}
+            event["carrierStatusCode"] = scan["code"]
+            happening = found.setdefault((scan["code"], scan["at"]), Happening(event))
+            happening.numbers.append(number.number)
+            happening.place = happening.place or scan["place"]
+            happening.is_listed = happening.is_listed and scan["is_listed"]
+    return sorted(found.values(), key=lambda each: -each.event["createdAt"])
+
+
+def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
+    """Tell in words if the parcel is late, and whether it is."""
+    end = moment((parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"))
+    delivered_at = moment(parcel.delivery_date)
+    if end is None:
+        return _("No delivery date was promised."), False
+    past = (delivered_at or now) - end
+    if delivered_at:
+        late = _("Delivered late, %(time)s after its promise.") % {"time": lasting(past)}
+        return (late, True) if past > timedelta(0) else (_("Delivered within its promise."), False)
+    if past > timedelta(0):
+        return _("Late: past its promise for %(time)s.") % {"time": lasting(past)}, True
+    return _("Not late: promised within %(time)s.") % {"time": lasting(-past)}, False
+
+
+def public_pages(numbers: Iterable[TrackingNumber]) -> list[tuple[str, str]]:
+    """Return each number with its carrier's own page, where there is one."""
+    known = ((each.number, TRACKERS.get(each.carrier_code)) for each in numbers)
+    return [(number, kind.public_page.format(number=number)) for number, kind in known if kind]
+
+
+def copies(parcel: Parcel, pages: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return a text for the shop by its language: it names nobody."""
+    at, end = (
+        moment(each)
+        for each in (
+            parcel.last_status_updated_at,
+            (parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"),
+        )
+    )
+    made = {}
+    for language, (title, since, until, page) in COPIES.items():
+        status = parcel.last_status or ""
+        with override(language):
+            days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in (at, end)]
+        name = STATUSES_FR.get(status, "non encore suivi") if language == "fr" else short_name(status or "not_yet_seen")
+        lines = [title.format(number=parcel.tracking_id, order=parcel.order_number or parcel.order_id, status=name)]
+        lines += [text.format(at=days[0], end=days[1]) for text, day in zip((since, until), days, strict=True) if day]
+        lines += [page.format(page=address) for _number, address in pages]
+        made[language] = "\n".join(lines)
+    return made

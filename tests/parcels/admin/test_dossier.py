@@ -1,0 +1,146 @@
+"""The parcel's page as a dossier: late or not, one story, the carrier's page, texts for the shop, and the claim."""
+
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pypdf import PdfReader
+
+from parcels.models import TrackingNumber
+from parcels.tracking.timeline import recompute
+from shops.models import Shop
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.text_pdf import as_pdf
+from shops.webhooks import endpoints
+from tests.labels.factories import LabelFactory
+from tests.parcels.admin.pages import PARCELS, page_of
+from tests.support.api import logged_in
+from tests.support.desk import member
+from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, ShopFactory, import_parcel
+
+pytestmark = pytest.mark.django_db
+NUMBER = "XU123456789FR"
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return ShopFactory(
+        id="lumiere", name="Maison Lumière", sender_address={"address1": "1 rue du Phare", "zip": "29200"}
+    )
+
+
+@pytest.fixture
+def staff() -> Client:
+    return logged_in("view_parcel", "view_shippinglabel", "view_webhookdelivery", "view_personal_data")
+
+
+def ms(hours_ago: float) -> int:
+    return round((timezone.now() - timedelta(hours=hours_ago)).timestamp() * 1000)
+
+
+def scan(at: int, code: str, place: str) -> dict[str, Any]:
+    facts = {"text": f"Scan {code}", "status": "IN_TRANSIT", "is_listed": True, "kept_until": None}
+    return {"at": at, "code": code, "place": place} | facts
+
+
+def parcel(shop: Shop, **fields: Any) -> None:
+    usual: dict[str, Any] = {
+        "id": "P1",
+        "trackingId": NUMBER,
+        "trackingNumbers": [NUMBER, "XU2"],
+        "carrierCode": "alpha",
+    }
+    import_parcel(shop, **usual | fields)
+
+
+def promised(hours_ago: float) -> dict[str, int]:
+    return dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), ms(hours_ago))
+
+
+@pytest.mark.parametrize(
+    ("end", "delivered", "words"),
+    [
+        (26, None, "Late: past its promise for 1 day."),
+        (-26, None, "Not late: promised within 1 day."),
+        (5, 2, "Delivered late, 3 hours after its promise."),
+        (5, 6, "Delivered within its promise."),
+        (None, None, "No delivery date was promised."),
+    ],
+)
+def test_the_page_says_in_words_if_it_is_late(
+    staff: Client, shop: Shop, end: float | None, delivered: float | None, words: str
+) -> None:
+    parcel(
+        shop,
+        lastStatus="DELIVERED" if delivered else "IN_TRANSIT",
+        deliveryDate=ms(delivered) if delivered else None,
+        estimatedDeliveryDateWindow=None if end is None else promised(end),
+    )
+    page = page_of(staff, "P1")
+    assert words in page
+    assert ("parcel-late" in page) == ("ate:" in words.replace("Not late", "") or "Delivered late" in words)
+
+
+def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: Shop) -> None:
+    at = ms(30)
+    told = EventFactory(createdAt=ms(40), label="Parcel packed", carrierStatusCode=None, status="FULFILLED")
+    parcel(shop, lastStatus="FULFILLED", lastStatusUpdatedAt=ms(40), events=[told])
+    for number in (NUMBER, "XU2"):
+        TrackingNumber.objects.filter(number=number).update(
+            events=[scan(at, "SC", "75015 PARIS")], carrier_code="alpha"
+        )
+    recompute(["P1"], timezone.now())
+    answer = staff.get(f"{PARCELS}P1/change/")
+    first, second = answer.context["story"]
+    assert (first.event["carrierStatusCode"], first.place, first.numbers) == ("SC", "75015 PARIS", [NUMBER, "XU2"])
+    assert (second.event["label"], second.numbers) == ("Parcel packed", [])
+    assert answer.text.count("75015 PARIS") == 1
+    assert "told by the shop" in answer.text
+    assert f'listeNumerosLT={NUMBER}"' in answer.text
+
+
+def test_texts_for_the_shop_are_in_two_languages_and_name_nobody(staff: Client, shop: Shop) -> None:
+    to = DestinationFactory(firstName="Anaïs", lastName="Quibble", name="Anaïs Quibble")
+    parcel(shop, destination=to, orderNumber="A-1000", lastStatus="DELIVERED", estimatedDeliveryDateWindow=promised(2))
+    copies = staff.get(f"{PARCELS}P1/change/").context["copies"]
+    assert copies["fr"].startswith(f"Colis {NUMBER} (commande A-1000) : livré")
+    assert copies["en"].startswith(f"Parcel {NUMBER} (order A-1000): Delivered")
+    assert "Quibble" not in str(copies)
+
+
+def test_orders_and_webhooks_of_the_parcel_are_on_its_page(staff: Client, shop: Shop, settings: Any) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    endpoints.create(shop=shop, url="https://203.0.113.1/")
+    parcel(shop, orderId="77", lastStatus="IN_TRANSIT", lastStatusUpdatedAt=ms(5))
+    failed = LabelFactory(shop=shop, order_id="77", state="failed", error_code="ALPHA_UNAVAILABLE", request_id="f" * 32)
+    LabelFactory(order_id="77", request_id="e" * 32)
+    page = page_of(staff, "P1")
+    assert failed.id in page
+    assert "f" * 32 in page
+    assert "e" * 32 not in page  # another shop's
+    assert "parcel.status_changed" in page
+
+
+def test_a_claim_has_addresses_contents_and_events_and_is_on_record(shop: Shop) -> None:
+    to = DestinationFactory(firstName="Anaïs", lastName="Quibble", name="Anaïs Quibble (3e)")
+    items = [LineItemFactory(name="Bougie", quantity=2, price=12.5), LineItemFactory(name="Savon", quantity=1, price=4)]
+    event = EventFactory(createdAt=ms(9), label="Remis au destinataire", status="DELIVERED")
+    parcel(shop, destination=to, lineItems=items, events=[event], lastStatus="DELIVERED", deliveryDate=ms(9))
+    answer = member("Support").get(f"{PARCELS}P1/claim/")
+    assert answer.headers["Content-Type"] == "application/pdf"
+    text = "".join(page.extract_text() for page in PdfReader(BytesIO(answer.content)).pages)
+    for part in (NUMBER, "1 rue du Phare", "Anaïs Quibble (3e)", "2 x Bougie", "29.00 EUR", "Remis au destinataire"):
+        assert part in text
+    entry = AuditEntry.objects.filter(action=Action.PDF_OPENED).get()
+    assert entry.object_id == "P1"
+    assert member("Operations").get(f"{PARCELS}P1/claim/").status_code == 403
+
+
+def test_long_texts_are_pages_that_a_reader_opens() -> None:
+    read = PdfReader(BytesIO(as_pdf(["# Title", *(f"line {number} \\ (é €) " + "x " * 80 for number in range(100))])))
+    assert len(read.pages) == 4
+    assert "line 99 \\ (é €)" in read.pages[-1].extract_text()
+    assert len(PdfReader(BytesIO(as_pdf([]))).pages) == 1
