@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
+from django.core.management import get_commands
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
@@ -37,6 +38,7 @@ def read_yaml(name: str) -> Any:
 
 RULES = read_yaml("prometheus/rules.yaml")["groups"][0]["rules"]
 ALERTS = [rule for rule in RULES if "alert" in rule]
+LOG_RULES = read_yaml("loki/rules.yaml")["groups"][0]["rules"]
 BOARDS = {path.stem: json.loads(path.read_text()) for path in (DEPLOY / "grafana").glob("*.json")}
 
 
@@ -92,10 +94,34 @@ def test_every_alert_is_fired_by_a_drill() -> None:
 def test_every_alert_has_a_row_in_the_runbook_that_leads_to_its_section() -> None:
     table = ROW.findall((RUNBOOK / "watch.md").read_text())
     assert {(name, severity): f"docs/runbook/fail.md{anchor}" for name, severity, _, anchor in table} == {
-        named(alert): alert["annotations"]["runbook"] for alert in ALERTS
+        named(alert): alert["annotations"]["runbook_url"].removeprefix("{{ $externalLabels.runbook }}")
+        for alert in ALERTS
     }
     anchors = {title: anchor for anchor, title in headings(RUNBOOK / "fail.md").items()}
     assert all(anchors[section] == anchor.removeprefix("#") for _, _, section, anchor in table)
+
+
+def test_every_alert_has_commands_to_see_start_and_read_the_log_that_name_what_is_deployed() -> None:
+    alerts = {alert["alert"] for alert in [*ALERTS, *LOG_RULES]}
+    blocks = (RUNBOOK / "commands.md").read_text().split("\n## ")[1:]
+    assert {block.splitlines()[0] for block in blocks} == alerts
+    units = {path.stem for path in (DEPLOY / "systemd").glob("*.service")} | {"postgresql", "redis-server"}
+    deployments = {read_yaml(f"kubernetes/base/{name}.yaml")["metadata"]["name"] for name in ("deployment", "work")}
+    for block in blocks:
+        rows = [line.strip("| ").split(" | ") for line in block.splitlines() if line.startswith("| ")]
+        assert [(name, len(cells)) for name, *cells in rows[1:]] == [("compose", 3), ("systemd", 3), ("Kubernetes", 3)]
+        services = re.findall(r"docker compose (?:exec|up -d|ps|logs --since 1h) (\w+)", block)
+        assert set(services) <= set(read_yaml("compose.yaml")["services"])
+        assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", block)) <= units
+        assert set(re.findall(r" deploy/(parcel-[\w-]+)", block)) <= deployments
+        assert set(re.findall(r"manage(?:\.py)? (\w+)", block)) <= set(get_commands())
+
+
+def test_a_critical_line_pages_with_its_host_carrier_and_shop() -> None:
+    (rule,) = LOG_RULES
+    assert rule["labels"] == {"severity": "page"}
+    assert 'level="CRITICAL"' in rule["expr"]
+    assert set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"])) <= set(re.findall(r"\w+", rule["expr"]))
 
 
 def exported() -> set[str]:

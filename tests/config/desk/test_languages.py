@@ -28,6 +28,7 @@ NOT_READ = {"jsi18n", "autocomplete", "auth_group_delete"}
 FRENCH = {"Accept-Language": "fr-FR,fr;q=0.9,en;q=0.5"}
 PAGES = (
     "/admin/customer/",
+    "/admin/list/",
     "/admin/account/login/",
     "/admin/account/factors/",
     "/admin/nothing/",
