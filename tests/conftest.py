@@ -30,8 +30,8 @@ hypothesis.settings.load_profile("suite")
 REWRITTEN = pdf.rewritten
 TESTS = Path(__file__).parent
 LONG = {"drills", "docs", "contract", "clients", "models"}
-# Programs that run for several tests, which one worker takes: the demonstration, and a browser's visit to all pages.
-SHARED = {"demo", "results"}
+# Programs that run for several tests, which one worker takes: the demonstration, and a browser's visits.
+SHARED = {"demo", "seen_in_guide", "seen_in_reference"}
 # Pages and forms of the staff, log-ins and the shape of HTTP: their queries are Django's own, of the simplest kind.
 # Their lists, searches and figures run on both databases, as do all that locks, imports, counts and removes.
 ANY_DATABASE = {

@@ -72,39 +72,66 @@ MOVED = """
   const place = () => window.location.pathname + window.location.hash;
   await until(() => place() === "/docs/errors#ALPHA_UNAVAILABLE" && window.document.readyState === "complete");
 """
+Visit = dict[str, tuple[str, int, str, str]]
 # In this order, in one browser: what is chosen first is remembered afterwards.
-CHECKS: dict[str, tuple[str, int, str, str]] = {
+GUIDE: Visit = {
     "choice": ("/docs/webhooks", PHONE, "dark", CHOOSE),
     "later": ("/docs/retries", DESK, "light", CHOSEN),
     "read": ("/docs/errors", DESK, "light", READ),
     "moved": ("/docs#ALPHA_UNAVAILABLE", DESK, "light", MOVED),
-    **{page.name: (f"/{page.path}", PHONE, "light", "") for page in PAGES},
     "search": ("/docs/changelog", DESK, "light", SEARCH),
     "search on a phone": ("/docs/changelog", PHONE, "dark", SEARCH),
+}
+WHOLE: Visit = {
+    **{page.name: (f"/{page.path}", PHONE, "light", "") for page in PAGES},
     "refusals": ("/docs/refusals", DESK, "dark", ""),
+}
+REFERENCE: Visit = {
     "reference": ("/docs/reference", PHONE, "light", LINKED),
     "operation": ("/docs/reference#operations-labels-buyLabel", PHONE, "dark", UNFOLD),
     "schema": ("/docs/reference#schema-Parcel", DESK, "light", SCHEMA),
 }
 
 
+def seen(visit: Visit, factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return dict(zip(visit, shown(list(visit.values()), factory.mktemp("browser")), strict=True))
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    found = shown(list(CHECKS.values()), tmp_path_factory.mktemp("browser"))
-    return dict(zip(CHECKS, found, strict=True))
+def seen_in_guide(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return seen(GUIDE, tmp_path_factory)
 
 
-@needs_browser
-def test_a_browser_finds_no_fault_in_any_page(results: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def seen_in_reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return seen(REFERENCE, tmp_path_factory)
+
+
+def assert_faultless(results: dict[str, Any]) -> None:
     assert {name: each for name, each in results.items() if each.get("failed") or each["found"]} == {}
     assert {name: each for name, each in results.items() if each["scrollWidth"] > each["width"]} == {}
     assert all(each["isDark"] == (each["theme"] == "dark") for each in results.values())
 
 
 @needs_browser
+def test_a_browser_finds_no_fault_in_any_page(tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert_faultless(seen(WHOLE, tmp_path_factory))
+
+
+@needs_browser
+def test_a_browser_finds_no_fault_where_a_reader_does_something(seen_in_guide: dict[str, Any]) -> None:
+    assert_faultless(seen_in_guide)
+
+
+@needs_browser
+def test_a_browser_finds_no_fault_in_the_reference(seen_in_reference: dict[str, Any]) -> None:
+    assert_faultless(seen_in_reference)
+
+
+@needs_browser
 @pytest.mark.parametrize("name", ["search", "search on a phone"])
-def test_the_search_finds_codes_fields_and_words(name: str, results: dict[str, Any]) -> None:
-    told = results[name]["told"]
+def test_the_search_finds_codes_fields_and_words(name: str, seen_in_guide: dict[str, Any]) -> None:
+    told = seen_in_guide[name]["told"]
     assert told["code"][0] == "/docs/errors#ALPHA_ADDRESS_REJECTED"
     assert "/docs/reference#schema-CustomsItem" in told["field"]
     assert told["words"][0] == told["focused"]
@@ -113,26 +140,26 @@ def test_the_search_finds_codes_fields_and_words(name: str, results: dict[str, A
 
 
 @needs_browser
-def test_a_language_is_chosen_once_for_all_examples(results: dict[str, Any]) -> None:
-    assert set(results["choice"]["told"]["chosen"]) == {"php"}
-    assert abs(results["choice"]["told"]["moved"]) <= 1
-    assert set(results["later"]["told"]["chosen"]) == {"php"}
+def test_a_language_is_chosen_once_for_all_examples(seen_in_guide: dict[str, Any]) -> None:
+    assert set(seen_in_guide["choice"]["told"]["chosen"]) == {"php"}
+    assert abs(seen_in_guide["choice"]["told"]["moved"]) <= 1
+    assert set(seen_in_guide["later"]["told"]["chosen"]) == {"php"}
 
 
 @needs_browser
-def test_the_contents_mark_the_section_being_read(results: dict[str, Any]) -> None:
-    assert results["read"]["told"]["read"] == ["Errors", "Errors without a code", "Limits"]
+def test_the_contents_mark_the_section_being_read(seen_in_guide: dict[str, Any]) -> None:
+    assert seen_in_guide["read"]["told"]["read"] == ["Errors", "Errors without a code", "Limits"]
 
 
 @needs_browser
-def test_the_search_leads_to_every_operation_and_schema(results: dict[str, Any]) -> None:
-    told = results["reference"]["told"]
+def test_the_search_leads_to_every_operation_and_schema(seen_in_reference: dict[str, Any]) -> None:
+    told = seen_in_reference["reference"]["told"]
     assert told["count"] > 25
     assert told["missing"] == []
 
 
 @needs_browser
-def test_errors_are_folded_so_an_operation_is_short_on_a_phone(results: dict[str, Any]) -> None:
-    assert results["operation"]["told"]["rows"] == 1  # of thirteen answers
-    assert results["reference"]["scrollHeight"] <= 6 * SCREEN
-    assert results["operation"]["told"]["height"] <= 10 * SCREEN
+def test_errors_are_folded_so_an_operation_is_short_on_a_phone(seen_in_reference: dict[str, Any]) -> None:
+    assert seen_in_reference["operation"]["told"]["rows"] == 1  # of thirteen answers
+    assert seen_in_reference["reference"]["scrollHeight"] <= 6 * SCREEN
+    assert seen_in_reference["operation"]["told"]["height"] <= 10 * SCREEN
