@@ -97,7 +97,9 @@ do {
     $page = asked('GET', 'events', ['after' => $place]);
     $found += array_column($page['data'], 'type', 'id');
     $place = $page['next'];
-} while ($page['hasMore'] || !isset($found[$missed['id']]));
+    $is_found = isset($found[$missed['id']]);
+    sleep($is_found ? 0 : 1); // an event can appear some moments after its webhook
+} while ($page['hasMore'] || !$is_found);
 echo "missed: {$found[$missed['id']]}\n";
 
 asked('DELETE', "webhooks/{$endpoint['id']}");

@@ -106,6 +106,7 @@ while more or lost_id not in found:
     page = asked("GET", "events", params={"after": place})
     found |= {each["id"]: each["type"] for each in page["data"]}
     place, more = page["next"], page["hasMore"]
+    time.sleep(0 if lost_id in found else 1)  # an event can appear some moments after its webhook
 print("missed:", found[lost_id])
 
 asked("DELETE", f"webhooks/{endpoint['id']}")
