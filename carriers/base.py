@@ -77,6 +77,7 @@ class Carrier(Client):
     product_code: ClassVar[re.Pattern[str]]
     has_services: ClassVar[bool]  # true if a product is a code and a service
     credentials_shape: ClassVar[CredentialsShape]
+    sandbox_paths: ClassVar[Mapping[str, str]]  # of an endpoint's URLs, below a sandbox's address
 
     def __init__(
         self,
@@ -90,6 +91,11 @@ class Carrier(Client):
         super().__init__(limits, transport or Transport(pool_size=limits.pool_size), observer)
         self._points = PickupPointCache(networks)
         self._endpoint = endpoint
+
+    @classmethod
+    def sandbox_endpoint(cls, url: str) -> Endpoint:
+        """Return the URLs of this carrier at the sandbox with this address."""
+        return Endpoint(**{name: url + path for name, path in cls.sandbox_paths.items()})
 
     @staticmethod
     @abstractmethod
@@ -147,7 +153,8 @@ class Carrier(Client):
     ) -> date | None:
         """Ask for the day of arrival, None where the carrier promises none; raises CarrierError."""
 
-    def call_count(self, parcel_count: int) -> int:
+    @staticmethod
+    def call_count(parcel_count: int) -> int:  # noqa: ARG004 - for a carrier that is called for each parcel
         """Return the number of calls that buy so many parcels."""
         return 1
 

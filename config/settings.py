@@ -275,6 +275,10 @@ CARRIER_ENDPOINTS: dict[str, dict[str, Any]] = {
         "account_url": further_url("BETA_ACCOUNT_URL", DEFAULT_BETA_ACCOUNT_URL, is_default_carrier=is_beta),
     },
 }
+# The sandbox of test shops, whose clients are built from it alone; empty: they can't order.
+carriers_urls = [url for urls in CARRIER_ENDPOINTS.values() for url in urls.values() if url]
+is_sandbox = validators.sandbox_url((DEFAULT_ALPHA_URL, DEFAULT_BETA_URL), carriers_urls)
+SANDBOX_URL = env.str("SANDBOX_URL", "", validate=is_sandbox).rstrip("/")
 CARRIER_TIMEOUT = env.float("CARRIER_TIMEOUT", 20.0, validate=validators.above_zero)
 CARRIER_CONCURRENCY = env.int("CARRIER_CONCURRENCY", 4, validate=validators.above_zero)
 # Calls a second to each carrier's tracking service, of all processes together (parcels.tracking.limits).
@@ -398,7 +402,10 @@ SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
 # Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end.
 LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
+TEST_THREADS = LABEL_THREADS // 2 if SANDBOX_URL else 0
+SERVE_THREADS = env.int(
+    "SERVE_THREADS", LABEL_THREADS + TEST_THREADS + 8, validate=validators.above_zero
+)  # 8 for all else
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)

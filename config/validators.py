@@ -1,8 +1,9 @@
 """Validators of settings; each raises ValidationError, which says what is needed and never shows the value."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from cryptography.fernet import Fernet
@@ -95,6 +96,28 @@ def http_url(value: str) -> None:
 def http_url_or_none(value: str) -> None:
     if value:
         http_url(value)
+
+
+def sandbox_url(default_urls: Iterable[str], urls: Iterable[str]) -> Callable[[str], None]:
+    """Make the check of the sandbox's address: no host of a carrier's domain, no host and port of a carrier's URL."""
+    domains = {place(url)[0].partition(".")[2] for url in default_urls}
+    taken = {place(url) for url in urls}
+
+    def check(value: str) -> None:
+        http_url_or_none(value)
+        host = place(value)[0]
+        if value and (place(value) in taken or any(f".{host}".endswith(f".{domain}") for domain in domains)):
+            raise ValidationError("needs an address of its own: a carrier is asked at this one")
+        if "?" in value:
+            raise ValidationError("needs a URL without a query")
+
+    return check
+
+
+def place(url: str) -> tuple[str, int]:
+    """Return the host and the port of an http or https URL."""
+    parts = urlsplit(url)
+    return (parts.hostname or "").rstrip("."), parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def tracing(value: str) -> None:

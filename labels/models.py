@@ -87,15 +87,15 @@ class ShippingLabelQuerySet(ForShop):
         return self.free().filter(ask_again_at__lt=clock.Now())
 
     def needing_decision(self) -> Self:
-        """Labels that wait for a person; what costs nothing, or is only late, does so when nothing else came of it."""
+        """Live labels that wait for a person; what costs nothing, or is only late, does so at last."""
         is_late = Q(created_at__lt=clock.Now() - settle_wait() - PERSONS_AFTER)
         is_open = Q(state__in=OPEN) & ~Q(state=LabelState.PURCHASING, leased_until__gte=clock.Now())
         is_persons = is_open & ~Q(carrier_code__in=UNBILLED)
         is_overdue = Q(state__in=IN_CANCELLATION, cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
-        return self.filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
+        return self.live().filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
 
     def with_notice(self) -> Self:
-        return self.exclude(staff_notice="")
+        return self.live().exclude(staff_notice="")
 
     def over(self) -> Self:
         """Purchases that have ended: nothing is left to do, to ask or to decide."""

@@ -24,7 +24,6 @@ from shops.api.errors.coded import product_not_activated
 from shops.api.errors.exceptions import ApiError
 from shops.contracts.accounts import credentials_for, number_for
 from shops.contracts.addresses import party
-from shops.contracts.clients import client
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
 from shops.db import clock
@@ -77,7 +76,7 @@ def new_label(
     return ShippingLabel(
         account_number=number_for(contract, order["product_code"]),
         created_at=ordered_at,
-        leased_until=lease(ordered_at, calls=client(contract.carrier_code).call_count(len(order["weights_kg"]))),
+        leased_until=lease(ordered_at, calls=CARRIERS[contract.carrier_code].call_count(len(order["weights_kg"]))),
         shop_id=contract.shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,

@@ -63,6 +63,8 @@ class Shop(models.Model):
     id = KeyField(primary_key=True, max_length=64, default=new_shop_id, validators=[identifier], editable=False)
     name = models.CharField(max_length=MAX_NAME_LENGTH)
     is_active = models.BooleanField(default=True, help_text="An inactive shop's tokens are invalid.")
+    # The database refuses every change of it: a test shop has no way to a carrier, and is counted nowhere.
+    is_test = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     sender_address = models.JSONField(
         null=True, blank=True, help_text="Used for label orders without an originAddress; has its fields."
@@ -79,7 +81,7 @@ class Shop(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return f"TEST {self.name}" if self.is_test else self.name
 
 
 class AccessTokenQuerySet(models.QuerySet["AccessToken"]):
@@ -135,7 +137,7 @@ class AccessToken(models.Model):
     @classmethod
     def issue(cls, *, shop: Shop, name: str = "", expires_at: datetime | None = None) -> tuple["AccessToken", str]:
         """Create a token; return it with its secret text, which is stored nowhere."""
-        secret = tokens.new_token()
+        secret = tokens.new_token(is_test=shop.is_test)
         own = {"digest": tokens.digest(secret), "last_four": secret[-4:]}
         token = cls.objects.create(shop=shop, name=name, expires_at=expires_at, **own)
         return token, secret
@@ -143,12 +145,12 @@ class AccessToken(models.Model):
     @classmethod
     def ask(cls, *, shop: Shop, name: str, expires_at: datetime | None, asked_by: str) -> "AccessToken":
         """Make the row of a token that has no text before another person gives it: its digest is of nothing known."""
-        own = {"digest": tokens.digest(tokens.new_token()), "asked_by": asked_by}
+        own = {"digest": tokens.digest(tokens.new_token(is_test=shop.is_test)), "asked_by": asked_by}
         return cls.objects.create(shop=shop, name=name, expires_at=expires_at, **own)
 
     def give(self) -> str | None:
         """Make the text of a token that was asked for, and return it; None where it is given or revoked."""
-        secret = tokens.new_token()
+        secret = tokens.new_token(is_test=self.shop.is_test)
         asked_for = type(self).objects.filter(id=self.id, last_four="", revoked_at=None).exclude(asked_by="")
         is_given = asked_for.update(digest=tokens.digest(secret), last_four=secret[-4:])
         return secret if is_given else None

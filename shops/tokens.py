@@ -7,15 +7,18 @@ import string
 import zlib
 
 PREFIX = "pts_"  # parcel tracking service; makes a leaked token recognisable
+TEST_PREFIX = "pts_test_"  # of a test shop's
 RANDOM_LENGTH = 30  # of 62 letters and digits: 178 random bits
 CHECKSUM_LENGTH = 6  # CRC-32 in the same letters and digits
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-SHAPE = re.compile(rf"{PREFIX}([0-9A-Za-z]{{{RANDOM_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII)
+SHAPE = re.compile(
+    rf"(?:{PREFIX}|{TEST_PREFIX})([0-9A-Za-z]{{{RANDOM_LENGTH}}})([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
+)
 
 
-def new_token() -> str:
+def new_token(*, is_test: bool = False) -> str:
     random = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_LENGTH))
-    return PREFIX + random + checksum(random)
+    return (TEST_PREFIX if is_test else PREFIX) + random + checksum(random)
 
 
 def checksum(random: str) -> str:

@@ -74,6 +74,14 @@ class Alpha(Carrier):
         takes_api_key=False,
         takes_parent=False,
     )
+    sandbox_paths = MappingProxyType(
+        {
+            "url": "/alpha/shipping",
+            "tracking_url": "/alpha/tracking",
+            "points_url": "/alpha/points",
+            "quickcost_url": "/alpha/quickcost",
+        }
+    )
 
     @staticmethod
     def check_sender(party: Party) -> None:

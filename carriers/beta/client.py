@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import date
 from functools import partial
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from cachetools import TTLCache, cachedmethod
@@ -63,6 +64,15 @@ class Beta(Carrier):
         "a contract number of letters and digits, and a password or an API key of printable ASCII without spaces",
         takes_api_key=True,
         takes_parent=True,
+    )
+    sandbox_paths = MappingProxyType(
+        {
+            "url": "/beta/2.0",
+            "tracking_url": "/beta/tracking/timelineCompany",
+            "points_url": "/beta/points",
+            "account_url": "/beta/account/additionalinformations",
+            "delivery_url": "/beta/delivery/getDateLivraison",
+        }
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -151,7 +161,8 @@ class Beta(Carrier):
         """Return the account's depot, remembered for a day; empty without one."""
         return delivery.depot_of(self._ask_account(credentials, account.read_document, deadline) or {})
 
-    def call_count(self, parcel_count: int) -> int:
+    @staticmethod
+    def call_count(parcel_count: int) -> int:
         """Return one for each parcel."""
         return parcel_count
 

@@ -103,6 +103,17 @@ class Transport:
         return bytes(content)
 
 
+class NoTransport(Transport):
+    """The connections to a carrier that has no address: nothing is sent."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def post(self, carrier: str, request: Request, deadline: Deadline) -> Answer:
+        """Raise CarrierUnavailable."""
+        raise CarrierUnavailable(carrier, self._reason)
+
+
 def _has_time(deadline: Deadline, pause_s: float) -> bool:
     try:
         return deadline.remaining_s() > pause_s

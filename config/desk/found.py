@@ -115,17 +115,18 @@ def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def look_up(numbers: set[str]) -> dict[str, Result]:
-    """Find these numbers: on the newest parcel with each, else on a label, by a number of its or its id."""
+    """Find these numbers, of live shops: on the newest parcel with each, else on a label, by a number of its or its id."""
     rows: dict[str, tuple[Any, ...]] = {}
-    own = TrackingNumber.objects.filter(number__in=numbers).order_by("created_at", "parcel_id")
+    own = TrackingNumber.objects.live().filter(number__in=numbers).order_by("created_at", "parcel_id")
     for row in own.values_list(*OF_PARCEL):
         rows[row[0]] = row
     wanted = {row[2] or row[3] for row in rows.values()} | (numbers - rows.keys())
-    labels = {row[0]: row for row in ShippingLabel.objects.filter(pk__in=wanted).order_by().values_list(*OF_LABEL)}
+    bought = ShippingLabel.objects.live()
+    labels = {row[0]: row for row in bought.filter(pk__in=wanted).order_by().values_list(*OF_LABEL)}
     found = {number: of_parcel(row, labels.get(row[2] or row[3])) for number, row in rows.items()}
     found |= {number: of_label(number, labels[number]) for number in numbers - rows.keys() if number in labels}
     for some in chunks(numbers - found.keys(), SEARCHED_AT_ONCE):
-        for row in ShippingLabel.objects.with_tracking_number(*some).order_by("id").values_list(*OF_LABEL):
+        for row in bought.with_tracking_number(*some).order_by("id").values_list(*OF_LABEL):
             found |= {number: of_label(number, row) for number in some if number in row[6]}
     return found
 
@@ -163,7 +164,7 @@ def of_label(number: str, row: tuple[Any, ...]) -> Result:
 def not_billed(seen: set[str], carriers: set[str], first: date, last: date) -> Iterator[Result]:
     """Yield the numbers that were bought here, handed in to these carriers on these days, and not billed."""
     start, end = milliseconds(days.start_of(first)), milliseconds(days.bounds(last)[1])
-    handed_in = Parcel.objects.filter(handed_in_at__gte=start, handed_in_at__lt=end, carrier_code__in=carriers)
+    handed_in = Parcel.objects.live().filter(handed_in_at__gte=start, handed_in_at__lt=end, carrier_code__in=carriers)
     rows = TrackingNumber.objects.filter(parcel__in=handed_in.order_by().values("pk"), state=NumberState.BOUGHT)
     numbers = rows.order_by().values_list("number", flat=True).iterator(chunk_size=BATCH)
     for some in chunks((number for number in numbers if number not in seen), BATCH):

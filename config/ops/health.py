@@ -167,5 +167,5 @@ def circuit_breakers() -> dict[str, str]:
     return {
         f"{carrier_code} {service}": f"circuit breaker {breaker.state}"
         for carrier_code in settings.CARRIER_ENDPOINTS
-        for service, breaker in client(carrier_code).circuit_breakers.items()
+        for service, breaker in client(carrier_code, is_test=False).circuit_breakers.items()
     }

@@ -42,8 +42,8 @@ class Task:
     is_shared: bool = False  # true if only one of all processes runs it each time
 
 
-def refresh_tracking(carrier_code: str, stop: Event) -> bool:
-    return bool(refresh(carrier_code, stop=stop))
+def refresh_tracking(carrier_code: str, stop: Event, *, is_test: bool = False) -> bool:
+    return bool(refresh(carrier_code, stop=stop, is_test=is_test))
 
 
 def reconcile_labels(stop: Event) -> bool:
@@ -70,6 +70,11 @@ def deliver_webhooks(stop: Event) -> bool:
 
 TASKS: Final = (
     *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
+    *(
+        Task(f"tracking {carrier} sandbox", 5.0, partial(refresh_tracking, carrier, is_test=True))
+        for carrier in TRACKERS
+        if settings.SANDBOX_URL
+    ),
     Task("webhooks", POLL_S, deliver_webhooks),
     Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
     Task("figures", 5 * MINUTE_S, count_figures, is_shared=True),

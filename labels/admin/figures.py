@@ -116,7 +116,7 @@ def buying_row(carrier: str, today: date, last: datetime | None, bought: int, fa
 
 def circuit_breakers(carrier: str) -> Figure:
     """Name the services whose circuit breaker is not closed."""
-    states = {service: breaker.state for service, breaker in client(carrier).circuit_breakers.items()}
+    states = {service: breaker.state for service, breaker in client(carrier, is_test=False).circuit_breakers.items()}
     failing = [
         f"{gettext(service)} {gettext(state)}" for service, state in states.items() if state != CircuitState.CLOSED
     ]

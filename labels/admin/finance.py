@@ -69,7 +69,8 @@ class FinanceForm(forms.Form):
         for name in ("since", "until"):
             cast("forms.ChoiceField", self.fields[name]).choices = months
         shops = Shop.objects.filter(pk=chosen["shop"]) if chosen.get("shop") else Shop.objects.none()
-        offered = [*shops.values_list("id", "name"), *Shop.objects.values_list("id", "name")[:SHOPS_OFFERED]]
+        live = Shop.objects.filter(is_test=False)
+        offered = [*shops.values_list("id", "name"), *live.values_list("id", "name")[:SHOPS_OFFERED]]
         cast("forms.ChoiceField", self.fields["shop"]).choices = [("", gettext("All")), *dict(offered).items()]
 
     @property

@@ -17,6 +17,7 @@ from django.utils.safestring import mark_safe
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, gettext_lazy
 
+from carriers import CARRIERS
 from carriers.products import PRODUCTS
 from labels.admin.columns import EXPORT_COLUMNS
 from labels.admin.deciding import DecideSelected
@@ -47,7 +48,7 @@ from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
 from shops.staff.display_texts import NOTHING
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import page_of
 
@@ -63,6 +64,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
     list_display_links = ("id",)
     list_filter = (
         ("shop", AutocompleteSelectFilter),
+        ModeFilter,
         ReasonFilter,
         CarrierFilter,
         ProductFilter,
@@ -129,7 +131,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             "is_over": not is_open,
             "is_cancellation_open": label.state in IN_CANCELLATION and not label.is_leased,
             "may_decide": self.may_decide(request),
-            "can_be_asked": client(label.carrier_code).can_be_asked,
+            "can_be_asked": client(label.carrier_code, is_test=label.shop.is_test).can_be_asked,
         }
 
     def get_urls(self) -> list[Any]:
@@ -196,7 +198,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         """Ask for confirmation first: the shop can't retrieve the label afterwards."""
         label = self.label_to_decide(request, object_id)
         if request.method != "POST":
-            is_billed = client(label.carrier_code).bills_unused_labels
+            is_billed = CARRIERS[label.carrier_code].bills_unused_labels
             context = {"title": gettext("Cancel the label"), "is_billed": is_billed}
             return self.page(request, "labels/cancel.html", label, context)
         try:

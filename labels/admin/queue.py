@@ -45,7 +45,9 @@ def to_decide(request: HttpRequest) -> Row:
 def refused() -> Row:
     """Count the orders of today that bought nothing; the largest groups by their reason and shop."""
     today = day_of(clock.now())
-    failed = ShippingLabel.objects.filter(state=LabelState.FAILED, id__gte=ids.id_prefix(start_of(today))).order_by()
+    failed = (
+        ShippingLabel.objects.live().filter(state=LabelState.FAILED, id__gte=ids.id_prefix(start_of(today))).order_by()
+    )
     groups = failed.values_list("error_code", "shop", "shop__name").annotate(count=Count("id"))
     own = {"state": LabelState.FAILED} | created(today, today)
     further = [
@@ -59,7 +61,7 @@ def refused() -> Row:
 def waiting(carrier: str) -> Row:
     """Count the bought labels of one carrier that should be handed in by now."""
     first_not_late = day_of(clock.now() - HANDED_IN_BY)
-    bought = ShippingLabel.objects.generated().filter(carrier_code=carrier, pk__in=not_handed_in())
+    bought = ShippingLabel.objects.live().generated().filter(carrier_code=carrier, pk__in=not_handed_in())
     late = bought.filter(id__lt=ids.id_prefix(start_of(first_not_late)))
     until = (first_not_late - timedelta(days=1)).isoformat()
     is_billed = CARRIERS[carrier].bills_unused_labels

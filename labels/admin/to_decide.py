@@ -58,7 +58,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             raise PermissionDenied
         waiting = Paginator(listed(ShippingLabel.objects.needing_decision()), LISTED).get_page(request.GET.get("p"))
         needing = ShippingLabel.objects.needing_decision().order_by().values("pk")
-        others = ShippingLabel.objects.filter(state__in=[*OPEN, *IN_CANCELLATION]).exclude(pk__in=needing)
+        others = ShippingLabel.objects.live().filter(state__in=[*OPEN, *IN_CANCELLATION]).exclude(pk__in=needing)
         noticed = listed(ShippingLabel.objects.with_notice())[:LISTED]
         needing_nobody = listed(others.free())[:LISTED]
         if may_see(request):

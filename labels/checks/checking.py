@@ -76,10 +76,10 @@ def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shi
     label = new_label(contract=contract, order=order, key=None, token_id="")
     ordered, trial = replace(shipment(label, contract), id=CHECKED_ID), Trial()
     check_customs(contract.carrier_code, ordered)
-    client(contract.carrier_code).check_shipment(ordered, credentials)
+    client(contract.carrier_code, is_test=contract.is_test).check_shipment(ordered, credentials)
     with (
         suppress(BulkheadFullError, CarrierUnavailable),
-        conversation(contract.carrier_code, credentials, Service.CONTRACT_CHECKS) as talk,
+        conversation(contract, credentials, Service.CONTRACT_CHECKS) as talk,
     ):
         talk.carrier.try_order(ordered, credentials, trial)
     return trial, ordered

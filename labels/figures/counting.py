@@ -80,7 +80,7 @@ def days_of_late_changes(last: datetime) -> set[date]:
     """Return the days whose open labels are others than at the last count, and of labels cancelled since."""
     counted = LabelFigure.objects.filter(state__in=OPEN).order_by().values_list("day", *GROUPS, "labels")
     were_open = Counter({(day, *group): labels for day, *group, labels in counted})
-    rows = ShippingLabel.objects.filter(state__in=OPEN).order_by().values_list("id", *GROUPS)
+    rows = ShippingLabel.objects.live().filter(state__in=OPEN).order_by().values_list("id", *GROUPS)
     are_open = Counter((day_of(ids.id_time(label_id)), *group) for label_id, *group in rows)
     cancelled = ShippingLabel.objects.filter(cancel_requested_at__gte=last - COMMIT_MARGIN)
     ordered_on = (day_of(ids.id_time(label_id)) for label_id in cancelled.values_list("id", flat=True))
@@ -108,4 +108,4 @@ def grouped(day: date) -> Iterable[tuple[Any, ...]]:
 def ordered_on(day: date) -> QuerySet[ShippingLabel]:
     """Find a day's labels by their ids, which begin with the time: as the staff's list does."""
     first, end = map(ids.id_prefix, bounds(day))
-    return ShippingLabel.objects.filter(id__gte=first, id__lt=end).order_by()
+    return ShippingLabel.objects.live().filter(id__gte=first, id__lt=end).order_by()

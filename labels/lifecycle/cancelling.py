@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 
 from django.db import transaction
 
+from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import (
     CancellationRefused,
@@ -25,7 +26,6 @@ from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.contracts.accounts import UnknownAccountError
 from shops.contracts.bulkhead import NotAskedError
-from shops.contracts.clients import client
 from shops.contracts.conversation import Conversation, NoAccountError, conversation_about
 from shops.contracts.encryption import UnreadableSecretError
 from shops.db import clock
@@ -99,7 +99,7 @@ def cancel_for_shop(label: ShippingLabel) -> ShippingLabel:
 
 def conversation_if_billed(label: ShippingLabel) -> AbstractContextManager[Conversation | None]:
     """Talk to the carrier about a cancellation; with no one where unused labels cost nothing."""
-    is_billed = client(label.carrier_code).bills_unused_labels
+    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     return conversation_about(label, Service.CANCELLATION) if is_billed else nullcontext()
 
 
@@ -125,7 +125,7 @@ def repeat(label: ShippingLabel, *, was_interrupted: bool) -> None:
 
     One that was interrupted may have been carried out: no refusal says any more that the label stays bought.
     """
-    if was_interrupted and client(label.carrier_code).bills_unused_labels:
+    if was_interrupted and CARRIERS[label.carrier_code].bills_unused_labels:
         end(label, Event.CANCEL_UNANSWERED)
     if parcels.is_handed_in(label):
         kept(label, Event.HANDED_IN, HANDED_IN)

@@ -26,7 +26,7 @@ from labels.pdfs import unmerged
 from labels.pdfs.storage import StorageError
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
 from shops.contracts.clients import client
-from shops.contracts.conversation import conversation_about, credentials_of
+from shops.contracts.conversation import account_of, conversation_about
 from shops.db import clock
 from shops.staff.audit import recording
 from shops.staff.audit.models import Action
@@ -204,7 +204,9 @@ def can_be_asked(label: ShippingLabel) -> bool:
     if label.state in IN_CANCELLATION:
         return not label.is_cancellation_overdue
     is_open = label.state in OPEN and label.state != LabelState.INCOMPLETE
-    return is_open and bool(label.reservation_number or client(label.carrier_code).can_be_asked)
+    return is_open and bool(
+        label.reservation_number or client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
+    )
 
 
 def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> ShippingLabel:
@@ -214,7 +216,7 @@ def reconcile_now(*, label: ShippingLabel, asked_by: AbstractBaseUser) -> Shippi
     if clock.is_host_off():
         raise DecisionError(gettext("This host's clock is off, so it settles no label. See the runbook."))
     try:
-        credentials_of(label)
+        account_of(label)
     except NotAskedError as error:
         raise DecisionError(error.sentence) from error
     settle(label)

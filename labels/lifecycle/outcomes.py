@@ -199,7 +199,11 @@ def save_failure(label: ShippingLabel, error: CarrierError) -> None:
     else:
         event = Event.REFUSED
         # A failure of the carrier's own is its word that nothing was made, and yet it is asked once more.
-        if isinstance(error, CarrierUnavailable) and error.carrier_code and client(label.carrier_code).can_be_asked:
+        if (
+            isinstance(error, CarrierUnavailable)
+            and error.carrier_code
+            and client(label.carrier_code, is_test=label.shop.is_test).can_be_asked
+        ):
             facts["ask_again_at"] = label.leased_until + SEARCH_DELAY
     if not move(label, event, **facts) and row.state == LabelState.FAILED:
         save_late(label, error.made_numbers)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
+from carriers import CARRIERS
 from carriers.errors import CarrierError, CarrierUnavailable
 from carriers.http.messages import UnreadableError
 from labels.lifecycle import cancelling, outcomes
@@ -82,9 +83,9 @@ def settle(label: ShippingLabel) -> None:
         cancel_surplus(label)
     elif label.state != LabelState.FAILED and record_stored(label):
         store(label)
-    elif label.reservation_number or client(label.carrier_code).can_be_asked:
+    elif label.reservation_number or client(label.carrier_code, is_test=label.shop.is_test).can_be_asked:
         ask(label)
-    elif client(label.carrier_code).bills_unused_labels:
+    elif CARRIERS[label.carrier_code].bills_unused_labels:
         hold(label)
     else:
         settle_unbilled(label)
@@ -130,7 +131,7 @@ def settle_unbilled(label: ShippingLabel) -> None:
 
 def cancel_surplus(label: ShippingLabel) -> None:
     """Cancel what was made beyond a label's parcels, for an hour from the decision; then staff are told."""
-    is_billed = client(label.carrier_code).bills_unused_labels
+    is_billed = CARRIERS[label.carrier_code].bills_unused_labels
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
             cancelling.cancel_parcels(label, talk, label.surplus_numbers)

@@ -49,18 +49,20 @@ def find(*, shop_id: str, sender_address: dict[str, str] | None, search: dict[st
     began_at = datetime.now(UTC)
     try:
         credentials = credentials_on(contract, product.code)
-        found = client(product.carrier).find_points(query, credentials, admitted(product.carrier))
+        carrier = client(product.carrier, is_test=contract.is_test)
+        found = carrier.find_points(query, credentials, admitted(product.carrier, is_test=contract.is_test))
     except CarrierError as error:
         raise CarrierFailedError(error) from error
-    metrics.count_search(product.carrier, found, began_at=began_at)
+    if not contract.is_test:
+        metrics.count_search(product.carrier, found, began_at=began_at)
     return found
 
 
 @contextmanager
-def admitted(carrier_code: str) -> Iterator[None]:
+def admitted(carrier_code: str, *, is_test: bool) -> Iterator[None]:
     """Ask the carrier within the bulkhead of its point service; raise CarrierUnavailable where that is full."""
     try:
-        with bulkhead.enter(carrier_code, Service.PICKUP_POINTS):
+        with bulkhead.enter(carrier_code, Service.PICKUP_POINTS, is_test=is_test):
             yield
     except BulkheadFullError as error:
         raise CarrierUnavailable(carrier_code, "too many searches at a time") from error

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from carriers import CARRIERS
 from carriers.client import Service
 from carriers.errors import CarrierError, CarrierUnavailable
 from labels.lifecycle.db_retry import with_db_retry
@@ -12,7 +13,6 @@ from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.slips.models import DepositSlip
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
-from shops.contracts.clients import client
 from shops.contracts.conversation import conversation_about
 from shops.db import clock
 from shops.staff.audit.models import Action
@@ -28,8 +28,10 @@ class NotReachedError(Exception):
 
 def why_not(label: ShippingLabel) -> str:
     """Return the reason why a label is on no deposit slip, empty for one that can be."""
-    if not client(label.carrier_code).max_slip_parcels:
+    if not CARRIERS[label.carrier_code].max_slip_parcels:
         return f"{label.carrier_code} makes no deposit slips"
+    if label.shop.is_test:
+        return "is a test shop's, and is handed in nowhere"
     return "" if label.state == LabelState.GENERATED else "is not bought, or is cancelled"
 
 
@@ -63,7 +65,7 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
         accounts.setdefault((label.shop_id, label.carrier_code, label.account_number), []).append(label)
     for (_, carrier_code, _), own in accounts.items():
         batch: list[ShippingLabel] = []
-        limit, count = client(carrier_code).max_slip_parcels, 0
+        limit, count = CARRIERS[carrier_code].max_slip_parcels, 0
         for label in own:
             if batch and count + len(label.tracking_numbers) > limit:
                 yield batch

@@ -41,7 +41,7 @@ from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
 from shops.staff.display_texts import NOTHING
-from shops.staff.filters import AutocompleteSelectFilter
+from shops.staff.filters import AutocompleteSelectFilter, ModeFilter
 from shops.staff.masking import conceal, may_see
 from shops.staff.pages import page_of
 from shops.webhooks.models import WebhookDelivery
@@ -55,7 +55,7 @@ def may_change(request: HttpRequest) -> bool:
 
 
 def has_tracker(number: TrackingNumber) -> bool:
-    return bool(number.carrier_code) and tracker(number.carrier_code) is not None
+    return bool(number.carrier_code) and tracker(number.carrier_code, is_test=number.shop.is_test) is not None
 
 
 class ParcelList(CappedList):
@@ -87,6 +87,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     list_display_links = ("number",)
     list_filter = (
         ("shop", AutocompleteSelectFilter),
+        ModeFilter,
         CarrierFilter,
         StatusFilter,
         SilenceFilter,
@@ -113,7 +114,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     def facts(self, request: HttpRequest, parcel: Parcel) -> dict[str, Any]:
         """Collect what the parcel's page shows beside its fields."""
-        numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk))
+        numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk).select_related("shop"))
         if not may_see(request):
             for number in numbers:
                 conceal(number, COLUMNS[TrackingNumber].personal)
@@ -180,7 +181,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:
         """Let the carriers be asked as soon as a process is free."""
         rows = TrackingNumber.objects.filter(parcel=parcel.pk)
-        asked = [number.pk for number in rows if has_tracker(number)]
+        asked = [number.pk for number in rows.select_related("shop") if has_tracker(number)]
         if rows.filter(pk__in=asked).update(due_at=clock.now()):
             record(Action.CHANGED, parcel, note="The carrier is asked by hand.")
             messages.success(request, gettext("The carrier is asked now. Reload the page in a minute."))

@@ -31,20 +31,20 @@ def rows(request: HttpRequest) -> Iterator[Row]:
 
 
 def overdue() -> Row:
-    late = Parcel.objects.filter(is_overdue(clock.now()))
+    late = Parcel.objects.live().filter(is_overdue(clock.now()))
     title = _("Past their promise, not delivered")
     return Row("overdue", title, parcels_url(delivery=Timing.OVERDUE.value), **counted(late, WINDOW_END))
 
 
 def going_back() -> Row:
-    soon = Parcel.objects.filter(goes_back())
+    soon = Parcel.objects.live().filter(goes_back())
     title = _("Go back from their pickup point within 2 days")
     return Row("goes_back", title, parcels_url(goes_back=GOES_BACK_DAYS), **counted(soon, "last_status_updated_at"))
 
 
 def trouble() -> Row:
     first = today() - timedelta(days=TROUBLE_DAYS)
-    lost = Parcel.objects.filter(last_status__in=TROUBLE, created_at__gte=milliseconds(start_of(first)))
+    lost = Parcel.objects.live().filter(last_status__in=TROUBLE, created_at__gte=milliseconds(start_of(first)))
     link = parcels_url(status=[status.value for status in TROUBLE], created_from=first.isoformat())
     note = _("Of the parcels created in the last 30 days.")
     title = _("Lost, damaged or refused")

@@ -45,7 +45,7 @@ def days_shown(today: date) -> list[date]:
 def count(day: date, now: datetime) -> Iterator[ParcelFigure]:
     """Count a day's parcels along the index of creation times."""
     start, end = map(milliseconds, bounds(day))
-    created = Parcel.objects.filter(created_at__gte=start, created_at__lt=end)
+    created = Parcel.objects.live().filter(created_at__gte=start, created_at__lt=end)
     status = Coalesce("last_status", Value(""))
     rows = created.order_by().values_list("carrier_code", status, timing_at(now)).annotate(parcels=Count("id"))
     for carrier_code, last_status, timing, parcels in rows:
@@ -56,8 +56,10 @@ def count_moved(day: date) -> list[DayFigure]:
     """Count the parcels handed in and delivered on a day, along the indexes of both times."""
     start, end = map(milliseconds, bounds(day))
     found: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    handed_in = Parcel.objects.filter(handed_in_at__gte=start, handed_in_at__lt=end)
-    delivered = Parcel.objects.filter(delivery_date__gte=start, delivery_date__lt=end, last_status=Status.DELIVERED)
+    handed_in = Parcel.objects.live().filter(handed_in_at__gte=start, handed_in_at__lt=end)
+    delivered = Parcel.objects.live().filter(
+        delivery_date__gte=start, delivery_date__lt=end, last_status=Status.DELIVERED
+    )
     is_timed, is_on_time = ~Q(timing=""), Q(timing=Timing.ON_TIME)
     counts = {
         "handed_in": (handed_in, Count("id")),
@@ -82,7 +84,7 @@ def count_followed(now: datetime) -> Iterator[TrackingFigure]:
     facts = [count_parcels(), Max("checked_at"), Min("due_at", filter=due), *silent]
     named = {f"fact_{number}": fact for number, fact in enumerate(facts)}
     rows: Iterable[tuple[Any, ...]] = (
-        TrackingNumber.objects.followed().order_by().values_list("parcel__carrier_code").annotate(**named)
+        TrackingNumber.objects.live().followed().order_by().values_list("parcel__carrier_code").annotate(**named)
     )
     for carrier_code, count, last_answer_at, due_since, *counts in rows:
         yield TrackingFigure(

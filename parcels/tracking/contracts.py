@@ -26,7 +26,9 @@ class Contracts:
             self._read()
 
     def _read(self) -> None:
-        found = CarrierContract.objects.filter(carrier_code=self._carrier_code, shop__in=self._credentials)
+        found = CarrierContract.objects.filter(
+            carrier_code=self._carrier_code, shop__in=self._credentials
+        ).select_related("shop")
         self._contracts = {contract.shop_id: contract for contract in found}
         for shop_id in list(self._credentials):
             contract = self._contracts.get(shop_id)
@@ -65,5 +67,6 @@ class Contracts:
         if contract and contract.refuse_tracking():
             extra = {"carrier": self._carrier_code, "contract": contract.id, "shop": shop_id}
             logger.error("tracking stopped: the carrier refuses the contract's credentials", extra=extra)
-            metrics.REFUSED_CONTRACTS.labels(self._carrier_code).inc()
+            if not contract.is_test:
+                metrics.REFUSED_CONTRACTS.labels(self._carrier_code).inc()
         self._defer(shop_id, Outcome.CREDENTIALS_REJECTED)

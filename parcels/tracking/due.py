@@ -47,8 +47,8 @@ class DueNumber:
     failures: int
 
 
-def take(carrier_code: str, count: int) -> list[DueNumber]:
-    """Lease of each shop in turn the numbers that have been due longest, without those that others hold.
+def take(carrier_code: str, count: int, *, is_test: bool) -> list[DueNumber]:
+    """Lease of each live or test shop in turn the numbers that have been due longest, without those that others hold.
 
     While an import or an erasure holds a parcel, its numbers are left: their answers would be lost.
     """
@@ -60,16 +60,16 @@ def take(carrier_code: str, count: int) -> list[DueNumber]:
             narrow = rows.only("number", "shop", "failures", "parcel__id")
             return list(narrow.select_for_update(of=("self", "parcel"), skip_locked=True)[:share])
 
-        shops = shops_with_due(carrier_code, now, count)
+        shops = shops_with_due(carrier_code, now, count, is_test=is_test)
         taken = [row for _, rows in share_out(shops, count, first) for row in rows]
         numbers_of([row.pk for row in taken]).update(leased_until=now + lease(carrier_code))
     return [DueNumber(row.pk, row.number, row.shop_id, row.failures) for row in taken]
 
 
-def shops_with_due(carrier_code: str, now: datetime, count: int) -> list[str]:
-    """Return so many shops that have something due, chosen by chance so that none waits for another's backlog."""
+def shops_with_due(carrier_code: str, now: datetime, count: int, *, is_test: bool) -> list[str]:
+    """Return so many shops of a mode with something due, chosen by chance: none waits for another's backlog."""
     has_due = Exists(due(carrier_code, now).filter(shop=OuterRef("pk")))
-    return list(Shop.objects.filter(has_due).order_by("?").values_list("pk", flat=True)[:count])
+    return list(Shop.objects.filter(has_due, is_test=is_test).order_by("?").values_list("pk", flat=True)[:count])
 
 
 def due(carrier_code: str, now: datetime) -> QuerySet[TrackingNumber]:
@@ -123,8 +123,8 @@ def defer_shop(carrier_code: str, shop_id: str, outcome: Outcome) -> None:
 
 
 def oldest_due_s(carrier_code: str) -> float:
-    """Return the age of the oldest question that is due, in seconds; 0 if none is."""
+    """Return the age of the oldest question that is due, in seconds, test shops' left out; 0 if none is."""
     now = clock.now()
-    rows = TrackingNumber.objects.filter(carrier_code=carrier_code, due_at__lte=now)
+    rows = TrackingNumber.objects.live().filter(carrier_code=carrier_code, due_at__lte=now)
     oldest = rows.order_by("due_at").values_list("due_at", flat=True).first()
     return (now - oldest).total_seconds() if oldest else 0.0

@@ -21,10 +21,10 @@ MAX_LATE_S: Final = 0.25
 
 
 class Slots:
-    """Hands the slots of one carrier to the threads of this process."""
+    """Hands the slots of one carrier, or of test shops' sandbox of it, to the threads of this process."""
 
-    def __init__(self, carrier_code: str) -> None:
-        self._name = f"tracking {carrier_code}"
+    def __init__(self, carrier_code: str, *, is_test: bool = False) -> None:
+        self._name = f"tracking {carrier_code}{' sandbox' if is_test else ''}"
         self._interval_s = 1 / settings.TRACKING_RATES[carrier_code]
         self._slots: deque[float] = deque()  # by the monotonic clock
         self._lock = Lock()
@@ -54,5 +54,5 @@ class Slots:
 
 
 @cached({}, lock=Lock())
-def slots(carrier_code: str) -> Slots:
-    return Slots(carrier_code)
+def slots(carrier_code: str, *, is_test: bool) -> Slots:
+    return Slots(carrier_code, is_test=is_test)

@@ -41,17 +41,18 @@ class Asked:
     answer: TrackingAnswer | None = None
 
 
-def refresh(carrier_code: str, *, stop: Event, limit: int | None = None) -> Counter[str]:
+def refresh(carrier_code: str, *, stop: Event, limit: int | None = None, is_test: bool = False) -> Counter[str]:
     """Ask about what is due, at most `limit` numbers, until `stop` is set; return the numbers by outcome.
 
+    It is what is due of live shops, or of test shops, which the sandbox is asked about.
     Nothing is taken while the circuit breaker is open: it stays due. Half-open, one number is the probe.
     """
-    tracker = tracker_of(carrier_code)
+    tracker = tracker_of(carrier_code, is_test=is_test)
     if tracker is None or tracker.circuit_breaker.state is CircuitState.OPEN:
         return Counter()
     if tracker.circuit_breaker.state is CircuitState.HALF_OPEN:
         limit = 1
-    run = Refresh(tracker, stop, Budget(limit))
+    run = Refresh(tracker, stop, Budget(limit), is_test=is_test)
     threads = settings.TRACKING_CONCURRENCY if limit is None else min(limit, settings.TRACKING_CONCURRENCY)
     with ThreadPoolExecutor(threads, thread_name_prefix=f"tracking-{carrier_code}") as pool:
         return sum(pool.map(lambda _: run.drain(), range(threads)), Counter())
@@ -77,11 +78,12 @@ class Budget:
 class Refresh:
     """One pass, shared by its threads."""
 
-    def __init__(self, tracker: Tracker, stop: Event, budget: Budget) -> None:
+    def __init__(self, tracker: Tracker, stop: Event, budget: Budget, *, is_test: bool) -> None:
         self.tracker = tracker
+        self.is_test = is_test
         self.stop = stop
         self.budget = budget
-        self.slots = slots(tracker.name)
+        self.slots = slots(tracker.name, is_test=is_test)
 
     @property
     def is_over(self) -> bool:
@@ -93,7 +95,7 @@ class Refresh:
         size = due.batch_size(self.tracker.name)
         try:
             while count := self.budget.draw(size):
-                numbers = due.take(self.tracker.name, count)
+                numbers = due.take(self.tracker.name, count, is_test=self.is_test)
                 outcomes.update(self.refresh_batch(numbers))
                 if not numbers or self.is_over:
                     break
@@ -107,9 +109,9 @@ class Refresh:
         connection.close()
         askable = [number for number in numbers if number.shop_id in contracts]
         asked = list(self.ask_all(askable, contracts))
-        save_answers(asked, contracts)
+        save_answers(asked, contracts, is_test=self.is_test)
         due.release({number.id for number in askable} - {each.number.id for each in asked})
-        for each in asked:
+        for each in asked if not self.is_test else ():
             metrics.ASKED.labels(self.tracker.name, each.outcome).inc()
         return [each.outcome for each in asked]
 
@@ -160,10 +162,10 @@ class Refresh:
         return None
 
 
-def save_answers(asked: Iterable[Asked], contracts: Contracts) -> None:
+def save_answers(asked: Iterable[Asked], contracts: Contracts, *, is_test: bool) -> None:
     """Record the answers of a batch, and put off what failed."""
     answered = [each for each in asked if each.answer is not None]
-    recorded = record_batch(answered)
+    recorded = record_batch(answered, is_test=is_test)
     due.release({each.number.id for each in answered} - recorded)
     for each in asked:
         if each.outcome is Outcome.UNAVAILABLE:
@@ -172,16 +174,16 @@ def save_answers(asked: Iterable[Asked], contracts: Contracts) -> None:
             contracts.refuse(each.number.shop_id)
 
 
-def record_batch(answered: Sequence[Asked]) -> set[int]:
+def record_batch(answered: Sequence[Asked], *, is_test: bool) -> set[int]:
     """Record a batch at once; if that fails for one of them, record each by itself. Return what is done with."""
     answers = {each.number.id: (each.answer, each.outcome) for each in answered if each.answer is not None}
     try:
-        return record_all(answers, now=clock.now())
+        return record_all(answers, now=clock.now(), is_test=is_test)
     except (OperationalError, InterfaceError):
         raise  # the database is away; the numbers are due again when their leases end
     except Exception:
         if len(answered) > 1:
-            return set().union(*(record_batch([each]) for each in answered))
+            return set().union(*(record_batch([each], is_test=is_test) for each in answered))
         [failed] = answered
         logger.exception("answer not recorded", extra={"number": failed.number.id})
         due.back_off(failed.number, Outcome.UNAVAILABLE)

@@ -24,7 +24,7 @@ from shops.contracts.models import CarrierContract
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter, ModeFilter
 
 if TYPE_CHECKING:
     from django import forms
@@ -86,7 +86,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "signs_in_with", "product_count", "updated_at")
     list_display_links = ("shop", "carrier_code", "account_number")
-    list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter, SecretFilter, CredentialsFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, CarrierFilter, SecretFilter, CredentialsFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("account_number", "shop__name", "id")
@@ -202,8 +202,7 @@ def check(form: ContractForm) -> checking.Report:
     except UnreadableSecretError:
         return checking.Report(is_good=False, summary=gettext("The stored credentials can't be read: type them again."))
     return checking.check(
-        shop=contract.shop,
-        carrier_code=contract.carrier_code,
+        contract=contract,
         credentials=credentials,
         products=data["products"],
         commercial_name=data["commercial_name"],

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 from shops.staff.base import LargeTableAdmin
 from shops.staff.display_texts import NOTHING, badge
 from shops.staff.exports import Column
-from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, MultiChoiceFilter, PeriodFilter
+from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, ModeFilter, MultiChoiceFilter, PeriodFilter
 from shops.webhooks.event_types import EVENT_TYPES
 from shops.webhooks.models import DeliveryState, WebhookDelivery
 from shops.webhooks.replaying import replay
@@ -44,7 +44,7 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
     """Deliveries, read-only but for replays."""
 
     list_display = ("event", "endpoint", "shop", "type", "subject", "coloured_state", "last_attempt", "created_at")
-    list_filter = (("endpoint", AutocompleteSelectFilter), StateFilter, TypeFilter, PeriodFilter)
+    list_filter = (("endpoint", AutocompleteSelectFilter), ModeFilter, StateFilter, TypeFilter, PeriodFilter)
     list_select_related = ("event", "endpoint", "shop")  # type: ignore[assignment]  # more than other large tables
     search_help_text = gettext_lazy("webhook-id, or the id of a parcel, label or endpoint")
     actions = ("replay",)

@@ -23,7 +23,7 @@ def panels(request: HttpRequest) -> Iterator[Panel]:
 def rows(request: HttpRequest) -> Iterator[Row]:
     """Make the queue's rows of those who may see endpoints or contracts; their tables are small."""
     if may_view(request, "shops", "webhookendpoint"):
-        endpoints = WebhookEndpoint.objects
+        endpoints = WebhookEndpoint.objects.live()
         for state, found, since, title in (
             ("failing", endpoints.failing(), "failing_since", _("Webhook endpoints that fail")),
             ("disabled", endpoints.disabled(), "disabled_at", _("Webhook endpoints that are disabled")),
@@ -32,7 +32,7 @@ def rows(request: HttpRequest) -> Iterator[Row]:
                 f"webhooks-{state}", title, list_url("shops", "webhookendpoint", state=state), **counted(found, since)
             )
     if may_view(request, "shops", "carriercontract"):
-        contracts = CarrierContract.objects
+        contracts = CarrierContract.objects.live()
         for name, of_contracts, since, title in (
             ("refused", contracts.refused(), "tracking_refused_at", _("Contracts whose credentials are refused")),
             (
@@ -47,7 +47,7 @@ def rows(request: HttpRequest) -> Iterator[Row]:
 
 
 def dead_letters() -> Tile:
-    dead = WebhookDelivery.objects.filter(state=DeliveryState.DEAD).order_by()
+    dead = WebhookDelivery.objects.live().filter(state=DeliveryState.DEAD).order_by()
     count = dead[: LISTED_AT_MOST + 1].count()
     text = f"{number(min(count, LISTED_AT_MOST))}{'+' if count > LISTED_AT_MOST else ''}"
     link = list_url("shops", "webhookdelivery", state=DeliveryState.DEAD)

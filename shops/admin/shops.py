@@ -18,6 +18,7 @@ from shops.admin.tokens import TokenInline, admin_link
 from shops.models import Shop
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import NOTHING
+from shops.templatetags.staff import mode_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -62,9 +63,9 @@ class ShopAdmin(ModelAdmin[Shop]):
 
     form = ShopForm
     change_form_outer_after_template = "shops/desk.html"
-    list_display = ("name", "id", "is_active", "tokens_in_use", "created_at")
+    list_display = ("name", "mode", "id", "is_active", "tokens_in_use", "created_at")
     ordering = ("name", "id")  # the model's own is lost by annotating a count
-    list_filter = ("is_active",)
+    list_filter = ("is_test", "is_active")
     search_fields = ("name", "id")
     search_help_text = gettext_lazy("Name or id")
     show_facets = admin.ShowFacets.NEVER
@@ -73,7 +74,7 @@ class ShopAdmin(ModelAdmin[Shop]):
         return (*self.list_display, Links(request.user))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
-        return ("id", "created_at", "sends_from", Links(request.user)) if obj else ()
+        return ("id", "mode", "created_at", "sends_from", Links(request.user)) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Shop | None = None) -> Any:
         known = self.get_readonly_fields(request, obj)
@@ -118,6 +119,10 @@ class ShopAdmin(ModelAdmin[Shop]):
     @admin.display(description=gettext_lazy("tokens not revoked"), ordering="tokens_in_use")
     def tokens_in_use(self, shop: Shop) -> int:
         return shop.tokens_in_use  # type: ignore[attr-defined, no-any-return]  # annotated by get_queryset
+
+    @admin.display(description=gettext_lazy("mode"), ordering="is_test")
+    def mode(self, shop: Shop) -> str:
+        return mode_of(shop) or gettext("live")
 
     @admin.display(description=gettext_lazy("sender address"))
     def sends_from(self, shop: Shop) -> str:

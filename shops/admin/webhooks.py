@@ -17,7 +17,7 @@ from shops.models import Shop
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import badge
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
+from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, ModeFilter
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
 from shops.webhooks.models import WebhookEndpoint
@@ -95,7 +95,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
 
     form = EndpointForm
     list_display = ("id", "shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
-    list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
+    list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)
     search_fields = ("id", "url", "shop__name")

@@ -12,6 +12,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -21,7 +22,13 @@ from carriers.client import Service
 # The longest wait to enter; it ends earlier once nobody has entered or left the bulkhead for as long.
 WAIT_TIMEOUT_S = 1.0
 
-Place = tuple[str, Service]  # a carrier and one of its services: each has a bulkhead
+
+class Place(NamedTuple):
+    """A carrier and one of its services, or of the test shops' sandbox in its place: each has a bulkhead."""
+
+    carrier_code: str
+    service: Service
+    is_test: bool = False
 
 
 class NotAskedError(Exception):
@@ -42,15 +49,20 @@ class KeyInUseError(Exception):
     """A purchase with the same key is under way."""
 
 
-def size(service: Service) -> int:
-    """Return how many requests a service admits: CARRIER_CONCURRENCY orders, a half for what staff ask."""
-    orders: int = settings.CARRIER_CONCURRENCY
-    return orders if service is Service.SHIPPING else max(1, orders // 2)
+def size(service: Service, *, is_test: bool = False) -> int:
+    """Return how many requests a service admits: CARRIER_CONCURRENCY orders, a half for what staff ask.
+
+    Of a service of the sandbox it is a half of that.
+    """
+    orders: int = settings.CARRIER_CONCURRENCY // (2 if is_test else 1)
+    return max(1, orders if service is Service.SHIPPING else orders // 2)
 
 
 def threads_at_most() -> int:
     """Return how many requests may hang at all services of all carriers together, each in a thread."""
-    return sum(size(service) for carrier in CARRIERS.values() for service in carrier.services)
+    modes = (False, True) if settings.SANDBOX_URL else (False,)
+    services = [service for carrier in CARRIERS.values() for service in carrier.services]
+    return sum(size(service, is_test=is_test) for is_test in modes for service in services)
 
 
 class Bulkhead:
@@ -62,15 +74,23 @@ class Bulkhead:
     def __init__(self) -> None:
         self._keys: dict[Place, list[Hashable]] = defaultdict(list)  # of the requests under way
         self._changed_at: dict[Place, float] = defaultdict(float)  # when a request last entered or left
-        self._waiting: Counter[Service] = Counter()
+        self._waiting: Counter[tuple[Service, bool]] = Counter()
         self._changed = threading.Condition()
 
     @contextmanager
-    def enter(self, carrier_code: str, service: Service = Service.SHIPPING, *, key: Hashable = None) -> Iterator[None]:
+    def enter(
+        self,
+        carrier_code: str,
+        service: Service = Service.SHIPPING,
+        *,
+        key: Hashable = None,
+        is_test: bool = False,
+    ) -> Iterator[None]:
         """Admit the block, after WAIT_TIMEOUT_S at the latest; raise KeyInUseError or BulkheadFullError."""
-        place = carrier_code, service
+        place = Place(carrier_code, service, is_test)
         with self._changed:
-            if self._must_wait(place, key) and self._waiting[service] < size(service) * len(CARRIERS):
+            may_wait = size(service, is_test=is_test) * len(CARRIERS)
+            if self._must_wait(place, key) and self._waiting[service, is_test] < may_wait:
                 self._wait(place, key)
             if self._is_in_use(key):
                 raise KeyInUseError
@@ -99,7 +119,7 @@ class Bulkhead:
         return self._is_full(place) and not self._is_in_use(key)
 
     def _is_full(self, place: Place) -> bool:
-        return len(self._keys[place]) >= size(place[1])
+        return len(self._keys[place]) >= size(place.service, is_test=place.is_test)
 
     def _is_in_use(self, key: Hashable) -> bool:
         return key is not None and any(key in keys for keys in self._keys.values())
@@ -110,7 +130,7 @@ class Bulkhead:
 
     def _wait(self, place: Place, key: Hashable) -> None:
         ends_at = time.monotonic() + WAIT_TIMEOUT_S
-        self._waiting[place[1]] += 1
+        self._waiting[place.service, place.is_test] += 1
         try:
             while self._must_wait(place, key):
                 remaining_s = min(ends_at, self._changed_at[place] + WAIT_TIMEOUT_S) - time.monotonic()
@@ -118,7 +138,7 @@ class Bulkhead:
                     break
                 self._changed.wait(remaining_s)
         finally:
-            self._waiting[place[1]] -= 1
+            self._waiting[place.service, place.is_test] -= 1
 
 
 bulkhead = Bulkhead()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -14,10 +14,7 @@ from carriers.shipment import Credentials, Party, ProductOverride
 from shops.contracts.addresses import party
 from shops.contracts.bulkhead import NotAskedError
 from shops.contracts.conversation import conversation
-from shops.contracts.models import override_of
-
-if TYPE_CHECKING:
-    from shops.models import Shop
+from shops.contracts.models import CarrierContract, override_of
 
 
 @dataclass(frozen=True)
@@ -32,13 +29,12 @@ class Report:
 
 def check(
     *,
-    shop: "Shop",
-    carrier_code: str,
+    contract: CarrierContract,
     credentials: tuple[Credentials, Credentials],
     products: Mapping[str, Mapping[str, Any] | None],
     commercial_name: str,
 ) -> Report:
-    """Ask the carrier about each account and its products.
+    """Ask the contract's carrier about each account and its products, as they are or were typed.
 
     `credentials` are those of the account and of the pickup products' account, which may be the same.
     """
@@ -46,9 +42,10 @@ def check(
     for code, own in products.items():
         account = credentials[PRODUCTS[code].needs_pickup_point]
         asked.setdefault(account, {})[code] = override_of(own)
-    sender = party(shop.sender_address) if shop.sender_address else SAMPLE_SENDER
+    carrier_code, address = contract.carrier_code, contract.shop.sender_address
+    sender = party(address) if address else SAMPLE_SENDER
     try:
-        facts, findings = ask(carrier_code, asked, sender, commercial_name)
+        facts, findings = ask(contract, asked, sender, commercial_name)
     except NotAskedError:
         return Report(is_good=False, summary=gettext("Other contracts are being checked. Try again in some seconds."))
     except CredentialsRejected as error:
@@ -69,7 +66,7 @@ def check(
 
 
 def ask(
-    carrier_code: str,
+    contract: CarrierContract,
     asked: Mapping[Credentials, Mapping[str, ProductOverride | None]],
     sender: Party,
     commercial_name: str,
@@ -78,7 +75,7 @@ def ask(
     facts: dict[str, str] = {}
     findings: list[Finding] = []
     for credentials, products in asked.items():
-        with conversation(carrier_code, credentials, Service.CONTRACT_CHECKS) as talk:
+        with conversation(contract, credentials, Service.CONTRACT_CHECKS) as talk:
             described = talk.carrier.describe_account(credentials)
             findings += talk.carrier.check_contract(Terms(products, sender, commercial_name), credentials)
         prefix = f"{credentials.account_number}: " if len(asked) > 1 else ""

@@ -40,38 +40,45 @@ class Conversation:
 
     carrier: Carrier
     credentials: Credentials
+    is_test: bool = False
 
 
 @contextmanager
 def conversation(
-    carrier_code: str, credentials: Credentials, service: Service, *, about: str | None = None, key: Hashable = None
+    contract: CarrierContract,
+    credentials: Credentials,
+    service: Service,
+    *,
+    about: str | None = None,
+    key: Hashable = None,
 ) -> Iterator[Conversation]:
-    """Talk to a service of a carrier in the block, `about` a label's id.
+    """Talk to a service of a contract's carrier in the block, or of a test shop's sandbox, `about` a label's id.
 
     Raise BulkheadFullError, KeyInUseError, or CarrierUnavailable where the circuit breaker is open. In the block the
     client raises CarrierError only.
     """
-    carrier = client(carrier_code)
+    carrier_code, is_test = contract.carrier_code, contract.is_test
+    carrier = client(carrier_code, is_test=is_test)
     if breaker := carrier.circuit_breakers.get(service):
         breaker.refuse_if_open(credentials.shop_id)
-    with bulkhead.enter(carrier_code, service, key=key), calls_for(about):
-        yield Conversation(carrier, credentials)
+    with bulkhead.enter(carrier_code, service, key=key, is_test=is_test), calls_for(about):
+        yield Conversation(carrier, credentials, is_test)
 
 
 @contextmanager
 def conversation_about(row: OfAccount, service: Service) -> Iterator[Conversation]:
     """Talk about a label or a slip, on the account that it is of; raise NoAccountError too."""
-    with conversation(row.carrier_code, credentials_of(row), service, about=row.id) as talk:
+    with conversation(*account_of(row), service, about=row.id) as talk:
         yield talk
 
 
-def credentials_of(row: OfAccount) -> Credentials:
-    """Return the credentials of the account that a label or a slip is of; raise NoAccountError."""
+def account_of(row: OfAccount) -> tuple[CarrierContract, Credentials]:
+    """Return the contract and the credentials of the account that a label or a slip is of; raise NoAccountError."""
     contract = CarrierContract.find(shop_id=row.shop_id, carrier_code=row.carrier_code)
     if contract is None:
         raise NoAccountError(f"the shop has no {row.carrier_code} contract any more, so the carrier can't be asked")
     try:
-        return credentials_for(contract, row.account_number)
+        return contract, credentials_for(contract, row.account_number)
     except UnknownAccountError as error:
         raise NoAccountError(f"account {row.account_number}, which it was bought on, is not kept any more") from error
     except UnreadableSecretError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from django.db import DEFAULT_DB_ALIAS, models
@@ -13,7 +14,7 @@ from carriers.shipment import LABEL_FORMATS, Credentials, Customs, CustomsItem, 
 from shops.contracts import encryption
 from shops.db import clock
 from shops.db.fields import DatabaseTimeField, KeyField
-from shops.db.prepared import PreparedQuery, argument
+from shops.db.prepared import PreparedQuery, Row, argument
 from shops.db.querysets import ForShop
 from shops.ids import new_id
 
@@ -102,7 +103,20 @@ class CarrierContract(models.Model):
     def start_to_find(cls, *, shop_id: str, carrier_code: str) -> "Callable[[], Self | None]":
         """Send the query; return a function that reads what it found."""
         read = OF_A_CARRIER.start(shop=shop_id, carrier=carrier_code)
-        return lambda: next((cls.from_db(DEFAULT_DB_ALIAS, CONTRACT_COLUMNS, row) for row in read()), None)
+        return lambda: next(map(cls.with_mode, read()), None)
+
+    @classmethod
+    def with_mode(cls, row: Row) -> Self:
+        """Make a contract of its columns and its shop's mode."""
+        *columns, is_test = row
+        contract = cls.from_db(DEFAULT_DB_ALIAS, CONTRACT_COLUMNS, columns)
+        contract.is_test = bool(is_test)
+        return contract
+
+    @cached_property
+    def is_test(self) -> bool:
+        """Tell if it is a test shop's, so that the sandbox is asked and never the carrier; it can't change."""
+        return self.shop.is_test
 
     @property
     def credentials(self) -> Credentials:
@@ -166,5 +180,10 @@ def override_of(own: Mapping[str, str] | None) -> ProductOverride | None:
 
 CONTRACT_COLUMNS = [field.attname for field in CarrierContract._meta.concrete_fields]
 OF_A_CARRIER = PreparedQuery(
-    lambda: CarrierContract.objects.for_shop(argument("shop")).filter(carrier_code=argument("carrier")).order_by()
+    lambda: (
+        CarrierContract.objects.for_shop(argument("shop"))
+        .filter(carrier_code=argument("carrier"))
+        .order_by()
+        .values_list(*CONTRACT_COLUMNS, "shop__is_test")
+    )
 )

@@ -14,10 +14,10 @@ logger = logging.getLogger("carriers.pickup_points")
 
 
 class SharedNetworks:
-    """The networks of one carrier's points; without Redis, or while it is down, each process knows its own only."""
+    """The networks of one directory's points; without Redis, or while it is down, each process knows its own only."""
 
-    def __init__(self, carrier_code: str) -> None:
-        self._carrier_code = carrier_code
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
 
     def get(self, key: Key) -> str:
         try:
@@ -35,7 +35,7 @@ class SharedNetworks:
             logger.warning("the networks of pickup points can't be kept", exc_info=True)
 
     def _name(self, key: Key) -> str:
-        return ":".join(("network", self._carrier_code, *key))
+        return ":".join(("network", self._directory, *key))
 
     @property
     def _store(self) -> Any:

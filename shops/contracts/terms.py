@@ -14,6 +14,9 @@ HS_CODE = re.compile(r"[0-9]{6}([0-9]{2}){0,2}")
 SERVICE = re.compile(r"[0-9]{1,3}")
 AS_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
 COMMERCIAL_NAME_LENGTH = 35
+# Of a test shop's contract without credentials of its own: the sandbox takes any that have the carrier's form.
+SANDBOX_ACCOUNT = "73577357"
+SANDBOX_SECRET = {"password": "735773", "api_key": ""}
 ACCOUNTS = ("account_number", "parent_account_number", "pickup_account_number")
 CUSTOMS = ("customs_description", "customs_value_eur", "customs_hs_code")
 NO_CUSTOMS = {

@@ -10,3 +10,7 @@ class ForShop(models.QuerySet[Any]):
 
     def for_shop(self, shop_id: str) -> Self:
         return self.filter(shop=shop_id)
+
+    def live(self) -> Self:
+        """Leave out test shops' rows: all that is counted, listed in a file or paid for starts with it."""
+        return self.filter(shop__is_test=False)

@@ -89,7 +89,7 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
         ]
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
-        """Send the rows of the list as it is filtered, all of them."""
+        """Send the rows of the list as it is filtered, all of them but test shops'."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
@@ -100,7 +100,15 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
         if listed.query:
             record_search(listed.query, (), hits=listed.result_count, of=self.opts.label_lower)
         record_page = self.page_recorder(request, file=kind)
-        return answer(export_of(request, listed.queryset, columns, self.personal, record_page), kind)
+        return answer(export_of(request, without_tests(listed.queryset), columns, self.personal, record_page), kind)
+
+
+def without_tests(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """Leave out test shops, and the rows that are of one: a file does not say TEST."""
+    relations = {field.name for field in rows.model._meta.fields if field.name == "is_test" or field.is_relation}
+    if "is_test" in relations:
+        return rows.filter(is_test=False)
+    return rows.filter(shop__is_test=False) if "shop" in relations else rows
 
 
 class CappedPaginator(RowPaginator):

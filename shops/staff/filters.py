@@ -26,6 +26,7 @@ __all__ = [
     "AutocompleteSelectFilter",
     "CarrierFilter",
     "DropdownFilter",
+    "ModeFilter",
     "MultiChoiceFilter",
     "PeriodFilter",
     "RecentFilter",
@@ -46,6 +47,20 @@ class CarrierFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(carrier_code=self.value()) if self.value() else queryset
+
+
+class ModeFilter(DropdownFilter):
+    """Rows of live shops, or of test shops."""
+
+    title = gettext_lazy("mode")
+    parameter_name = "mode"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("live", gettext("live")), ("test", "TEST")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        is_test = {"live": False, "test": True}.get(self.value() or "")
+        return queryset if is_test is None else queryset.filter(shop__is_test=is_test)
 
 
 class MultiChoiceFilter(CheckboxFilter):

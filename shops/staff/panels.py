@@ -137,8 +137,8 @@ Panel = Tile | Table | Chart
 
 
 def list_url(app: str, model: str, **filters: Any) -> str:
-    """Return the address of a filtered list; several values of a filter are a list."""
-    return reverse(f"admin:{app}_{model}_changelist", query=filters)
+    """Return the address of a filtered list of live shops' rows; several values of a filter are a list."""
+    return reverse(f"admin:{app}_{model}_changelist", query={"mode": "live", **filters})
 
 
 def may_view(request: HttpRequest, app: str, model: str) -> bool:

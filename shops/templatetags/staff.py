@@ -2,6 +2,8 @@
 
 from django import template
 
+from shops.models import Shop
+from shops.staff.display_texts import badge
 from shops.staff.masking import masked
 from shops.staff.pages import address_of, page_of
 
@@ -12,6 +14,12 @@ register = template.Library()
 def personal(text: str, is_shown: bool) -> str:  # noqa: FBT001 - a filter's one argument
     """Format a customer's data for those who may see it."""
     return masked(text, is_shown=is_shown)
+
+
+@register.simple_tag
+def mode_of(shop: Shop) -> str:
+    """Say TEST of what is a test shop's."""
+    return badge("TEST", "warning") if shop.is_test else ""
 
 
 register.simple_tag(page_of)

@@ -105,6 +105,7 @@ def test_every_figure_equals_the_number_of_rows_in_the_list_that_it_leads_to(
 ) -> None:
     settings.WEBHOOK_ALLOW_PRIVATE = True
     fill(shop)
+    fill(ShopFactory(is_test=True))
     count()
     context = staff.get("/admin/").context
     checked: dict[str, int] = {}

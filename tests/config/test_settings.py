@@ -75,6 +75,10 @@ BAD: dict[str, Sequence[str | None]] = {
     "BETA_ACCOUNT_URL": ["hunter2", "ftp://host/"],
     "BETA_DELIVERY_URL": ["hunter2", "ftp://host/"],
     "BETA_TRACKING_URL": ["hunter2", "ftp://host/"],
+    "SANDBOX_URL": [
+        *"hunter2 ftp://host/ http://host/?hunter2 https://ws.chronopost.fr/x https://WS.Colissimo.fr. ".split(),
+        "http://anything.chronopost.fr:8100",
+    ],
     "ALPHA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
     "BETA_TRACKING_RATE": ["", "0", "-1", "nan", "inf", "2/s"],
     "TRACKING_CONCURRENCY": ["", "0", "-1", "1.5"],
@@ -239,6 +243,16 @@ def test_a_carriers_further_services_follow_its_first_url(monkeypatch: pytest.Mo
     endpoints = load()["CARRIER_ENDPOINTS"]
     assert [endpoints[name]["points_url"] for name in ("alpha", "beta")] == ["http://127.0.0.1:9/p"] * 2
     assert endpoints["alpha"]["tracking_url"] is None
+
+
+def test_the_sandbox_of_test_shops_is_nowhere_where_a_carrier_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_URL", "http://relay.example:8100/alpha")
+    for url in ("http://relay.example:8100", "http://RELAY.example:8100/other", "http://relay.example.:8100"):
+        monkeypatch.setenv("SANDBOX_URL", url)
+        with pytest.raises(EnvError, match="SANDBOX_URL"):
+            load()
+    monkeypatch.setenv("SANDBOX_URL", "http://relay.example:8101/")
+    assert load()["SANDBOX_URL"] == "http://relay.example:8101"
 
 
 def test_a_replica_is_a_second_database_for_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def warm_up() -> None:
     setup_testing_defaults(environ)
     application(environ, lambda *_: None)
     for carrier in settings.CARRIER_ENDPOINTS:
-        client(carrier)
+        client(carrier, is_test=False)
         LabelOrderSerializer(data=order("warm", carrier)).is_valid(raise_exception=True)
 
 

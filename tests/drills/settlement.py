@@ -188,7 +188,7 @@ def cancel(found: dict[str, tuple[str, ...]]) -> None:
 def alpha() -> Any:
     from shops.contracts.clients import client
 
-    return client("alpha")
+    return client("alpha", is_test=False)
 
 
 def credentials() -> Any:

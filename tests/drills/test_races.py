@@ -67,7 +67,7 @@ def test_an_answer_counts_from_when_the_carrier_was_asked(
 ) -> None:
     label = interrupted(created_at=timezone.now() - timedelta(minutes=10))
     settings.RECONCILE_WAIT_S = 1200
-    carrier = client("alpha")
+    carrier = client("alpha", is_test=False)
     find = carrier.find_by_reference
 
     def slowly(*args: Any) -> Any:

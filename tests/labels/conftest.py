@@ -161,7 +161,7 @@ def shipments(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[Shipmen
         )
 
     for carrier in ("alpha", "beta"):
-        monkeypatch.setattr(type(clients.client(carrier)), "create_label", create_label)
+        monkeypatch.setattr(type(clients.client(carrier, is_test=False)), "create_label", create_label)
     return asked
 
 

@@ -27,7 +27,7 @@ def long_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("shops.contracts.metrics.RELEASED_AFTER_S", 0.0)
     made: list[str] = []
     for carrier_code in PRODUCT:
-        transport = clients.client(carrier_code)._transport
+        transport = clients.client(carrier_code, is_test=False)._transport
         send = transport.post
 
         def sent_when_released(carrier: str, *args: Any, send: Callable[..., Answer] = send) -> Answer:

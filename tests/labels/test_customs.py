@@ -264,7 +264,7 @@ def test_a_missing_customs_form_is_a_notice_for_staff(
     def create_label(self: Carrier, shipment: Shipment, *_: object) -> PurchasedLabel:
         return PurchasedLabel(("N1",), {"N1": b"%PDF-1.4 %%EOF"}, is_customs_form_missing=True)
 
-    monkeypatch.setattr(type(clients.client("beta")), "create_label", create_label)
+    monkeypatch.setattr(type(clients.client("beta", is_test=False)), "create_label", create_label)
     answer = post(buyer, abroad())
     assert (answer.status_code, answer.json()["status"]) == (201, "label_generated")
     assert "customs form did not come" in row().staff_notice

@@ -22,7 +22,7 @@ VANISHED = "label_rows_vanished_total"
 def failover(buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the database lose the row while the carrier is asked."""
     for carrier_code in PRODUCT:
-        client = clients.client(carrier_code)
+        client = clients.client(carrier_code, is_test=False)
 
         def lose(*args: Any, create_label: Any = client.create_label, **options: Any) -> Any:
             try:

@@ -75,10 +75,10 @@ def forget_clients(endpoints: dict[str, Any], tracking_url: str) -> None:
         made.cache_clear()
     settings.CARRIER_ENDPOINTS.update(endpoints)
     for carrier in CARRIERS:
-        clients.client(carrier)
+        clients.client(carrier, is_test=False)
     settings.CARRIER_ENDPOINTS.update({name: urls | {"tracking_url": tracking_url} for name, urls in endpoints.items()})
     for carrier in CARRIERS:
-        clients.tracker(carrier)
+        clients.tracker(carrier, is_test=False)
 
 
 # --- What `work` does ---

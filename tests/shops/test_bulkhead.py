@@ -12,6 +12,7 @@ from shops.contracts.bulkhead import (
     Bulkhead,
     BulkheadFullError,
     KeyInUseError,
+    Place,
     threads_at_most,
 )
 from tests.support.waiting import until
@@ -61,7 +62,7 @@ def test_no_more_wait_than_may_be_under_way() -> None:
 def test_a_carrier_that_is_silent_is_not_waited_for() -> None:
     own = Bulkhead()
     with own.enter("alpha"):
-        own._changed_at["alpha", Service.SHIPPING] -= DEADLINE_S
+        own._changed_at[Place("alpha", Service.SHIPPING)] -= DEADLINE_S
         with pytest.raises(BulkheadFullError):
             enter(own, "alpha")
 

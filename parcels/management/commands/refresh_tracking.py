@@ -1,6 +1,7 @@
 """Asks the carriers once about the parcels that are due."""
 
 from collections import Counter
+from itertools import product
 from threading import Event
 from typing import Any
 
@@ -18,7 +19,7 @@ class Command(base.Command):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--limit", type=int, metavar="N", help="parcels of each carrier (default: all that are due)"
+            "--limit", type=int, metavar="N", help="parcels of each carrier and mode (default: all that are due)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,8 +27,8 @@ class Command(base.Command):
         if limit is not None and limit < 1:
             raise CommandError("--limit: needs 1 or more")
         outcomes: Counter[str] = Counter()
-        for carrier_code in TRACKERS:
-            outcomes += refresh(carrier_code, stop=Event(), limit=limit)
+        for carrier_code, is_test in product(TRACKERS, (False, True)):
+            outcomes += refresh(carrier_code, stop=Event(), limit=limit, is_test=is_test)
         for outcome, count in sorted(outcomes.items()):
             self.stderr.write(f"{count} {outcome}")
         self.print(str(outcomes.total()))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
@@ -14,16 +15,23 @@ from shops.staff.audit.recording import record
 
 
 class Command(base.Command):
-    """``create_shop NAME [--id ID]``."""
+    """``create_shop NAME [--id ID] [--test]``."""
 
     help = "Create a shop and print its id."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("--id", help="1 to 64 letters, digits, hyphens and underscores; default: a new one")
+        parser.add_argument(
+            "--test",
+            action="store_true",
+            help="for good: its carriers are the sandbox (SANDBOX_URL), it is not counted",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        shop = Shop(name=options["name"].strip())
+        if options["test"] and not settings.SANDBOX_URL:
+            raise CommandError("--test: there is no sandbox; set SANDBOX_URL to the address of a carrier_sandbox")
+        shop = Shop(name=options["name"].strip(), is_test=options["test"])
         if options["id"] == "":  # Django skips the validation of empty values
             raise CommandError(f"id: {identifier.message}")
         if options["id"] is not None:
@@ -39,5 +47,5 @@ class Command(base.Command):
             raise CommandError(" ".join(faults)) from error
         with transaction.atomic():
             shop.save(force_insert=True)
-            record(Action.ADDED, shop, changes=changes.of_new(shop, "name"))
+            record(Action.ADDED, shop, changes=changes.of_new(shop, "name", "is_test"))
             self.print(shop.id)

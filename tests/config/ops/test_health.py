@@ -196,7 +196,7 @@ def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings:
 
 
 def test_the_state_of_each_services_circuit_breaker_is_shown(transactional_db: None) -> None:
-    breaker = carrier_client("beta").circuit_breakers[Service.PICKUP_POINTS]
+    breaker = carrier_client("beta", is_test=False).circuit_breakers[Service.PICKUP_POINTS]
     for _ in range(5):
         with pytest.raises(CarrierUnavailable), breaker.call():
             raise CarrierUnavailable("beta", is_carrier_failing=True)

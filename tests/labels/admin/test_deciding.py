@@ -141,7 +141,7 @@ def test_nobody_else_decides_or_reconciles_while_the_carrier_is_asked_for_the_pd
     label = bought_unknown(buyer, "alpha", "FAULT NOLABEL")
     (number,) = numbers_of(sandbox, label)
     user = User.objects.create_user("grace")
-    alpha = clients.client("alpha")
+    alpha = clients.client("alpha", is_test=False)
     asked, fetch_label = [], alpha.fetch_label
 
     def meanwhile(*args: Any) -> bytes:

@@ -275,7 +275,7 @@ def test_an_answer_that_cannot_be_recorded_holds_up_no_other(
 
     refused = number_of(parcels[1]).pk
 
-    def refuse(answered: Mapping[int, Any], *, now: datetime) -> set[int]:
+    def refuse(answered: Mapping[int, Any], *, now: datetime, is_test: bool) -> set[int]:
         assert refused not in answered
         return record_all(answered, now=now)
 
