@@ -95,6 +95,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	$(BIN)/python -m tests.drills.random_orders || status=1; \
 	$(BIN)/python -m tests.drills.pickup_points || status=1; \
 	$(BIN)/python -m tests.drills.order_trials || status=1; \
+	$(BIN)/python -m tests.drills.modes || status=1; \
 	$(BIN)/python -m tests.drills.mutants || status=1; \
 	$(BIN)/python -m tests.drills.tracking || status=1; \
 	$(BIN)/python -m tests.drills.tracking --database sqlite --kills 100 || status=1; \

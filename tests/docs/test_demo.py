@@ -86,7 +86,7 @@ def test_a_service_that_does_not_answer_is_one_line() -> None:
 def test_no_password_is_a_word_of_the_carriers(db: None) -> None:
     """Redaction would remove it from their messages."""
     ShopFactory(id="demo")
-    seed_contracts()
+    seed_contracts("demo")
     passwords = [contract.credentials.password for contract in CarrierContract.objects.all()]
     assert len(passwords) == 2
     assert all(re.search(r"\d{6}", password) for password in passwords)

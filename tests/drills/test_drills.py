@@ -36,6 +36,12 @@ def test_what_random_orders_say_reaches_the_carriers_as_their_pages_have_it(pyte
     assert re.search(r"differences from the oracle +0\n", output), output
 
 
+def test_nothing_of_a_test_shop_reaches_a_carrier_a_figure_or_a_file(pytestconfig: pytest.Config) -> None:
+    output = run(pytestconfig, "tests.drills.modes", "--orders", "40")
+    assert re.search(r"test shop's among them +0\n", output), output
+    assert re.search(r"faults +0\n", output), output
+
+
 def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestconfig: pytest.Config) -> None:
     output = run(pytestconfig, "tests.drills.edges", "row-lost-before-keeping")
     assert re.search(r"row-lost-before-keeping +6 +6 +0 +0 +0 +0 ", output), output

@@ -247,5 +247,8 @@ class BearerScheme(OpenApiAuthenticationExtension):
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "The shop's access token: `Authorization: Bearer <ACCESS_TOKEN>`. It identifies the shop.",
+            "description": (
+                "The shop's access token: `Authorization: Bearer <ACCESS_TOKEN>`. It identifies the shop. That of a"
+                " test shop begins with `pts_test_`."
+            ),
         }

@@ -41,7 +41,7 @@ from shops.webhooks import endpoints, signing
 from shops.webhooks.models import WebhookEndpoint
 
 HOST = "127.0.0.1"
-SHOP_ID = "demo"
+SHOP_ID, TEST_SHOP_ID = "demo", "demo-test"
 PARCELS = 400
 START_TIMEOUT_S = 30
 WAKE_S = 0.5
@@ -80,20 +80,24 @@ class Command(base.Command):
                 stack.enter_context(single_instance())
                 call_command("migrate", verbosity=0)
                 parcel = seed_parcels()
-                seed_contracts()
-                token = fresh_token()
+                seed_contracts(SHOP_ID)
+                token = fresh_token(SHOP_ID)
+                Shop.objects.get_or_create(id=TEST_SHOP_ID, defaults={"name": "Atelier Nord", "is_test": True})
+                seed_contracts(TEST_SHOP_ID)
+                test_token = fresh_token(TEST_SHOP_ID)
                 password = fresh_password()
                 receiver = Receiver(HOST, signing.new_secret(), self.print)
                 seed_webhook(receiver)
                 sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
-                environment = settings_for(port, sandbox)
+                tests = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
+                environment = settings_for(port, sandbox) | {"SANDBOX_URL": tests.url}
                 server = stack.enter_context(serve(port, environment))
                 wait_for(server, port)
                 stack.enter_context(manage(["work"], environment))
                 label = buy_label(url, token)
                 write_collection(options["collection"], url=url, token=token, label=label["id"])
                 self.print(guide(url, token, parcel, label))
-                self.print(addresses(url, password, sandbox.url, options["collection"]))
+                self.print(addresses(url, password, sandbox.url, options["collection"], test_token))
                 stack.enter_context(receiver)  # what has arrived meanwhile is shown below these lines
                 while server.poll() is None:
                     time.sleep(WAKE_S)  # a signal just before a wait begins does not interrupt it
@@ -124,11 +128,11 @@ def seed_parcels() -> dict[str, Any]:
     return max(samples, key=lambda sample: len(sample["events"]))
 
 
-def seed_contracts() -> None:
-    """Give the shop an address to send from, and contracts that the sandbox accepts."""
-    Shop.objects.filter(id=SHOP_ID).update(sender_address=openapi.SENDER)
+def seed_contracts(shop_id: str) -> None:
+    """Give a shop an address to send from, and contracts that the sandbox accepts."""
+    Shop.objects.filter(id=shop_id).update(sender_address=openapi.SENDER)
     for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "demo-255562")):
-        contract, _ = CarrierContract.objects.get_or_create(shop_id=SHOP_ID, carrier_code=carrier)
+        contract, _ = CarrierContract.objects.get_or_create(shop_id=shop_id, carrier_code=carrier)
         contract.account_number = account_number
         contract.products = {product.code: None for product in PRODUCTS.values() if product.carrier == carrier}
         contract.commercial_name = "Atelier Nord"
@@ -147,10 +151,10 @@ def seed_webhook(receiver: Receiver) -> None:
     endpoint.save()
 
 
-def fresh_token() -> str:
+def fresh_token(shop_id: str) -> str:
     """Replace the token of an earlier demonstration, whose text is not stored."""
-    AccessToken.objects.filter(shop=SHOP_ID, name="demo").revoke()
-    return AccessToken.issue(shop=Shop.objects.get(id=SHOP_ID), name="demo")[1]
+    AccessToken.objects.filter(shop=shop_id, name="demo").revoke()
+    return AccessToken.issue(shop=Shop.objects.get(id=shop_id), name="demo")[1]
 
 
 def fresh_password() -> str:
@@ -282,7 +286,7 @@ The service is running at {url}. Paste these into another terminal:
   curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""
 
 
-def addresses(url: str, password: str, sandbox_url: str, collection_path: Path) -> str:
+def addresses(url: str, password: str, sandbox_url: str, collection_path: Path, test_token: str) -> str:
     return f"""
 What else there is:
 
@@ -290,6 +294,7 @@ What else there is:
   requests for your editor      {collection_path}
   the admin                     {url}/admin/ (user demo, password {password})
   what the sandbox sold         {sandbox_url}/ledger
+  a test shop's token           {test_token}
 
 A small receiver of webhooks runs here too: the lines below are what it is told.
 Ctrl-C ends it.
