@@ -115,7 +115,7 @@ def chunks(values: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def look_up(numbers: set[str]) -> dict[str, Result]:
-    """Find these numbers, of live shops: on the newest parcel with each, else on a label, by a number of its or its id."""
+    """Find live shops' numbers: on the newest parcel with each, else on a label, by a number of its or its id."""
     rows: dict[str, tuple[Any, ...]] = {}
     own = TrackingNumber.objects.live().filter(number__in=numbers).order_by("created_at", "parcel_id")
     for row in own.values_list(*OF_PARCEL):

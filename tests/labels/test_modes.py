@@ -21,6 +21,7 @@ from carriers.circuit_breaker import CircuitState
 from carriers.client import Service
 from carriers.errors import CarrierUnavailable
 from carriers.sandbox.server import SandboxServer
+from config.desk.found import look_up
 from labels.figures import counting as label_counting
 from labels.figures.models import LabelFigure
 from labels.lifecycle.reconciling import reconcile
@@ -237,6 +238,7 @@ def test_a_test_shop_is_in_no_figure_metric_export_or_slip(
     assert staff.get("/admin/").context["tiles"]
     for page in ("labels/shippinglabel", "parcels/parcel", "shops/shop", "shops/carriercontract", "labels/labelfigure"):
         assert "essai" not in exported(staff, page).lower(), page
+    assert look_up({*TrackingNumber.objects.values_list("number", flat=True)}) == {}  # no invoice is checked with them
     listed = staff.get("/admin/labels/shippinglabel/to-decide/").context
     assert not [*listed["waiting"], *listed["noticed"], *listed["others"]]
     labels = ShippingLabel.objects.filter(shop=tester.shop, carrier_code="beta", state=LabelState.GENERATED)
