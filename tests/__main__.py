@@ -20,10 +20,10 @@ import pytest
 from tests.support import migrated
 
 COMMAND = [sys.executable, "-m", "pytest", "--dist", "worksteal"]
-# Options and variables of each pass. Six workers on any machine, each with its own services: while some wait, others
+# Options and variables of each pass. Five workers on any machine, each with its own services: while some wait, others
 # have the processors.
 PASSES = {
-    "sqlite": (["-n", "4"], {"FIRST_PORT": "10000"}),
+    "sqlite": (["-n", "3"], {"FIRST_PORT": "10000"}),
     "postgresql": (["-n", "2", "--ignore", "tests/carriers"], {"FIRST_PORT": "20000"}),  # no carrier has a database
 }
 END_TIMEOUT_S = 60  # of an interrupted run

@@ -18,6 +18,13 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Settings) -> Generator
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> None:
+    """Stop it once the test has failed: it would interrupt the report of that on a slow machine."""
+    if call.excinfo:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Set it anew, as a test's failure has ended it."""
     timeout_s = float(item.config.getini("timeout"))
