@@ -47,8 +47,11 @@ class Happening:
 def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
     """Merge the parcel's events with what its carriers reported: equal code and time are one, the newest first."""
     found: dict[tuple[str | None, int], Happening] = {}
+    further: list[Happening] = []  # of one code and time, and told as something else
     for event in parcel.events:
-        found.setdefault((event["carrierStatusCode"], event["createdAt"]), Happening(event))
+        known = found.setdefault((event["carrierStatusCode"], event["createdAt"]), Happening(event))
+        if (known.event["status"], known.event["label"]) != (event["status"], event["label"]):
+            further.append(Happening(event))
     for number in numbers:
         for scan in number.events:
             event = {"status": scan["status"], "createdAt": scan["at"], "label": scan["text"]}
@@ -57,7 +60,7 @@ def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
             happening.numbers.append(number.number)
             happening.place = happening.place or scan["place"]
             happening.is_listed = happening.is_listed and scan["is_listed"]
-    return sorted(found.values(), key=lambda each: -each.event["createdAt"])
+    return sorted([*found.values(), *further], key=lambda each: -each.event["createdAt"])
 
 
 def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
