@@ -56,7 +56,7 @@ def test_a_slip_lists_the_selected_labels_and_its_pdf_is_kept(buyer: Caller, pac
     assert (pdf["Content-Type"], pdf.content[:5]) == ("application/pdf", b"%PDF-")
     assert storage.read(slip.pdf_key) == pdf.content
     actions = set(AuditEntry.objects.filter(object_id=slip.id).values_list("action", flat=True))
-    assert actions == {"added", "pdf_opened"}
+    assert actions == {"added", "viewed", "pdf_opened"}
 
 
 def test_each_contract_has_a_slip_of_its_own(buyer: Caller, packer: Client) -> None:
