@@ -17,6 +17,7 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.shop_report import merge_with_stored
 from parcels.tracking.timeline import (
     DERIVED_FIELDS,
+    SHOWN_FIELDS,
     change_of,
     handed_in,
     has_carrier_data,
@@ -234,11 +235,10 @@ class Batch:
     def move(self, row: TrackingNumber, taker: Parcel) -> None:
         """Move a label's number to another parcel, with what its carrier said of it."""
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
-        due_at = row.due_at
+        due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         if own is not None:
             self.remove(own)
             absorb(row, own)
-            due_at = due_at or own.due_at  # as the taker's report has it, where the giver's said that it was over
         del self.numbers[giver.id][row.number]
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
@@ -250,14 +250,15 @@ class Batch:
 
     def derive(self) -> None:
         for parcel in self.parcels.values():
-            rows = self.numbers[parcel.id].values()
+            rows, before = self.numbers[parcel.id].values(), self.before.get(parcel.id)
             has_data = has_carrier_data(rows)
-            if has_data and parcel.id in self.before:
-                parcel.updated_at = max(parcel.updated_at, self.before[parcel.id].updated_at)
             if has_data or parcel.id in self.touched or any(row.is_added for row in rows):
                 update(parcel, rows)
-            elif parcel.id in self.before:
+            elif before:
                 parcel.handed_in_at = handed_in(parcel)
+            if before and (has_data or before.reported is not None):  # else it is as the shop says
+                has_changed = any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
+                parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed)
 
     def schedule(self) -> None:
         """Let carriers be asked about what is open now and was not before, and about nothing that is not."""
@@ -289,8 +290,7 @@ class Batch:
         if replaced:
             Parcel.objects.filter(id__in=replaced).delete()
         erased = [each.id for each in self.others.values() if each.are_texts_erased and each.id in self.touched]
-        if erased:
-            Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
+        Parcel.objects.filter(id__in=erased).update(are_texts_erased=True)
         written = self.existing | self.touched
         existing = [parcel for parcel in self.parcels.values() if parcel.id in written]
         if existing:

@@ -317,3 +317,12 @@ def test_a_labels_number_that_a_further_parcel_names_has_there_what_its_own_carr
     assert status_of(own, "N2") == "IN_TRANSIT"
     asked = {row.number: row.carrier_code for row in TrackingNumber.objects.filter(parcel="P2")}
     assert asked == {"N1": "beta", "N2": "alpha"}
+
+
+def test_an_import_that_takes_the_carriers_status_away_moves_the_time_of_a_parcel_of_a_clock_ahead(own: Caller) -> None:
+    imported(own, None, None, updatedAt=ms(-1))
+    hear(S.IN_TRANSIT, 3)
+    hear(S.DELIVERED, 2, code="D")
+    before = own.look_up("N1").json()["updatedAt"]
+    imported(own, None, None, updatedAt=ms(-1) + 1, trackingId="N2", trackingNumbers=["N2"])
+    assert own.look_up("N2").json()["updatedAt"] > before
