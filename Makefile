@@ -103,6 +103,7 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	$(BIN)/python -m tests.drills.webhooks.kill || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.down || status=1; \
 	$(BIN)/python -m tests.drills.webhooks.load || status=1; \
+	$(BIN)/python -m tests.drills.webhooks.buying || status=1; \
 	$(BIN)/python -m tests.drills.imports_and_answers || status=1; \
 	$(BIN)/python -m tests.drills.restore || status=1; \
 	$(BIN)/python -m tests.drills.upgrade || status=1; \
