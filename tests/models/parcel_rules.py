@@ -137,6 +137,8 @@ class Oracle:
         maybe = {number for number, label in labels.items() if label.state == "cancelling"}
         counted = {number: told for number, told in events.items() if number not in off}
         yield derive(counted if any(counted.values()) or sold else events, sold, report)
+        if elsewhere := {number for number in sold if self.found[number] != parcel_id}:
+            yield derive(counted, sold - elsewhere, report)
         if maybe or any(has_moved(events[number]) for number in off):
             yield derive(events, sold, report)
             yield derive(events, sold | maybe, report)
