@@ -20,7 +20,7 @@ import requests
 from config.docs.generated_tables import PROVOKED
 from config.management.commands.demo import ORDER
 from shops.api.errors.coded import CODES
-from tests.docs.conftest import Demo
+from tests.docs.conftest import Demo, found
 from tests.docs.examples import RUN, Comparison, Example, examples
 from tests.support.paths import SEARCH, SHIPMENTS
 from tests.support.processes import ROOT
@@ -29,6 +29,7 @@ from tests.support.windows import id_with_a_fresh_window
 
 TIMEOUT_S = 60
 LIMITED = "limit-used-up"
+TEST_MODE = "test-mode"
 RECIPES = ["python", "js", pytest.param("php", marks=needs("php-cli", PHP))]
 HOME = {"alpha": "alpha-13", "beta": "beta_domicile_signature_france"}
 
@@ -58,7 +59,11 @@ class Reader:
             "js": [*node(), "--input-type=module", "-e", code],
             "php": [str(PHP), "-d", "error_reporting=-1", "-d", "display_errors=1", "-r", code],
         }
-        token = limited_token(self.demo) if LIMITED in example.words else self.demo.token
+        token = self.demo.token
+        if LIMITED in example.words:
+            token = limited_token(self.demo)
+        elif TEST_MODE in example.words:
+            token = found(r"(pts_test_\w+)", self.demo.printed)
         process = subprocess.run(
             commands[example.language],
             cwd=self.folder,
