@@ -29,7 +29,7 @@ from labels.pdfs import storage
 from shops.contracts.clients import client
 from tests.drills.interruptions import current, interruption, reach, read
 
-CARRIERS = [client("alpha", is_test=False), client("beta")]
+CARRIERS = [client("alpha", is_test=False), client("beta", is_test=False)]
 # The prefix of the points of each operation at a carrier.
 STAGES = (
     {carrier.purchase_operation: "call" for carrier in CARRIERS}
