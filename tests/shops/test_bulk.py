@@ -26,8 +26,9 @@ def row(**fields: Any) -> tuple[Any, ...]:
     """Return a stored row as the database has it, without conversion."""
     with connection.cursor() as cursor:
         cursor.execute(*Parcel.objects.filter(**fields).defer("document_start").order_by().query.sql_with_params())
-        found: tuple[Any, ...] = cursor.fetchone()[1:]  # but for its id, which its document has too
-        return found
+        columns = [column[0] for column in cursor.description]
+        found = dict(zip(columns, cursor.fetchone(), strict=True))
+        return tuple(value for name, value in found.items() if name != "id")  # which its document has too
 
 
 def place(parcel: Parcel) -> Any:
