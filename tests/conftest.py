@@ -39,7 +39,9 @@ ANY_DATABASE = {
     for folder, names in {
         "config": "test_messages",
         "config/api": "test_errors test_bodies test_policies test_admin_hosts test_http_contract",
+        "config/desk": "test_languages",
         "config/login": "test_devices test_passwords test_sessions",
+        "docs": "test_pages",
         "labels": "test_needles test_metrics test_idempotency_failures",
         "labels/admin": "test_adopting test_cancelling test_deciding test_page test_pdf test_selected"
         " test_slips test_unmerged_pdfs",
