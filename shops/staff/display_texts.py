@@ -16,8 +16,9 @@ def short_name(choice: str) -> str:
 
 
 def number(value: float | Decimal, decimals: int | None = None) -> str:
-    """Format a number as the reader writes it."""
-    return number_format(value, decimals, force_grouping=True)
+    """Round a number, and format it as the reader writes it."""
+    rounded = value if decimals is None else f"{value:.{decimals}f}"  # number_format cuts digits off
+    return number_format(rounded, decimals, force_grouping=True)
 
 
 def badge(text: str, colour: str, title: str = "") -> str:

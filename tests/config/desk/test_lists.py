@@ -156,7 +156,7 @@ def test_the_box_finds_a_name_with_its_town_a_shop_an_error_code_and_a_request(s
     for text, page in (
         ("le goff brest", f"/parcels/parcel/{parcel['id']}/"),
         ("Maison Lum", "/shops/shop/lumiere/"),
-        ("alpha_address_rejected", "/labels/shippinglabel/?reason=ALPHA_ADDRESS_REJECTED"),
+        ("alpha_address_rejected", "/labels/shippinglabel/?mode=live&reason=ALPHA_ADDRESS_REJECTED"),
         ("F" * 32, f"/labels/shippinglabel/{ordered.id}/"),
     ):
         answer = staff.get("/admin/search/", {"q": text})

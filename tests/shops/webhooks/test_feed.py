@@ -18,6 +18,9 @@ from tests.support.paths import TRACKING
 
 EVENTS = f"{TRACKING}/events"
 
+# An event of a test's own transaction is told only while no later transaction has ended.
+pytestmark = pytest.mark.django_db(transaction=True)
+
 
 def ask(caller: Caller, **query: Any) -> dict[str, Any]:
     response = caller.get(EVENTS, query_params={name: str(value) for name, value in query.items()})
@@ -136,7 +139,6 @@ def test_a_place_that_a_restore_has_undone_is_410(own: Caller) -> None:
 
 
 @pytest.mark.real_services
-@pytest.mark.django_db(transaction=True)
 def test_an_event_that_is_committed_late_is_not_skipped(own: Caller) -> None:
     def tell_elsewhere(subject: str) -> None:
         tell_label(own.shop.id, subject)
@@ -159,7 +161,6 @@ def asked_elsewhere(caller: Caller) -> dict[str, Any]:
 
 
 @pytest.mark.real_services
-@pytest.mark.django_db(transaction=True)
 def test_one_parcels_events_keep_their_order_whichever_transaction_began_first(own: Caller) -> None:
     def tell_elsewhere() -> None:
         tell_label(own.shop.id, "parcel", code="1")
@@ -173,7 +174,6 @@ def test_one_parcels_events_keep_their_order_whichever_transaction_began_first(o
 
 
 @pytest.mark.real_services
-@pytest.mark.django_db(transaction=True)
 def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(own: Caller) -> None:
     writers, each_writes = 6, 40
 
@@ -205,7 +205,6 @@ def test_many_writers_at_once_and_a_reader_beside_them_skip_and_double_nothing(o
 
 
 @pytest.mark.real_services
-@pytest.mark.django_db(transaction=True)
 def test_a_database_restored_elsewhere_tells_its_old_events_first(own: Caller) -> None:
     tell_label(own.shop.id, "old")
     place = ask(own)["next"]
