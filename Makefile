@@ -72,6 +72,7 @@ bench: $(VENV)/.dev ## compare look-ups and searches with a bare program's; the 
 	$(BIN)/python -m tests.benchmarks --parcels $(or $(PARCELS),200000)
 	$(BIN)/python -m tests.benchmarks.purchases
 	$(BIN)/python -m tests.benchmarks.importing
+	$(BIN)/python -m tests.benchmarks.shop_api
 	$(BIN)/python -m tests.benchmarks.background
 	$(BIN)/python -m tests.benchmarks.tracking --parcels $(or $(PARCELS),200000)
 

@@ -1,0 +1,135 @@
+"""What shops ask beside look-ups: ``python -m tests.benchmarks.shop_api [--labels N] [--events N]``, on PostgreSQL.
+
+One client asks one worker over HTTP, beside carriers that answer within milliseconds: pickup points that are
+remembered, a dry run, pages of the list of labels, the first and one behind it, and all events by their cursor.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.drills.environment import Environment, environment
+from tests.drills.http_client import Connection
+from tests.drills.shop import SHOP, new_key, order
+
+TRACKING = "/public/v1/tracking"
+ASKED, PAGES = 400, 20
+POINTS = {"productCode": "beta_point_retrait_france", "zip": "69002", "city": "Lyon"}
+EVENTS = """
+INSERT INTO shops_webhookevent (message_id, shop_id, type, subject, data)
+SELECT 'msg_' || number, %s, 'label.label_generated', number, '{"id": "' || number || '"}'
+FROM generate_series(1, %s) number
+"""
+MADE_BY_PYTHON = 20_000
+# More of them at the same times, without numbers.
+COPY_LABELS = """
+INSERT INTO labels_shippinglabel ({columns})
+SELECT {values} FROM labels_shippinglabel, generate_series(1, %s) number
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.shop_api", description=__doc__)
+    parser.add_argument("--labels", type=int, default=2_000_000)
+    parser.add_argument("--events", type=int, default=100_000)
+    options = parser.parse_args()
+    # More requests than a shop may make in a minute.
+    with environment("postgresql", {"RATE_LIMIT": "100000/60s"}, redis=True) as env:
+        load(options.labels, options.events)
+        with env.served(workers=1) as (port, _):
+            client = Client(env, port)
+            print("pickup points:", latencies(partial(client.get, "pickup-points", POINTS)))
+            print("a dry run:    ", latencies(client.check))
+            show_lists(client)
+            show_events(client)
+
+
+def load(labels: int, events: int) -> None:
+    from django.db import connection
+
+    from tests.benchmarks.desk import load_labels
+
+    started_at = time.monotonic()
+    with connection.cursor() as cursor:
+        load_labels(cursor, min(labels, MADE_BY_PYTHON))
+        copy_labels(cursor, labels // MADE_BY_PYTHON - 1)
+        cursor.execute(EVENTS, [SHOP, events])
+        cursor.execute("VACUUM ANALYZE")
+    connection.close()
+    print(f"{labels} labels and {events} events loaded in {time.monotonic() - started_at:.0f} s", flush=True)
+
+
+def copy_labels(cursor: Any, times: int) -> None:
+    from labels.models import ShippingLabel
+
+    columns = [str(field.column) for field in ShippingLabel._meta.concrete_fields]
+    own = {"id": "left(id, 8) || lpad(number::text, 2, '0') || right(id, 5)", "tracking_numbers": "'[]'"}
+    values = ", ".join(own.get(name, name) for name in columns)
+    cursor.execute(COPY_LABELS.format(columns=", ".join(columns), values=values), [times])
+
+
+class Client:
+    """A shop on one connection."""
+
+    def __init__(self, env: Environment, port: int) -> None:
+        self._connection = Connection(port)
+        self._headers = {"Authorization": f"Bearer {env.token}"}
+
+    def get(self, path: str, query: dict[str, Any]) -> Any:
+        return self._ask("GET", f"{path}?{urlencode(query)}")
+
+    def check(self) -> Any:
+        return self._ask("POST", "shipments/check", order(new_key(), "beta"))
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        answer = self._connection.request(method, f"{TRACKING}/{path}", body, self._headers)
+        assert answer.status == 200, answer
+        return answer.body
+
+
+def latencies(ask: Callable[[], object]) -> str:
+    """Ask some times; return the median and the 95th of 100."""
+    spent_s = []
+    for _ in range(ASKED):
+        started_at = time.perf_counter()
+        ask()
+        spent_s.append(time.perf_counter() - started_at)
+    spent_s.sort()
+    return f"p50 {spent_s[ASKED // 2] * 1000:.1f} ms, p95 {spent_s[ASKED * 95 // 100] * 1000:.1f} ms"
+
+
+def pages(client: Client, path: str, query: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    while True:
+        page = client.get(path, query)
+        yield page
+        if not page["data"] or not page["next"]:
+            return
+        query = query | {key: page["next"]}
+
+
+def show_lists(client: Client) -> None:
+    """Time the first page of a list, and one that a cursor leads to."""
+    for query in ({"trackingNumber": "8R00000019999"}, {"orderId": "L19999"}):
+        print(f"labels {query}:", latencies(partial(client.get, "shipments", query)))
+    for query in ({}, {"carrierCode": "alpha"}):
+        first: dict[str, Any] = query | {"limit": 100}
+        page = next(islice(pages(client, "shipments", first, "cursor"), PAGES - 1, None))
+        print(f"labels {query}:", latencies(partial(client.get, "shipments", first)))
+        later = partial(client.get, "shipments", first | {"cursor": page["next"]})
+        print(f"labels {query}, page {PAGES + 1}:", latencies(later))
+
+
+def show_events(client: Client) -> None:
+    started_at, count = time.perf_counter(), 0
+    for page in pages(client, "events", {"limit": 500}, "after"):
+        count += len(page["data"])
+    elapsed_s = time.perf_counter() - started_at
+    print(f"events by cursor: {count} in {elapsed_s:.1f} s, {count / elapsed_s:.0f} a second")
+
+
+if __name__ == "__main__":
+    main()
