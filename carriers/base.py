@@ -69,6 +69,7 @@ class Carrier(Client):
     search_operation: ClassVar[str]  # of points, as above
     bills_unused_labels: ClassVar[bool] = True  # else nothing has to be cancelled at the carrier, nor decided
     max_slip_parcels: ClassVar[int] = 0  # on a deposit slip; 0 where the carrier makes none
+    proves_deliveries: ClassVar[bool] = False
     max_parcels: ClassVar[int]
     max_reference_length: ClassVar[int]
     max_goods_length: ClassVar[int]
@@ -178,6 +179,10 @@ class Carrier(Client):
 
         One that does not bill unused labels (`bills_unused_labels`) is not asked.
         """
+
+    def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
+        """Return the PDF that proves a parcel's delivery, None where there is none (yet); raises CarrierError only."""
+        return None
 
     def deposit_slip(self, tracking_numbers: Sequence[str], credentials: Credentials) -> DepositSlip:
         """Make a deposit slip of one contract's parcels, at most `max_slip_parcels`; raises CarrierError only.

@@ -30,7 +30,7 @@ class Service(StrEnum):
 
     SHIPPING = "shipping"
     PICKUP_POINTS = "pickup points"
-    CANCELLATION = "cancellation"  # with the search for parcels, which is the same service of the carrier
+    CANCELLATION = "cancellation"  # with the search for parcels and for proofs, the same service
     REPRINTS = "reprints"
     DEPOSIT_SLIPS = "deposit slips"
     CONTRACT_CHECKS = "contract checks"

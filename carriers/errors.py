@@ -15,7 +15,7 @@ CarrierError
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class CarrierError(Exception):
@@ -75,10 +75,27 @@ class CarrierError(Exception):
 
 
 class Rejected(CarrierError):  # noqa: N818 - named for what happened
-    """The request was refused, by the carrier or before it was sent."""
+    """The request was refused, by the carrier or before it was sent.
 
+    `others` are what else the same answer refuses, or those of a dry run's other parcels.
+    """
+
+    others: tuple["Rejected", ...] = ()
     code_suffix = "REQUEST_REJECTED"
     summary = "The carrier refused the request"
+
+    def with_others(self, others: "Iterable[Rejected]") -> "Rejected":
+        """Return this refusal anew, with others: it may be remembered, so it is not changed."""
+        again = type(self)(
+            self.carrier,
+            self.detail,
+            field=self.field,
+            http_status=self.http_status,
+            carrier_code=self.carrier_code,
+            carrier_text=self.carrier_text,
+        )
+        again.others = tuple(others)
+        return again
 
 
 class ProductNotInContract(Rejected):
@@ -103,7 +120,9 @@ class PickupPointRejected(Rejected):
 
 
 class RequestRejected(Rejected):
-    """Any other documented refusal."""
+    """Any other documented refusal; `parcel_number` is the parcel for which a deposit slip is refused, if known."""
+
+    parcel_number = ""
 
 
 class CredentialsRejected(Rejected):

@@ -33,6 +33,7 @@ class Meaning(NamedTuple):
     """The entry of an event's code in a carrier's own table: in words, where it has some, and as a status."""
 
     meaning: str
+    french: str
     status: Status | None
 
 
@@ -51,7 +52,8 @@ def meanings() -> Mapping[str, Meaning]:
         with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 status = Status(row["status"]) if row["status"] else None
-                found[row["code"]] = Meaning((row.get("meaning") or "").capitalize(), status)
+                french, _, _ = (row.get("texts") or "").partition("|")
+                found[row["code"]] = Meaning((row.get("meaning") or "").capitalize(), french, status)
     return found
 
 

@@ -243,7 +243,6 @@ IGNORABLE: Final = MappingProxyType(
 )
 
 
-def is_ignored(path: str, facts: OrderFacts) -> bool:
-    """Return true if a declared field is not needed for the order."""
-    case = IGNORABLE[path].case(facts) if path in IGNORABLE else None
-    return case is not None and case.is_ignored
+def ignored(facts: OrderFacts) -> set[str]:
+    """Return the paths of the declared fields that are not needed for the order."""
+    return {path for path, each in IGNORABLE.items() if (case := each.case(facts)) and case.is_ignored}

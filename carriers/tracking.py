@@ -67,7 +67,6 @@ class Tracker(Client):
 
     services = (Service.TRACKING,)
     needs_contract: ClassVar[bool]  # true if it is asked with the credentials of the shop's contract
-    public_page: ClassVar[str]  # the carrier's own page of a {number}, for anybody
 
     def __init__(
         self,

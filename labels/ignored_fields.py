@@ -1,14 +1,13 @@
 """The fields of an order's body that its label does without, for the header ``Ignored-Fields``."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from rest_framework.serializers import ListSerializer
 
+from carriers import order_table
 from carriers.customs import needs_customs
 from carriers.order_fields import OrderFacts
-from carriers.order_table import is_ignored
 from carriers.products import PRODUCTS
 from carriers.shipment import Party
 from shops.api.ignored_header import header
@@ -42,22 +41,22 @@ def place(address: Any) -> Party | None:
 
 def header_of_order(body: Any, order: ObjectSerializer, sender_address: dict[str, str] | None) -> dict[str, str]:
     """Return the header that names the body's fields that are unknown or not needed, if there are any."""
-    return header(ignored(body, order, facts_in(body, sender_address))) if isinstance(body, dict) else {}
+    if not isinstance(body, dict):
+        return {}
+    return header(ignored(body, order, order_table.ignored(facts_in(body, sender_address))))
 
 
-def ignored(value: dict[str, Any], serializer: Any, facts: OrderFacts, path: str = "") -> Iterator[str]:
-    """Yield the ignored paths in the order of the body."""
+def ignored(
+    value: dict[str, Any], serializer: Any, not_needed: set[str], path: str = "", declared: str = ""
+) -> Iterator[str]:
+    """Yield the ignored paths in the order of the body; `declared` is the path as the table has it, without indices."""
     for name, inner in value.items():
-        known, own = serializer.fields.get(name), f"{path}{name}"
-        if known is None or (inner != "" and is_ignored(without_indices(own), facts)):
+        known, own, of_table = serializer.fields.get(name), f"{path}{name}", f"{declared}{name}"
+        if known is None or (inner != "" and of_table in not_needed):
             yield own
         elif isinstance(known, ListSerializer) and isinstance(inner, list):
             for index, each in enumerate(inner):
                 if isinstance(each, dict):
-                    yield from ignored(each, known.child, facts, f"{own}[{index}].")
+                    yield from ignored(each, known.child, not_needed, f"{own}[{index}].", f"{of_table}[].")
         elif isinstance(known, ObjectSerializer) and isinstance(inner, dict):
-            yield from ignored(inner, known, facts, f"{own}.")
-
-
-def without_indices(path: str) -> str:
-    return re.sub(r"\[[0-9]+\]", "[]", path)
+            yield from ignored(inner, known, not_needed, f"{own}.", f"{of_table}.")

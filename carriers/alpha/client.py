@@ -39,6 +39,7 @@ from carriers.shipment import (
 TRACKING_NAMESPACE: Final = "http://cxf.tracking.soap.chronopost.fr/"
 FIND: Final = "trackWithSenderRef"
 CANCEL: Final = "cancelSkybill"
+PROVE: Final = "searchPOD"
 FETCH: Final = "getReservedSkybillWithTypeAndModeAuth"
 LANGUAGE: Final = "fr_FR"
 HEADERS: Final = MappingProxyType({"Content-Type": "text/xml; charset=utf-8", "SOAPAction": '""'})
@@ -66,6 +67,7 @@ class Alpha(Carrier):
     goods_by_parcel = staticmethod(shares_by_parcel)
     product_code = re.compile(r"[A-Za-z0-9]{2}")
     has_services = True
+    proves_deliveries = True
     max_goods_length = alpha_message.CONTENT_LENGTH
     credentials_shape = CredentialsShape(
         _ACCOUNT_NUMBER,
@@ -167,6 +169,13 @@ class Alpha(Carrier):
         request = _request(self._tracking_url, CANCEL, TRACKING_NAMESPACE, fields, OutcomeUnknown)
         with self._call(CANCEL, credentials, service=Service.CANCELLATION) as deadline:
             self._exchange(request, deadline, partial(_read_cancelled, redactor=Redactor(credentials)))
+
+    def proof_of_delivery(self, tracking_number: str, credentials: Credentials) -> bytes | None:
+        """Ask the tracking service for the proof as a PDF."""
+        asked = (("language", LANGUAGE), ("skybillNumber", tracking_number), ("pdf", "true"))
+        request = _request(self._tracking_url, PROVE, TRACKING_NAMESPACE, (*_contract(credentials), *asked))
+        with self._call(PROVE, credentials, service=Service.CANCELLATION) as deadline:
+            return self._exchange(request, deadline, partial(_read_proof, redactor=Redactor(credentials)))
 
     def check_contract(self, terms: Terms, credentials: Credentials) -> list[Finding]:
         """Ask for the contract's products to each sample's place; raises CredentialsRejected or CarrierUnavailable."""
@@ -289,3 +298,9 @@ def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:
 def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
     result = result_of(answer, CANCEL, redactor, OutcomeUnknown)
     check_code(result, redactor, refusals=CANCELLATION_REFUSALS, unknown=OutcomeUnknown)
+
+
+def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
+    result = result_of(answer, PROVE, redactor)
+    check_code(result, redactor)
+    return pdf_of(result, "pod") if soap.text(result, "podPresente") == "true" else None

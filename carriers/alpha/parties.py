@@ -126,7 +126,7 @@ def _address(party: Party, path: str) -> Values:
 
 
 def _zip_code(party: Party, path: str) -> str:
-    """Return the postal code; one that is too long, such as `10001-1234`, without its separators.
+    """Return the postal code: an American one that is too long, such as `10001-1234`, without its last part.
 
     An Irish one has a space, however it is written.
     """
@@ -134,7 +134,9 @@ def _zip_code(party: Party, path: str) -> str:
     zip_code = to_ascii(party.zip_code, field)
     if party.country_code == "IE":
         zip_code = zip_code.replace("-", " ")
-    return required(zip_code if len(zip_code) <= ZIP_LENGTH else re.sub("[ -]", "", zip_code), field)
+    if party.country_code == "US" and len(zip_code) > ZIP_LENGTH:
+        zip_code = re.split("[ -]", zip_code)[0]
+    return required(zip_code, field)
 
 
 def _lines(party: Party, path: str) -> tuple[str, str]:

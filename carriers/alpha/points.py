@@ -33,6 +33,7 @@ ABROAD: Final = frozenset({"49", "4P", "6B"})
 MAX_POINTS: Final = 25
 FARTHEST_KM: Final = 40
 UNKNOWN_G: Final = 2000  # the weight that the carrier's own modules send; it filters nothing
+MOST_KG: Final = Decimal(20)  # that any relay takes
 ADDRESS_LENGTH: Final = 200
 WEEKDAYS: Final = range(1, 8)  # from Monday on
 LANGUAGE: Final = "FR"
@@ -164,7 +165,7 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
         is_open=soap.text(point, "actif").lower() not in ("false", "0"),
         closures=tuple(_closures(point)),
-        kind="relay" if hours else "locker",
+        kind="locker" if hours is None else "relay",
         type_code=soap.text(point, "typeDePoint"),
         latitude=degrees(soap.text(point, "coordGeolocalisationLatitude")),
         longitude=degrees(soap.text(point, "coordGeolocalisationLongitude")),
@@ -174,13 +175,13 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
 
 
 def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
-    """Return the spans of each day, None for a point without any: its access is open.
+    """Return the spans of each day, None for a point without any day: its access is open.
 
     A day's text may differ from its inner list, which counts.
     """
     days = {soap.text(day, "jour"): day for day in soap.children(point, "listeHoraireOuverture")}
     spans = tuple(joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
-    return spans if any(spans) else None
+    return spans if days else None
 
 
 def _spans(day: Element) -> Iterator[Span]:
@@ -189,18 +190,22 @@ def _spans(day: Element) -> Iterator[Span]:
 
 
 def _kilograms(text: str) -> Decimal | None:
-    """Return a weight in kilograms, the answers' unit although the specification says grams."""
+    """Return a weight in kilograms, the answers' unit although the specification says grams: at most a relay's."""
     with suppress(InvalidOperation):
         weight_kg = Decimal(text)
-        return weight_kg if weight_kg.is_finite() and weight_kg > 0 else None
+        return min(weight_kg, MOST_KG) if weight_kg.is_finite() and weight_kg > 0 else None
     return None
 
 
 def _closures(point: Element) -> Iterator[tuple[date, date]]:
     """Yield the first and the last day of each period in which the point is closed."""
     for period in soap.children(point, "listePeriodeFermeture"):
+        first, last = (
+            next(filter(None, (soap.text(period, f"{name}De{end}") for name in ("calendar", "date"))), "")
+            for end in ("Debut", "Fin")
+        )
         with suppress(ValueError, OverflowError):
-            yield _day(soap.text(period, "calendarDeDebut")), _day(soap.text(period, "calendarDeFin"))
+            yield _day(first), _day(last)
 
 
 def _day(text: str) -> date:

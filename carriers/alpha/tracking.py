@@ -48,6 +48,7 @@ APPOINTMENT_END: Final = "Fin créneau RDV"
 DAY_FORMAT: Final = "%d/%m/%Y"
 MINUTE_FORMATS: Final = ("%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S")
 DAY: Final = timedelta(days=1)
+TRUE: Final = ("true", "1")  # both forms of XML's boolean
 MAX_DETAILS: Final = 50  # of an event
 MAX_PEOPLE: Final = 50
 
@@ -80,7 +81,6 @@ class AlphaTracker(Tracker):
 
     name = CARRIER
     needs_contract = False
-    public_page = "https://www.chronopost.fr/tracking-no-cms/suivi-page?listeNumerosLT={number}"
 
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be alpha's is unknown without a question."""
@@ -115,7 +115,7 @@ def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
     if elements and not found:
         raise UnreadableError("no event of the answer can be read")
     # The event that is said to be the parcel's state is the last of those at its time.
-    found.sort(key=lambda pair: (pair[0].happened_at, soap.text(pair[1], "highPriority") == "true"))
+    found.sort(key=lambda pair: (pair[0].happened_at, soap.text(pair[1], "highPriority") in TRUE))
     windows = (window for _, element in reversed(found) if (window := _window(element)))
     expected_from, expected_until = next(windows, NO_WINDOW)
     events = tuple(_without_late_arrivals(event for event, _ in found))

@@ -9,14 +9,23 @@ from typing import Any, Final
 from carriers import pdf
 from carriers.beta.parties import CARRIER
 from carriers.beta.refusals import is_failure, refusal_of
-from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, OutcomeUnknown
+from carriers.errors import (
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    Rejected,
+    RequestRejected,
+)
 from carriers.http import multipart
 from carriers.http.messages import Answer, UnreadableError
 from carriers.redaction import Redactor
+from carriers.refusals import Refusal
 
 ANSWER_BLOCKS: Final = ("labelV2Response", "labelV31Response")
 OK: Final = 200
 FIRST_ERROR_STATUS: Final = 400
+ANSWERED: Final = (OK, FIRST_ERROR_STATUS)  # by the label service itself
 FIRST_FAILURE_STATUS: Final = 500
 REFUSED_CREDENTIALS: Final = (401, 403)
 MAX_JSON_BYTES: Final = 256 * 1024
@@ -72,12 +81,17 @@ def read_parcel(answer: Answer, *, redactor: Redactor, index: int, others: tuple
 
 
 def read_check(answer: Answer, *, redactor: Redactor, index: int = 0) -> None:
-    """Read the answer to a request that is only validated; raises the error of its messages."""
+    """Read the answer to a request that is only validated; raises the error of its messages.
+
+    Nothing is made, so a code that is not documented is a refusal, too.
+    """
     _, document = parts_of(answer)
     errors = errors_of(document, answer.status)
     if errors:
-        raise error_of(errors, answer.status, redactor, index=index, unknown=CarrierUnavailable)
-    if answer.status != OK:
+        is_refused = answer.status in ANSWERED and errors[0].code
+        unknown = RequestRejected if is_refused else CarrierUnavailable
+        raise error_of(errors, answer.status, redactor, index=index, unknown=unknown)
+    if answer.status != OK or not messages_of(document):
         raise UnreadableError("the answer is neither a yes nor a refusal")
 
 
@@ -128,8 +142,10 @@ def string_of(document: Json, name: str) -> str:
 
 
 def objects_of(document: Json, name: str) -> list[Json]:
-    """Return the JSON objects of a list."""
+    """Return the JSON objects of a list, or the only one where it came alone."""
     values = document.get(name)
+    if isinstance(values, dict):
+        return [values]
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
@@ -174,18 +190,15 @@ def error_of(
     unknown: type[CarrierError] = OutcomeUnknown,
 ) -> CarrierError:
     """Return the error for the first documented code, `unknown` without one: by default a parcel may have been made."""
-    message = next((m for m in errors if refusal_of(m.code)), errors[0])
-    refusal = refusal_of(message.code)
-    code, text = redactor.code(message.code), redactor.text(message.text)
-    if refusal:
-        return refusal.error(
-            CARRIER,
-            f"{refusal.cause}; {refusal.remedy}",
-            field=refusal.field.replace("[]", f"[{index}]"),
-            carrier_code=code,
-            carrier_text=text,
-            is_carrier_failing=is_failure(refusal),
-        )
+    found = [
+        _documented(message, refusal, redactor, index) for message in errors if (refusal := refusal_of(message.code))
+    ]
+    if found:
+        first, *others = found
+        if isinstance(first, Rejected):
+            first.others = tuple(error for error in others if isinstance(error, Rejected))
+        return first
+    code, text = redactor.code(errors[0].code), redactor.text(errors[0].text)
     if status in REFUSED_CREDENTIALS:
         problem = f"its service answered HTTP {status}"
         return CredentialsRejected(CARRIER, problem, carrier_code=code, carrier_text=text)
@@ -193,3 +206,14 @@ def error_of(
     is_failing = status >= FIRST_FAILURE_STATUS
     problem = f"the error code {code} is not documented" if code else "the answer has no error code"
     return unknown(CARRIER, problem, carrier_code=code, carrier_text=text, is_carrier_failing=is_failing)
+
+
+def _documented(message: Message, refusal: Refusal, redactor: Redactor, index: int) -> CarrierError:
+    return refusal.error(
+        CARRIER,
+        f"{refusal.cause}; {refusal.remedy}",
+        field=refusal.field.replace("[]", f"[{index}]"),
+        carrier_code=redactor.code(message.code),
+        carrier_text=redactor.text(message.text),
+        is_carrier_failing=is_failure(refusal),
+    )

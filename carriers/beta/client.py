@@ -24,7 +24,14 @@ from carriers.client import Service
 from carriers.contract_checks import Finding, Terms
 from carriers.customs import items_by_parcel
 from carriers.deposit_slips import DepositSlip
-from carriers.errors import CarrierError, CarrierUnavailable, OutcomeUnknown, PickupPointRejected, Rejected
+from carriers.errors import (
+    CarrierError,
+    CarrierUnavailable,
+    CredentialsRejected,
+    OutcomeUnknown,
+    PickupPointRejected,
+    Rejected,
+)
 from carriers.http.connections import Deadline
 from carriers.http.messages import Answer, Request
 from carriers.pickup_points import DAY_S, PointQuery
@@ -115,15 +122,30 @@ class Beta(Carrier):
     def _try_at_carrier(
         self, shipment: Shipment, credentials: Credentials, point: PickupPoint | None, deadline: Deadline
     ) -> None:
-        """Let the carrier validate the request of each parcel; an equal one is not sent again for five minutes."""
+        """Let the carrier validate the request of each parcel; an equal one is not sent again for five minutes.
+
+        Raise all that is refused, once what several parcels are refused for alike, such as the address.
+        """
         redactor, day = Redactor(credentials, shipment), shipping_day(shipment)
+        found: list[Rejected] = []
         for index, body in enumerate(_bodies(shipment, credentials, point)):
             # The followers that a master names do not exist, so none is linked.
             message = beta_message.message(body, credentials, {}, day)
             request = self._request(contract_checks.OPERATION, message, credentials, CarrierUnavailable)
             read = partial(read_check, redactor=redactor, index=index)
-            if refusal := self._verdict(request, credentials, index, deadline, read):
-                raise refusal.with_traceback(None)
+            try:
+                refusal = self._verdict(request, credentials, index, deadline, read)
+            except CarrierUnavailable:
+                if found:
+                    break
+                raise
+            if refusal:
+                found += (refusal, *refusal.others)
+            if isinstance(refusal, CredentialsRejected):
+                break
+        if found:
+            first, *others = {str(each): each for each in found}.values()
+            raise first.with_others(others)
 
     @cachedmethod(lambda self: self._verdicts, key=lambda _, *asked: _digest(*asked[:3]), lock=lambda self: self._lock)
     def _verdict(

@@ -51,7 +51,9 @@ def _invalid(text: str, tracking_numbers: Sequence[str]) -> RequestRejected:
     named = next((number for number in _FIRST.findall(text) if number in tracking_numbers), "")
     which = f"does not know the parcel {named} of this contract" if named else "does not know one of the parcels"
     detail = f"the carrier {which}, or takes it on no deposit slip"
-    return RequestRejected(CARRIER, detail, carrier_code=_INVALID_PARCEL)
+    error = RequestRejected(CARRIER, detail, carrier_code=_INVALID_PARCEL)
+    error.parcel_number = named
+    return error
 
 
 def _published_at(header: Any) -> datetime | None:

@@ -34,20 +34,13 @@ POINT_REFUSALS: Final[Mapping[str, Refusal]] = MappingProxyType(
     }
 )
 
-# Of its searches: the place, the day and the weight are the customer's.
+# Of its searches, whose place is the customer's. What is not here is a failure: the rest of the request is our own.
 SEARCH_REFUSALS: Final[Mapping[str, Refusal]] = MappingProxyType(
     {
-        **POINT_REFUSALS,
+        **{code: POINT_REFUSALS[code] for code in "101 102 146 201 202 203 300 301 1000".split()},
         **{
             code: Refusal(RequestRejected, field, cause="the carrier's point service refuses it", remedy="correct it")
-            for field, codes in (
-                ("zip", "104 117"),
-                ("city", "105"),
-                ("shipDate", "106 122"),
-                ("weight", "120 121"),
-                ("countryCode", "125 144"),
-                ("", "107 123 127 129 143 145"),
-            )
+            for field, codes in (("zip", "104 117"), ("city", "105"), ("countryCode", "125 144"), ("", "129 143 145"))
             for code in codes.split()
         },
     }

@@ -41,6 +41,7 @@ MAX_POINTS: Final = 200  # of a search's answer
 GRAMS: Final = 1000
 UNKNOWN: Final = "124"  # the code of a wrong id
 PICKUP_POINT_CODE: Final = re.compile(r"[0-9]{6}")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
 Json = dict[str, Any]
 Record = Mapping[str, Any]
@@ -53,7 +54,7 @@ def look_up(code: str, shipment: Shipment, credentials: Credentials, network: st
         "id": code,
         "date": _day(shipment),
         "weight": _heaviest_g(shipment),
-        "filterRelay": ALL_KINDS,
+        "filterRelay": POST_OFFICES if query_of(shipment).is_heavy else ALL_KINDS,
         "langue": LANGUAGE,
     }
     return body | ({"reseau": network} if network else {})
@@ -187,7 +188,7 @@ def _refusal(code: str, text: str, redactor: Redactor, refusals: Mapping[str, Re
     refusal = refusals.get(code)
     if refusal is None:
         # A single request may cause an undocumented code, so it does not count towards the circuit breaker.
-        problem = f"the point service's error code {redactor.code(code)} is not documented"
+        problem = f"the point service answers the error code {redactor.code(code)}"
         return CarrierUnavailable(CARRIER, problem, carrier_code=redactor.code(code), carrier_text=text)
     return _error(refusal, code, text)
 
@@ -205,7 +206,7 @@ def _error(refusal: Refusal, code: str = "", text: str = "") -> CarrierError:
 
 def _point(point: Record, country_code: str, day: date) -> PickupPoint:
     text = partial(string_of, point)
-    distance_m = point.get("distanceEnMetre")
+    distance_m = _integer(point.get("distanceEnMetre"))
     found = PickupPoint(
         code=text("identifiant"),
         name=text("nom"),
@@ -217,13 +218,13 @@ def _point(point: Record, country_code: str, day: date) -> PickupPoint:
         country_code=text("codePays") or country_code,
         network=text("reseau"),
         max_weight_kg=_kilograms(point.get("poidsMaxi")),
-        is_open=point.get("congesTotal") is not True,
+        is_open=point.get("congesTotal") not in (True, "true"),
         closures=tuple(_closures(point)),
         kind=KINDS.get(text("typeDePoint"), "relay"),
         type_code=text("typeDePoint"),
-        latitude=degrees(text("latitude")),
-        longitude=degrees(text("longitude")),
-        distance_m=distance_m if type(distance_m) is int and distance_m >= 0 else None,
+        latitude=degrees(str(point.get("latitude"))),
+        longitude=degrees(str(point.get("longitude"))),
+        distance_m=None if distance_m is None or distance_m < 0 else distance_m,
         opening_hours=_opening_hours(point, day),
     )
     if not (found.name and found.zip_code and found.city):
@@ -249,9 +250,15 @@ def _is_in_season(point: Record, day: date) -> bool:
     return first <= today <= last if first <= last else not last < today < first
 
 
-def _kilograms(grams: Any) -> Decimal | None:
-    is_known = isinstance(grams, int) and not isinstance(grams, bool) and grams > 0
-    return Decimal(grams) / GRAMS if is_known else None
+def _integer(value: Any) -> int | None:
+    """Return a whole number, as such or as text; None for anything else."""
+    text = str(value).removesuffix(".0") if type(value) in (int, float, str) else ""
+    return int(text) if _INTEGER.fullmatch(text) else None
+
+
+def _kilograms(value: Any) -> Decimal | None:
+    grams = _integer(value)
+    return Decimal(grams) / GRAMS if grams and grams > 0 else None
 
 
 def _closures(point: Record) -> Iterator[tuple[date, date]]:
@@ -261,5 +268,8 @@ def _closures(point: Record) -> Iterator[tuple[date, date]]:
             yield _date(period.get("calendarDeDebut")), _date(period.get("calendarDeFin"))
 
 
-def _date(epoch_ms: Any) -> date:
+def _date(value: Any) -> date:
+    epoch_ms = _integer(value)
+    if epoch_ms is None:
+        raise ValueError("not a time")
     return datetime.fromtimestamp(epoch_ms / 1000, PARIS).date()

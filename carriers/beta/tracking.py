@@ -59,7 +59,6 @@ class BetaTracker(Tracker):
 
     name = CARRIER
     needs_contract = True
-    public_page = "https://www.laposte.fr/outils/suivre-vos-envois?code={number}"
 
     def track(self, tracking_number: str, credentials: Credentials | None = None) -> TrackingAnswer:
         """Ask for one parcel; a number that cannot be beta's is unknown without a question."""

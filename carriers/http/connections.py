@@ -5,6 +5,7 @@ them. Here the timeout of every socket operation is the time left of the whole c
 lines, so headers, interim answers and chunks' extensions may be megabytes. Here every byte counts.
 """
 
+import http.client
 import queue
 import socket
 import ssl
@@ -28,6 +29,7 @@ CONNECT_TIMEOUT_S: Final = 5.0
 MAX_IDLE_S: Final = 4.0
 # An answer's status line and headers, with all interim answers before it.
 MAX_HEAD_BYTES: Final = 64 * 1024
+INTERIM: Final = range(102, 200)  # statuses; 100 is the library's, and no protocol is switched
 # Of exchanges that set no limit of their own.
 MAX_RECEIVED_BYTES: Final = 32 * 1024 * 1024
 
@@ -183,8 +185,21 @@ def _connect(host: str, port: int, options: Any, deadline: Deadline) -> socket.s
     raise last_error
 
 
+class _FinalResponse(http.client.HTTPResponse):
+    """An answer after all interim ones; the library itself passes over `100 Continue` only."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]  # typeshed lacks it
+            if found[1] not in INTERIM:
+                return found
+            http.client.parse_headers(self.fp)
+
+
 class BoundedConnection(urllib3.connection.HTTPConnection):
     """A connection that records when the first byte of a request is sent."""
+
+    response_class = _FinalResponse
 
     def _new_conn(self) -> socket.socket:
         deadline = current_exchange.get().deadline

@@ -6,6 +6,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Final
 
+from carriers.http.charsets import as_utf_8, charset_of
 from carriers.http.messages import Answer, UnreadableError
 
 MAX_PARTS: Final = 8
@@ -49,6 +50,8 @@ def _part(part: bytes) -> tuple[str, bytes] | None:
     body = part[end.end() :]
     if str(head.get("Content-Transfer-Encoding", "")).strip().lower() == "base64":
         body = _decoded(body)
+    if head.get_content_type() == "application/json":
+        body = as_utf_8(body, charset_of(str(head["Content-Type"])))
     return str(head.get("Content-ID", "")).strip().strip("<>"), body
 
 

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, 
 
 from defusedxml.ElementTree import DefusedXMLParser
 
+from carriers.http.charsets import as_utf_8
 from carriers.http.messages import UnreadableError
 
 SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
@@ -14,10 +15,7 @@ SOAP_NAMESPACE: Final = "http://schemas.xmlsoap.org/soap/envelope/"
 MAX_TAGS: Final = 40_000
 MAX_QUOTES: Final = 80_000
 MAX_DEPTH: Final = 32
-# Encodings of one byte a character, which have ASCII in common.
-_DECLARED: Final = re.compile(
-    rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["'](iso-8859-\d+|windows-125\d)["']""", re.IGNORECASE
-)
+_DECLARED: Final = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40})["']""", re.ASCII)
 
 register_namespace("soap", SOAP_NAMESPACE)
 
@@ -41,7 +39,8 @@ class _BoundedBuilder(TreeBuilder):
 def parse(document: bytes) -> Element:
     """Parse XML; raises UnreadableError, also for a DOCTYPE."""
     _refuse_too_many_tags(document)
-    document = _as_utf_8(document)
+    if declared := _DECLARED.match(document):
+        document = as_utf_8(document, declared[1].decode())
     # Whatever else the document declares, it is in the protocol's encoding. Only a UTF-16 byte order mark overrides
     # it, and the limits above hold for UTF-16, too.
     parser = DefusedXMLParser(target=_BoundedBuilder(), encoding="utf-8", forbid_dtd=True)
@@ -55,17 +54,6 @@ def parse(document: bytes) -> Element:
     if not isinstance(root, Element):
         raise UnreadableError("the answer has no XML element")
     return root
-
-
-def _as_utf_8(document: bytes) -> bytes:
-    """Return the document in UTF-8 if it declares an encoding of one byte a character."""
-    declared = _DECLARED.match(document)
-    if declared is None:
-        return document
-    try:
-        return document.decode(declared[1].decode()).encode()
-    except (LookupError, ValueError):
-        raise UnreadableError("the answer is not readable XML") from None
 
 
 def _refuse_too_many_tags(document: bytes) -> None:

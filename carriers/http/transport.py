@@ -9,6 +9,7 @@ from requests.adapters import HTTPAdapter
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from carriers.errors import CarrierUnavailable
+from carriers.http.charsets import as_utf_8, charset_of
 from carriers.http.connections import (
     MAX_HEAD_BYTES,
     POOL_CLASSES,
@@ -91,7 +92,10 @@ class Transport:
             content = self._read(response.raw)
         finally:
             response.raw.close()  # already back in the pool if the answer was read to its end
-        return Answer(response.status_code, response.headers.get("Content-Type", ""), content)
+        content_type = response.headers.get("Content-Type", "")
+        if not content_type.lower().startswith("multipart/"):
+            content = as_utf_8(content, charset_of(content_type))
+        return Answer(response.status_code, content_type, content)
 
     def _read(self, raw: Any) -> bytes:
         content, left_bytes = bytearray(), self._max_answer_bytes

@@ -28,7 +28,8 @@ Settings that connect the service
 Carriers
   POST   /alpha/shipping    alpha's shipping service (SOAP): shippingMultiParcelV4,
                             getReservedSkybillWithTypeAndModeAuth (by the reservation's number)
-  POST   /alpha/tracking    alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2
+  POST   /alpha/tracking    alpha's tracking service (SOAP): trackWithSenderRef, cancelSkybill, trackSkybillV2,
+                            searchPOD
   POST   /alpha/points      alpha's pickup points (SOAP): recherchePointChronopost, ...Inter, ...InterParService,
                             rechercheDetailPointChronopost, ...Inter
   POST   /alpha/quickcost   alpha's price service (SOAP): calculateProducts, calculateDeliveryTime

@@ -41,7 +41,7 @@ _POSTAL_CODES = {  # a country that is not listed takes any postal code
     "LT": r"(LT-?)?\d{5}", "LU": r"(L-?)?\d{4}", "LV": r"(LV[- ]?)?\d{4}", "MC": r"980\d\d",
     "MF": r"97(150|8\d\d)", "MQ": r"972\d\d", "NC": r"988\d\d", "NL": r"\d{4} ?[A-Z]{2}", "NO": _FOUR,
     "PF": r"987\d\d", "PL": r"\d{2}[- ]?\d{3}", "PM": r"975\d\d", "PT": r"\d{4}[- ]?\d{3}", "RE": r"974\d\d",
-    "RO": r"\d{6}", "SE": _THREE_TWO, "SI": _FOUR, "SK": _THREE_TWO, "TF": r"984\d\d", "US": r"\d{5}(-?\d{4})?",
+    "RO": r"\d{6}", "SE": _THREE_TWO, "SI": _FOUR, "SK": _THREE_TWO, "TF": r"984\d\d", "US": r"\d{5}(-\d{4})?",
     "WF": r"986\d\d", "YT": r"976\d\d",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ class SlipForSelected(SelectedLabels):
                     gettext("{shop}: no slip. {refusal}").format(shop=slip.shop, refusal=slip.refusal),
                     messages.ERROR,
                 )
-        if left := count - sum(len(slip.label_ids) for slip in slips):
+        if left := count - len({label_id for slip in slips for label_id in slip.label_ids}):
             self.message_user(
                 request,
                 gettext("{left} labels were not asked for any more: select them again.").format(left=left),

@@ -65,7 +65,7 @@ def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] 
     except ApiError as error:
         lacking = Problem(Stage.CONTRACT, str(error.detail), error.public_code, "productCode")
         return Verdict([lacking], checked, is_customs_required)
-    refused = [problem_of(trial.refused_by, trial.refusal)] if trial.refused_by and trial.refusal else []
+    refused = list(problems_of_trial(trial))
     goes_to = trial.destination(ordered)
     return Verdict(refused, [*checked, *trial.asked], needs_customs(ordered.sender, goes_to), trial.delivery_day)
 
@@ -88,6 +88,13 @@ def judged(contract: CarrierContract, order: dict[str, Any]) -> tuple[Trial, Shi
 def problems_of(error: ValidationError) -> Iterator[Problem]:
     for path, text in faults(error.detail):
         yield Problem(Stage.SERVICE, text, field=path or None)
+
+
+def problems_of_trial(trial: Trial) -> Iterator[Problem]:
+    """Yield all that the answer which ended the trial refuses."""
+    if trial.refused_by and trial.refusal:
+        for error in (trial.refusal, *trial.refusal.others):
+            yield problem_of(trial.refused_by, error)
 
 
 def problem_of(stage: Stage, error: Rejected) -> Problem:

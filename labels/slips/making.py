@@ -7,13 +7,14 @@ from contextlib import suppress
 
 from carriers import CARRIERS
 from carriers.client import Service
-from carriers.errors import CarrierError, CarrierUnavailable
+from carriers.deposit_slips import DepositSlip as MadeSlip
+from carriers.errors import CarrierError, CarrierUnavailable, RequestRejected
 from labels.lifecycle.db_retry import with_db_retry
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from labels.slips.models import DepositSlip
 from shops.contracts.bulkhead import BulkheadFullError, NotAskedError
-from shops.contracts.conversation import conversation_about
+from shops.contracts.conversation import Conversation, conversation_about
 from shops.db import clock
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
@@ -50,7 +51,7 @@ def make(labels: Sequence[ShippingLabel], *, asked_by: str) -> list[DepositSlip]
         )
         slips.append(slip)
         try:
-            ask(slip)
+            slips += ask(slip, batch, ends_at)
         except NotReachedError:
             break
         if time.monotonic() > ends_at:
@@ -75,26 +76,66 @@ def batches(labels: Sequence[ShippingLabel]) -> Iterator[list[ShippingLabel]]:
         yield batch
 
 
-def ask(slip: DepositSlip) -> None:
-    """Ask the carrier, and keep what it answers."""
+def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> list[DepositSlip]:
+    """Ask the carrier, and keep what it answers; return the refused row of the parcels that are left out, if any."""
     try:
         with conversation_about(slip, Service.DEPOSIT_SLIPS) as talk:
-            made = talk.carrier.deposit_slip(slip.tracking_numbers, talk.credentials)
+            made, wrong = ask_without_wrong(slip.tracking_numbers, talk, ends_at)
     except NotAskedError as error:
         refuse(slip, error.sentence)
         if isinstance(error, BulkheadFullError):
             raise NotReachedError from error
-        return
+        return []
     except CarrierError as error:
         refuse(slip, str(error))
         if isinstance(error, CarrierUnavailable):
             raise NotReachedError from error
-        return
-    save_answer(slip, number=made.number, published_at=made.published_at, pdf=made.pdf)
+        return []
+    if made is None:
+        refuse(slip, "\n".join(wrong.values()))
+        return []
+    rest = leave_out(slip, labels, wrong) if wrong else []
+    listed = {"label_ids": slip.label_ids, "tracking_numbers": slip.tracking_numbers}
+    save_answer(slip, **listed, number=made.number, published_at=made.published_at, pdf=made.pdf)
+    for refused in rest:
+        with_db_retry(refused.save)
     record(Action.ADDED, slip, number=made.number, parcels=len(slip.tracking_numbers))
     with suppress(storage.StorageError):  # opening it stores it later
         store(slip)
-    return
+    return rest
+
+
+def ask_without_wrong(
+    numbers: Sequence[str], talk: Conversation, ends_at: float
+) -> tuple[MadeSlip | None, dict[str, str]]:
+    """Take each number out that the carrier names, and ask again; return the slip, and why those are not on it."""
+    wrong: dict[str, str] = {}
+    while left := [number for number in numbers if number not in wrong]:
+        try:
+            return talk.carrier.deposit_slip(left, talk.credentials), wrong
+        except RequestRejected as error:
+            if error.parcel_number not in left:
+                raise
+            wrong[error.parcel_number] = str(error)
+        if time.monotonic() > ends_at:
+            break
+    return None, wrong
+
+
+def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[str, str]) -> list[DepositSlip]:
+    """Take parcels off the slip, and labels that have no other; return a refused row of them, not saved yet."""
+    refused = DepositSlip(
+        shop_id=slip.shop_id,
+        carrier_code=slip.carrier_code,
+        account_number=slip.account_number,
+        label_ids=[label.id for label in labels if wrong.keys() & set(label.tracking_numbers)],
+        tracking_numbers=list(wrong),
+        asked_by=slip.asked_by,
+        refusal="\n".join(wrong.values()),
+    )
+    slip.label_ids = [label.id for label in labels if set(label.tracking_numbers) - wrong.keys()]
+    slip.tracking_numbers = [number for number in slip.tracking_numbers if number not in wrong]
+    return [refused]
 
 
 def refuse(slip: DepositSlip, reason: str) -> None:

@@ -93,7 +93,7 @@ def test_an_answer_is_read_in_the_encoding_that_it_declares(serve: Serve, encodi
 
 
 def test_an_encoding_that_nobody_knows_leaves_the_outcome_open(serve: Serve) -> None:
-    unknown = encoded("windows-1252", "x").replace(b"windows-1252", b"windows-1259")
+    unknown = encoded("windows-1252", "erroné").replace(b"windows-1252", b"windows-1259")
     assert type(refusal(serve, "alpha", unknown)) is OutcomeUnknown
 
 

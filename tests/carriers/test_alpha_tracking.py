@@ -136,9 +136,10 @@ def test_every_code_of_the_page_has_its_status() -> None:
     assert {code: status for status, codes in PAGE.items() for code in codes.split()} == CODES
 
 
-def test_of_equal_times_the_event_that_is_the_state_comes_last(serve: Serve) -> None:
-    state = alpha_event("D", NOON, "Livraison effectuée", highPriority="true")
-    other = alpha_event("TA", NOON, "Colis en cours de livraison", highPriority="false")
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("1", "0")])  # both forms of XML's boolean
+def test_of_equal_times_the_event_that_is_the_state_comes_last(serve: Serve, yes: str, no: str) -> None:
+    state = alpha_event("D", NOON, "Livraison effectuée", highPriority=yes)
+    other = alpha_event("TA", NOON, "Colis en cours de livraison", highPriority=no)
 
     events = told(serve, "alpha", alpha_history(state, other)).events
 

@@ -1,6 +1,7 @@
 """beta's pickup points: looked up before the purchase, sent with their own address, refused if they cannot take it."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -65,6 +66,15 @@ def test_the_point_is_looked_up_by_its_code(serve: Serve) -> None:
             "langue": "FR",
         }
     ]
+
+
+@pytest.mark.parametrize(("weight_kg", "kinds"), [("20", "1"), ("20.001", "0")])
+def test_above_20_kg_a_post_office_is_looked_up(serve: Serve, weight_kg: str, kinds: str) -> None:
+    services = Services(serve)
+    with suppress(PickupPointRejected):  # the recorded point takes 20 kg
+        buy(services, packages=(Package(Decimal("0.5")), Package(Decimal(weight_kg))))
+    (body,) = bodies(services.points)
+    assert body["filterRelay"] == kinds
 
 
 def test_an_api_key_is_sent_in_the_body_of_the_look_up(serve: Serve) -> None:

@@ -94,6 +94,7 @@ def test_a_refusal_names_the_first_number_in_words(serve: Serve) -> None:
     assert type(error) is RequestRejected
     assert (error.carrier_code, error.http_status, error.is_carrier_failing) == ("50031", 400, False)
     assert "does not know the parcel 6A10000000029 of this contract" in str(error)
+    assert error.parcel_number == "6A10000000029"
 
 
 def test_a_refusal_of_a_number_that_was_not_sent_names_none(serve: Serve) -> None:

@@ -1,7 +1,7 @@
 """Searches for pickup points on the wire: the requests as the pages have them, and answers of any kind."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import pytest
 
 from carriers.errors import CarrierError, CarrierUnavailable, CredentialsRejected, RequestRejected
 from carriers.pickup_points import FoundPoints, PointQuery, joined
+from carriers.products import PARIS
 from carriers.shipment import Credentials
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON, bodies, refused
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from carriers.base import Carrier
 
 DAY = date(2026, 11, 25)
+DECEMBER = {"Debut": "01", "Fin": "05"}
 TOWN: dict[str, Any] = {"country_code": "FR", "zip_code": "69100", "city": "Villeurbanne", "day": DAY}
 ALPHA = {"product_code": "relais", "carrier_code": "86"} | TOWN
 BETA = {"product_code": "beta_point_retrait_france", "carrier_code": "HD"} | TOWN
@@ -175,6 +177,41 @@ def test_a_record_that_no_order_can_name_is_left_out_alone(serve: Serve, changes
     assert [point.code for point in service.find(weight_kg=Decimal("1.2")).points] == ["001234"]
 
 
+def test_a_relay_whose_days_have_no_hours_is_closed_and_no_locker(serve: Serve) -> None:
+    answer = http(body_of(alpha_found()).replace(b"debut>", b"other>"))
+    (point,) = Point(serve, "alpha", answer).find().points
+    assert (point.kind, point.opening_hours) == ("relay", ((),) * 7)
+
+
+def test_a_relay_takes_20_kg_in_whatever_unit_that_is_written(serve: Serve) -> None:
+    for weight, most_kg in (("20", 20), ("20000", 20), ("15", 15)):
+        (point,) = Point(serve, "alpha", alpha_found({"poidsMaxi": weight})).find().points
+        assert point.max_weight_kg == most_kg
+
+
+@pytest.mark.parametrize("name", ["calendar", "date"])
+def test_a_relays_closures_are_read_under_both_of_their_names(serve: Serve, name: str) -> None:
+    days = "".join(f"<{name}De{end}>2026-12-{day}T00:00:00+01:00</{name}De{end}>" for end, day in DECEMBER.items())
+    closures = f"<listePeriodeFermeture>{days}</listePeriodeFermeture></listePointRelais>".encode()
+    body = body_of(alpha_found())
+    answer = http(body.replace(b"</listePointRelais>", closures))
+    (point,) = Point(serve, "alpha", answer).find().points
+    assert point.closures == ((date(2026, 12, 1), date(2026, 12, 5)),)
+    assert Point(serve, "alpha", answer).find(day=date(2026, 12, 5)).points == []
+
+
+@pytest.mark.parametrize("form", [str, float])
+def test_betas_numbers_are_read_as_texts_too(serve: Serve, form: Callable[[Any], Any]) -> None:
+    midnight_ms = int(datetime(2026, 12, 1, tzinfo=PARIS).timestamp() * 1000)
+    changes = {"poidsMaxi": form(20000), "distanceEnMetre": form(7), "latitude": form(45.5), "longitude": form(4.25)}
+    holiday = {"calendarDeDebut": form(midnight_ms), "calendarDeFin": form(midnight_ms)}
+    answer = beta_found(**changes, listeConges=[holiday])
+    point = Point(serve, "beta", answer).find().points[0]
+    assert (point.max_weight_kg, point.distance_m, point.latitude, point.longitude) == (Decimal(20), 7, 45.5, 4.25)
+    assert point.closures == ((date(2026, 12, 1), date(2026, 12, 1)),)
+    assert point not in Point(serve, "beta", answer).find(weight_kg=Decimal(25)).points
+
+
 @pytest.mark.parametrize(
     ("season", "is_known"), [(("10/11", "30/11"), True), (("01/10", "13/01"), True), (("10/03", "13/06"), False)]
 )
@@ -213,8 +250,9 @@ def test_alphas_codes_name_the_parameter(serve: Serve, code: int, error: type[Ca
     [
         (104, RequestRejected, "zip"),
         (105, RequestRejected, "city"),
-        (106, RequestRejected, "shipDate"),
-        (121, RequestRejected, "weight"),
+        (106, CarrierUnavailable, ""),
+        (121, CarrierUnavailable, ""),
+        (124, CarrierUnavailable, ""),
         (125, RequestRejected, "countryCode"),
         (145, RequestRejected, ""),
         (1000, CarrierUnavailable, ""),

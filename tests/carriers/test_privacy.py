@@ -142,7 +142,9 @@ def test_a_carrier_that_is_not_there_shows_nothing(carrier: str, closed_port: in
     buy(shipments.client(carrier, f"http://127.0.0.1:{closed_port}"), canary(carrier), CREDENTIALS[carrier])
 
 
-@pytest.mark.parametrize("operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill"])
+@pytest.mark.parametrize(
+    "operation", ["trackWithSenderRef", "getReservedSkybillWithTypeAndModeAuth", "cancelSkybill", "searchPOD"]
+)
 @pytest.mark.parametrize("fault", ["close", "garbled", "30", "33", "soapfault"])
 def test_no_query_shows_a_secret(
     sandbox: SandboxServer, caplog: pytest.LogCaptureFixture, operation: str, fault: str
@@ -152,6 +154,7 @@ def test_no_query_shows_a_secret(
         label = alpha.create_label(canary("alpha"), CREDENTIALS["alpha"])
         queries: dict[str, Callable[[Credentials], object]] = {
             "cancelSkybill": partial(alpha.cancel, label.tracking_numbers[0]),
+            "searchPOD": partial(alpha.proof_of_delivery, label.tracking_numbers[0]),
             "trackWithSenderRef": partial(alpha.find_by_reference, canary("alpha").id),
             "getReservedSkybillWithTypeAndModeAuth": partial(alpha.fetch_label, label.reservation_number),
         }

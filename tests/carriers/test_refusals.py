@@ -115,6 +115,7 @@ def test_a_soap_fault_leaves_the_outcome_unknown(serve: Serve) -> None:
     [
         (messages("30204"), 200, AddressRejected),
         ({"messages": [{"id": 30204, "type": "ERROR", "messageContent": "x"}]}, 400, AddressRejected),
+        ({"messages": {"id": "30204", "type": "ERROR", "messageContent": "x"}}, 400, AddressRejected),
         (messages("39999", "30204"), 400, AddressRejected),
         (messages("30204", kind="INFOS"), 500, AddressRejected),
         (messages("0", kind="INFOS"), 500, OutcomeUnknown),

@@ -32,6 +32,7 @@ ANSWERS = {
     "rechercheDetailPointChronopost": http(answer_file("alpha_point.xml")),
     "cancelSkybill": http(answer_file("alpha_cancelled.xml")),
     "trackWithSenderRef": http(answer_file("alpha_found.xml")),
+    "searchPOD": http(answer_file("alpha_proof.xml")),
     "getReservedSkybillWithTypeAndModeAuth": http(answer_file("alpha_fetched.xml")),
     "calculateProducts": products("1"),
     "trackSkybillV2": HISTORY["alpha"],
@@ -75,6 +76,7 @@ class World:
                 "rechercheDetailPointChronopost": (Service.PICKUP_POINTS, self.buy_to_a_point),
                 "cancelSkybill": (Service.CANCELLATION, self.of_client("cancel", number)),
                 "trackWithSenderRef": (Service.CANCELLATION, self.of_client("find_by_reference", "0RCRUGWGBZDJINQ")),
+                "searchPOD": (Service.CANCELLATION, self.of_client("proof_of_delivery", number)),
                 "getReservedSkybillWithTypeAndModeAuth": (Service.REPRINTS, self.of_client("fetch_label", "1" * 17)),
                 "calculateProducts": (Service.CONTRACT_CHECKS, self.of_client("check_contract", terms)),
                 "trackSkybillV2": (Service.TRACKING, self.track),
@@ -153,7 +155,7 @@ def world(carrier: str, serve: Serve) -> World:
 OPERATIONS = {
     "alpha": [
         *("shippingMultiParcelV4", "rechercheDetailPointChronopost", "cancelSkybill", "trackWithSenderRef"),
-        *("getReservedSkybillWithTypeAndModeAuth", "calculateProducts", "trackSkybillV2"),
+        *("searchPOD", "getReservedSkybillWithTypeAndModeAuth", "calculateProducts", "trackSkybillV2"),
     ],
     "beta": [
         *("generateLabel", "findPointRetraitAcheminementByID", "generateBordereauByParcelsNumbers"),

@@ -239,7 +239,7 @@ def test_alphas_error_says_how_many_characters_fit(changes: dict[str, str], said
 @pytest.mark.parametrize(
     ("zip_code", "country", "sent"),
     [
-        ("10001-1234", "US", "100011234"),  # 10 characters; the digits are the code
+        ("10001-1234", "US", "10001"),  # 10 characters; the first part is a whole code
         ("1100-200", "PT", "1100-200"),
         ("D02-AF30", "IE", "D02 AF30"),
         ("sw1a 1aa", "GB", "sw1a 1aa"),

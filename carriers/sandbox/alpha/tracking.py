@@ -1,15 +1,21 @@
-"""alpha's tracking service: finds parcels by reference, cancels a parcel, lists a parcel's events."""
+"""alpha's tracking service: finds parcels by reference, cancels a parcel, lists its events, proves its delivery."""
 
 from __future__ import annotations
 
+import base64
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING
+
+from reportlab.lib.pagesizes import A4
 
 from carriers.sandbox.alpha import service, soap, tables
 from carriers.sandbox.alpha.history import events, is_taken_in_charge, short_events
 from carriers.sandbox.alpha.validation import validate_credentials
+from carriers.sandbox.countries import PARIS
 from carriers.sandbox.fault_registry import Operation
 from carriers.sandbox.journeys import LANGUAGES
+from carriers.sandbox.page import NOTICE, REGULAR, Page
 
 if TYPE_CHECKING:
     from carriers.sandbox.fault_registry import Injection
@@ -18,14 +24,17 @@ if TYPE_CHECKING:
     from carriers.sandbox.state import Handler, State
 
 MOST_FOUND = 10
-SEARCH, CANCEL, TRACK = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2"
+DELIVERED = ("delivered", "collected")
+SEARCH, CANCEL, TRACK, PROVE = "trackWithSenderRef", "cancelSkybill", "trackSkybillV2", "searchPOD"
 SYSTEM_ERROR, UNKNOWN, COLLECTED = 1, 2, 3
 # One text for both causes.
 UNKNOWN_TEXT = "the parcel is not this contract's, or not registered yet"
 
 
 def answer_tracking(state: State, request: Request) -> Response:
-    return service.dispatch(state, request, tables.TRACKING, {SEARCH: _search, CANCEL: _cancel, TRACK: _track})
+    return service.dispatch(
+        state, request, tables.TRACKING, {SEARCH: _search, CANCEL: _cancel, TRACK: _track, PROVE: _prove}
+    )
 
 
 def _search(state: State, message: soap.Message) -> Response:
@@ -86,6 +95,35 @@ def _track(state: State, message: soap.Message) -> Response:
         return _succeeded(TRACK, [("listEventInfoComp", [*listed, ("skybillNumber", number)])])
 
     return _perform(state, TRACK, purchase.reference if purchase else "", track)
+
+
+def _prove(state: State, message: soap.Message) -> Response:
+    """Answer with a PDF of the delivery once there was one."""
+    names = ("accountNumber", "password", "language", "skybillNumber", "pdf")
+    account, password, language, number, pdf = message.texts(*names)
+    validate_credentials(account, password)
+    _require(language=language, skybillNumber=number, pdf=pdf)
+    purchase = state.ledger.purchase("alpha", number)
+    reference = purchase.reference if purchase else ""
+
+    def prove(_: Injection) -> Response:
+        is_theirs = purchase and purchase.account in ("", account)
+        way = state.ledger.way(purchase) if purchase and is_theirs else None
+        delivered = way and next((each for each in way.happened if each.step.event in DELIVERED), None)
+        if not delivered:
+            return _succeeded(PROVE, [("podPresente", "false"), ("statusCode", "0")])
+        pod = base64.b64encode(proof(number, delivered.at_s)).decode()
+        return _succeeded(PROVE, [("formatPOD", "PDF"), ("pod", pod), ("podPresente", "true"), ("statusCode", "0")])
+
+    return _perform(state, PROVE, reference, prove)
+
+
+def proof(number: str, at_s: float) -> bytes:
+    page = Page(A4, f"Proof of delivery {number}")
+    lines = [NOTICE, "Preuve de livraison", number, f"{datetime.fromtimestamp(at_s, PARIS):%d/%m/%Y %H:%M}"]
+    page.lines((20, 270), lines, (REGULAR, 12), 170)
+    page.turn()
+    return page.finished()
 
 
 def _perform(state: State, name: str, reference: str, do: Handler) -> Response:

@@ -86,14 +86,55 @@ def test_labels_that_no_slip_takes_are_named_and_left_out_when_confirmed(buyer: 
     assert "None of these labels can be on a slip" in ask(packer, express).text
 
 
-def test_a_refusal_is_kept_in_words_with_the_first_number(buyer: Caller, packer: Client) -> None:
-    strange = LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
-    page = ask(packer, bought(buyer), strange)
+def test_a_slip_is_made_without_the_parcels_that_the_carrier_refuses(buyer: Caller, packer: Client) -> None:
+    good = bought(buyer)
+    strange = [LabelFactory(shop=buyer.shop, tracking_numbers=[f"6A0000000001{digit}"]) for digit in (7, 8)]
+    page = ask(packer, strange[0], good, strange[1])
+    made, refused = slips()
+    assert (made.state, made.label_ids, made.tracking_numbers) == ("made", [good.id], good.tracking_numbers)
+    assert (refused.state, sorted(refused.label_ids)) == ("refused", sorted(each.id for each in strange))
+    assert sorted(refused.tracking_numbers) == ["6A00000000017", "6A00000000018"]
+    assert f"slip {made.number} lists 1 labels" in page.text
+    for number in refused.tracking_numbers:
+        assert f"does not know the parcel {number}" in refused.refusal
+        assert f"does not know the parcel {number}" in page.text
+    assert "were not asked for any more" not in page.text
+
+
+def test_a_label_of_which_one_parcel_is_refused_is_on_both(buyer: Caller, packer: Client) -> None:
+    label = bought(buyer)
+    (own,) = label.tracking_numbers
+    label.tracking_numbers = [own, "6A00000000017"]
+    label.save(update_fields=["tracking_numbers"])
+    page = ask(packer, label)
+    made, refused = slips()
+    assert (made.tracking_numbers, refused.tracking_numbers) == ([own], ["6A00000000017"])
+    assert made.label_ids == refused.label_ids == [label.id]
+    assert "were not asked for any more" not in page.text
+
+
+def test_a_slip_of_refused_parcels_only_is_refused_and_asked_for_once_for_each(
+    buyer: Caller, packer: Client, sandbox: Sandbox
+) -> None:
+    strange = [LabelFactory(shop=buyer.shop, tracking_numbers=[f"6A0000000001{digit}"]) for digit in (7, 8)]
+    page = ask(packer, *strange)
     (slip,) = slips()
-    assert slip.state == "refused"
-    assert "does not know the parcel 6A00000000017" in slip.refusal
+    assert (slip.state, len(slip.label_ids)) == ("refused", 2)
+    assert sorted(slip.tracking_numbers) == ["6A00000000017", "6A00000000018"]
+    assert all(f"does not know the parcel {number}" in slip.refusal for number in slip.tracking_numbers)
     assert slip.refusal.replace("'", "&#x27;") in page.text
     assert packer.get(f"{SLIPS}{slip.id}/pdf/").status_code == 404
+
+
+def test_after_the_time_limit_a_refused_slip_is_not_asked_for_again(
+    buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "TIME_LIMIT_S", 0.0)
+    good, strange = bought(buyer), LabelFactory(shop=buyer.shop, tracking_numbers=["6A00000000017"])
+    ask(packer, good, strange)
+    (slip,) = slips()
+    assert (slip.state, len(slip.tracking_numbers)) == ("refused", 2)
+    assert "does not know the parcel 6A00000000017" in slip.refusal
 
 
 def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
@@ -111,7 +152,7 @@ def test_a_carrier_that_is_down_is_not_asked_again_for_the_next_contract(
 def test_the_row_is_there_before_the_call_and_open_where_no_answer_came(
     buyer: Caller, packer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(slip: DepositSlip) -> None:
+    def killed(*_: object) -> None:
         raise SystemExit
 
     label = bought(buyer)

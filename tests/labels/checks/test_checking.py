@@ -75,6 +75,15 @@ def test_what_the_carrier_can_not_print_is_a_problem_of_ours(asker: Caller) -> N
     }
 
 
+def test_all_that_the_carrier_refuses_is_a_problem(asker: Caller) -> None:
+    answer = check(asker, order("beta", destination={"zip": "1234", "phone": "06 12 34 56 78"}))
+    found = [(problem["code"], problem["field"], problem["from"]) for problem in answer["problems"]]
+    assert found == [
+        ("BETA_ADDRESS_REJECTED", "destinationAddress.zip", "carrier"),
+        ("BETA_REQUEST_REJECTED", "destinationAddress.phone", "carrier"),
+    ]
+
+
 def test_a_missing_sender_or_a_day_that_is_over_is_a_problem(asker: Caller) -> None:
     body = order("beta")
     del body["originAddress"]
@@ -109,9 +118,9 @@ def test_beta_validates_each_parcel_once_in_five_minutes(asker: Caller, sandbox:
     (problem,) = check(asker, body)["problems"]
     assert (problem["code"], problem["from"]) == ("BETA_ADDRESS_REJECTED", "carrier")
     assert check(asker, body)["problems"] == [problem]
-    assert sandbox.server.state.counts()[CHECKS] == 1
+    assert sandbox.server.state.counts()[CHECKS] == 2
     assert check(asker, order("beta", parcels=weighing(1, 2)))["ok"]
-    assert sandbox.server.state.counts()[CHECKS] == 3
+    assert sandbox.server.state.counts()[CHECKS] == 4
 
 
 def test_alpha_is_asked_for_the_product_at_the_destination(own: Caller, sandbox: Sandbox) -> None:

@@ -191,8 +191,8 @@ def test_where_no_point_is_the_list_is_empty(asker: Caller) -> None:
         (RELAIS | {"countryCode": "DE"}, "countryCode: relais does not go to DE; search with a product that does."),
         (RELAIS | {"countryCode": "de"}, r"countryCode: must be an ISO 3166-1 .* Use DE\."),
         (RELAIS | {"shipDate": "tomorrow"}, "shipDate: must be a day, YYYY-MM-DD."),
-        (RELAIS | {"shipDate": day(1)}, r"shipDate: must be today's date .*"),
-        (FRANCE | {"shipDate": day(8)}, r"shipDate: must be from today to 7 days ahead.*"),
+        (RELAIS | {"shipDate": day(2)}, r"shipDate: must be today's date .*"),  # on the next day too
+        (FRANCE | {"shipDate": day(9)}, r"shipDate: must be from today to 7 days ahead.*"),
     ],
 )
 def test_a_query_that_is_wrong_is_a_400_that_names_it(asker: Caller, query: dict[str, str], message: str) -> None:
