@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from django.db import models, transaction
 
+from config import erasures
 from labels.models import ShippingLabel
 from labels.pdfs.storage import StorageError
 from labels.personal_data import erasure as label_erasure
@@ -64,14 +65,23 @@ class Customer:
         return Counts(len(self.parcels), len(self.labels), len(list(label_erasure.with_pdf(self.labels))))
 
     def erase(self) -> Counts:
-        """Erase all of it, on record; raise CustomerError.
+        """Erase all of it, on record and in the journal, which comes first; raise CustomerError."""
+        self.counts()
+        try:
+            erasures.note(self.shop_id, {*self.parcels, *self.labels})
+        except StorageError as error:
+            raise CustomerError(f"the storage can't be reached ({error}): nothing was changed; run it again") from None
+        return self.remove()
+
+    def remove(self) -> Counts:
+        """Erase what is not erased yet; raise CustomerError.
 
         PDFs go first, then all rows in one transaction: a run that is killed in between can be repeated, as the rows
         still have the e-mail. `parcels.personal_data` and `labels.personal_data` say which data is kept, and why.
         """
-        self.counts()
         try:
             pdfs = sum(map(label_erasure.remove_pdf, label_erasure.with_pdf(self.labels)))
+            label_erasure.blank_receipts(self.labels)
         except StorageError as error:
             raise CustomerError(
                 f"the storage can't be reached ({error}): only some PDFs were removed; run it again"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Restores the database of compose.yaml, and says what was bought after the moment: deploy/restore.sh [MOMENT]
+# Restores the database of compose.yaml, and puts back what was bought after the moment: deploy/restore.sh [MOMENT]
 #
-# Such as '2026-11-22 14:30:00+00'; without one, to the end of what was backed up. The service stays stopped:
-# docs/runbook/fail.md says what to do first. The database as it was is kept beside the new one.
+# Such as '2026-11-22 14:30:00+00'; without one, to the end of what was backed up. The service is stopped until that is
+# through, and then starts; if it fails, docs/runbook/fail.md says what to do. The database as it was is kept beside.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 DATA=/var/lib/postgresql/data
@@ -17,6 +17,6 @@ compose run --rm --no-deps --entrypoint mv postgres $DATA/pgdata "$DATA/replaced
 compose run --rm --no-deps restore restore /backups $DATA/pgdata "$@"
 compose up --detach --wait postgres store redis
 compose run --rm migrate
-compose run --rm service reconcile_labels
-compose run --rm service check_labels || echo "Go through these first: docs/runbook/fail.md#restore-to-a-point-in-time"
-echo "Then start the rest: docker compose --file deploy/compose.yaml up --detach"
+compose run --rm service recover
+compose run --rm service check_labels || echo "Go through these: docs/runbook/fail.md#restore-to-a-point-in-time"
+compose up --detach

@@ -28,6 +28,7 @@ from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_r
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
+from labels.pdfs import receipts
 from shops import spans
 from shops.api.errors.coded import (
     IDEMPOTENCY_KEY_IN_PROGRESS,
@@ -157,6 +158,7 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 def place(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:
     """Reserve the label, then purchase it; raise KeyTakenError, before anything is written, or ApiError."""
     reserve(label)
+    receipts.keep(label)
     return purchase(label, ordered, talk)
 
 

@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from labels.lifecycle import events, metrics, parcels
-from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, STORED, LabelState, ShippingLabel
+from labels.pdfs import receipts
 from shops.db import clock
 from shops.db.prepared import PreparedUpdate, argument, pipelined
 from shops.webhooks.outbox import ENDPOINTS
@@ -170,6 +171,8 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
         is_made = change(label, event, guards, tuple(sorted(changed)))
     if is_made:
         metrics.TRANSITIONS.labels(label.carrier_code, event).inc()
+        if step.target != S.RECEIVED:  # whose PDF waits for the storage, as its receipt would
+            transaction.on_commit(partial(receipts.keep, label), robust=True)
     return is_made
 
 
@@ -205,6 +208,26 @@ def update_for(event: Event, names: tuple[str, ...]) -> PreparedUpdate:
     return PreparedUpdate(rows, *names)
 
 
+def write_back(label: ShippingLabel, *, was_bought: bool) -> None:
+    """Write a row that a restored database lost, with its parcel and its webhook, within the caller's transaction.
+
+    `was_bought` tells that the database has the label's parcel already.
+    """
+    insert_again(label)
+    is_bought, is_over = label.state in STORED, label.state == S.CANCELLED
+    effects = {
+        Effect.MADE: is_bought and not was_bought,
+        Effect.WITHDRAWN: is_over or label.state in IN_CANCELLATION,
+        Effect.RELEASED: is_over,
+        Effect.BROUGHT_BACK: was_bought and label.state == S.GENERATED,
+    }
+    for effect in (each for each, is_due in effects.items() if is_due):
+        prepare_effect(label, effect)()
+    event = TRANSITIONS[Event(label.last_event)].webhook if label.last_event else ""
+    if event or (label.state == S.GENERATED and not was_bought):
+        events.emit(label, event or "label.generated", ENDPOINTS.rows(shop=label.shop_id))
+
+
 def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], object]:
     """Ask for what the effect on the parcel depends on; return the function that has it."""
     match effect:
@@ -225,11 +248,16 @@ def prepare_effect(label: ShippingLabel, effect: Effect | None) -> Callable[[], 
 
 
 def write_again(label: ShippingLabel) -> None:
-    """Write a row that vanished, with all that this process knows of it; its key only if no other purchase has it."""
+    """Write a row that vanished, with all that this process knows of it, and raise an alarm."""
+    insert_again(label)
+    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
+    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
+    logger.critical("label's row vanished and was written again", extra=facts)
+
+
+def insert_again(label: ShippingLabel) -> None:
+    """Write a row that vanished; its key only if no other purchase has it."""
     same_key = ShippingLabel.objects.for_shop(label.shop_id).filter(idempotency_key=label.idempotency_key)
     if label.idempotency_key is not None and same_key.exists():
         label.idempotency_key = None
     label.save(force_insert=True)
-    metrics.VANISHED_ROWS.labels(label.carrier_code).inc()
-    facts = {"label": label.id, "state": label.state, "tracking_numbers": ",".join(label.tracking_numbers)}
-    logger.critical("label's row vanished and was written again", extra=facts)

@@ -43,9 +43,9 @@ class _TLSPool(AWSHTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
 
-def deadline() -> Deadline:
-    """Begin the deadline of a use of the storage."""
-    return Deadline(settings.STORAGE_TIMEOUT_S - BACK_OFF_S)
+def deadline(timeout_s: float | None = None) -> Deadline:
+    """Begin the deadline of a use of the storage, by default STORAGE_TIMEOUT_S."""
+    return Deadline((timeout_s or settings.STORAGE_TIMEOUT_S) - BACK_OFF_S)
 
 
 def bound(client: Any) -> None:

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -85,11 +86,14 @@ class LabelFolder(FileSystemStorage):
         """Return a function that reads a file, or raises FileNotFoundError."""
         return lambda name: Path(self.path(name)).read_bytes()
 
-    def names(self, folder: str) -> Iterator[str]:
-        """Yield the names of all files below a folder."""
+    def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
+        """Yield the names of all files below a folder, with the times that they were written at."""
         root = self.path("")
         for place, _, files in os.walk(self.path(folder), onerror=raise_unless_gone):
-            yield from (Path(place, file).relative_to(root).as_posix() for file in files)
+            for path in (Path(place, file) for file in files):
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    written_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                    yield path.relative_to(root).as_posix(), written_at
 
     def listdir(self, path: str) -> tuple[list[str], list[str]]:
         """List folders and files; none where there is no such folder, as in a bucket."""

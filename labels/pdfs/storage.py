@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -80,9 +81,9 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
 
         return content
 
-    def names(self, folder: str) -> Iterator[str]:
-        """Yield the names of all objects below a folder, with a request for every thousand."""
-        return (item.key for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
+    def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
+        """Yield the names of all objects below a folder, and when they were written: a request for every thousand."""
+        return ((item.key, item.last_modified) for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
 
 
 def reason(error: Exception) -> str:
@@ -100,10 +101,10 @@ def pdfs() -> Storage:
 
 
 @contextmanager
-def reached() -> Iterator[None]:
-    """Raise StorageError for what fails in the block, or is not over in STORAGE_TIMEOUT_S."""
+def reached(timeout_s: float | None = None) -> Iterator[None]:
+    """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S)."""
     try:
-        with within(bucket_deadline.deadline()):
+        with within(bucket_deadline.deadline(timeout_s)):
             yield
     except FAILURES as error:
         raise StorageError(reason(error)) from error
@@ -134,9 +135,9 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
         raise
 
 
-def write(name: str, content: bytes) -> None:
+def write(name: str, content: bytes, *, timeout_s: float | None = None) -> None:
     """Write a file, in place of an earlier one of its name. Raise StorageError."""
-    with reached():
+    with reached(timeout_s):
         pdfs().save(name, ContentFile(content))
 
 
@@ -157,18 +158,23 @@ def is_stored(name: str) -> bool:
         return pdfs().exists(name)
 
 
-def months() -> list[str]:
-    """Return the months that have PDFs, such as ``2026/11``, in their order. Raise StorageError."""
+def months(root: str = ROOT) -> list[str]:
+    """Return the months that have PDFs or other files, such as ``2026/11``, in their order. Raise StorageError."""
     with listed():
-        years = pdfs().listdir(ROOT)[0]
-        return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{ROOT}/{year}")[0])
+        years = pdfs().listdir(root)[0]
+        return sorted(f"{year}/{month}" for year in years for month in pdfs().listdir(f"{root}/{year}")[0])
 
 
 def names(month: str) -> set[str]:
     """Return the names of all PDFs of a month. Raise StorageError."""
+    return {name for name, _ in entries(f"{ROOT}/{month}")}
+
+
+def entries(folder: str) -> list[tuple[str, datetime]]:
+    """Return the names of all files below a folder, with the times that they were written at. Raise StorageError."""
     place: Any = pdfs()  # both kinds can
     with listed():
-        return set(place.names(f"{ROOT}/{month}"))
+        return list(place.entries(folder))
 
 
 def signed_url(label: ShippingLabel, *, base_url: str) -> str:

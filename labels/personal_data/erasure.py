@@ -14,7 +14,7 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from labels.models import OVER, STORED, DepositSlip, ShippingLabel, ShippingLabelQuerySet
-from labels.pdfs import storage
+from labels.pdfs import receipts, storage
 from labels.personal_data.columns import KEYS, LABEL, REFUSAL
 from labels.slips import making
 from shops.db import clock
@@ -85,6 +85,17 @@ def erase(label_ids: Sequence[str]) -> int:
         past_promise(ShippingLabel.objects.filter(id__in=ids)).update(**WITHOUT_KEYS)
         DepositSlip.objects.listing(*ids).exclude(refusal="").update(refusal=REFUSAL.left)
     return erased
+
+
+def blank_receipts(label_ids: Iterable[str]) -> None:
+    """Leave in the receipts of labels that are over what an erasure leaves of their rows. Raise StorageError."""
+    for ids in batches(label_ids):
+        for label in ShippingLabel.objects.over().filter(id__in=ids).select_related("shop"):
+            is_past = label.finished_at is not None and label.finished_at < clock.now() - KEY_PROMISE
+            for name, left in (remainder(label) | (WITHOUT_KEYS if is_past else {})).items():
+                setattr(label, name, left)
+            label.addresses_removed_at = label.addresses_removed_at or clock.now()
+            receipts.write(label)
 
 
 def past_promise(labels: ShippingLabelQuerySet) -> ShippingLabelQuerySet:

@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 
 from labels.lifecycle import parcels
 from labels.models import LabelState, ShippingLabel
-from labels.personal_data.erasure import WITHOUT_KEYS, anonymise, past_promise, remove_pdf
+from labels.pdfs import receipts
+from labels.personal_data.erasure import WITHOUT_KEYS, anonymise, blank_receipts, past_promise, remove_pdf
 from parcels.personal_data import erasure
 
 # The states of what was bought and is settled.
@@ -33,9 +34,11 @@ def release_keys(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
 
 @transaction.atomic
 def release(kept: QuerySet[ShippingLabel], size: int) -> int:
-    """Release the oldest keys, without those that another run has locked."""
+    """Release the oldest keys, without those that another run has locked; of erased labels in the receipts too."""
     oldest = kept.order_by("finished_at").select_for_update(skip_locked=True)
     ids = list(oldest.values_list("id", flat=True)[:size])
+    erased = ShippingLabel.objects.filter(id__in=ids, addresses_removed_at__isnull=False)
+    blank_receipts(erased.values_list("id", flat=True))
     return ShippingLabel.objects.filter(id__in=ids).update(**WITHOUT_KEYS)
 
 
@@ -60,7 +63,9 @@ def remove_oldest(rows: QuerySet[ShippingLabel]) -> int:
 
 
 def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
-    """Remove the stored PDFs of labels bought before this; return their number. Raise StorageError.
+    """Remove the stored PDFs of labels bought before this, and older receipts; return the PDFs' number.
+
+    Raise StorageError.
 
     No transaction is open meanwhile. Two runs at once remove the same PDFs, which does no harm.
     """
@@ -72,4 +77,5 @@ def remove_pdfs(*, before: datetime, batch_size: int, is_dry_run: bool) -> int:
     removed = 0
     while labels := list(oldest[:batch_size]):
         removed += sum(map(remove_pdf, labels))
+    receipts.remove_old(before)
     return removed

@@ -1,6 +1,7 @@
-"""Encrypts carrier credentials in the database, with keys that rotate; each secret is bound to its row."""
+"""Encrypts credentials and labels' receipts, with keys that rotate; each secret is bound to its row."""
 
 from functools import cache
+from typing import Any
 
 import orjson
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -11,12 +12,12 @@ class UnreadableSecretError(Exception):
     """None of CREDENTIALS_KEYS opens the secret, or it belongs to another row."""
 
 
-def encrypt(secret: dict[str, str], *, row_id: str) -> str:
+def encrypt(secret: dict[str, Any], *, row_id: str) -> str:
     """Encrypt with the newest key."""
     return keys().encrypt(orjson.dumps({"row": row_id, "secret": secret})).decode()
 
 
-def decrypt(ciphertext: str, *, row_id: str) -> dict[str, str]:
+def decrypt(ciphertext: str, *, row_id: str) -> dict[str, Any]:
     """Decrypt with the key that fits; raise UnreadableSecretError."""
     try:
         content = orjson.loads(keys().decrypt(ciphertext))
@@ -24,7 +25,7 @@ def decrypt(ciphertext: str, *, row_id: str) -> dict[str, str]:
         raise UnreadableSecretError(f"none of CREDENTIALS_KEYS opens the credentials of {row_id}") from None
     if content["row"] != row_id:
         raise UnreadableSecretError(f"the credentials in {row_id} are another row's")
-    secret: dict[str, str] = content["secret"]
+    secret: dict[str, Any] = content["secret"]
     return secret
 
 

@@ -1,8 +1,8 @@
 """The restore drill: ``python -m tests.drills.restore [--labels N] [--gigabytes G]``.
 
-First it buys labels, restores the database to a moment before some of them with deploy/backup.sh, and finds these again
-and settles them as docs/runbook/fail.md says. Then it times a copy of a database of a chosen size, written to
-meanwhile, and its recovery, which must bring back exactly the transactions that were committed before the moment.
+First it buys labels, restores the database to a moment before some of them with deploy/backup.sh, and puts these back
+with ``recover``. Then it times a copy of a database of a chosen size, written to meanwhile, and its recovery, which
+must bring back exactly the transactions that were committed before the moment.
 """
 
 import argparse

@@ -302,6 +302,7 @@ def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], o
     assert everything() == before
 
 
+@pytest.mark.any_database
 def test_the_command_tells_counts_and_never_the_customer(own: Caller, transactional_db: None, folder: Path) -> None:
     parcel_of_the_person(own.shop)
     code, out, err = run_command("erase_customer", "own", EMAIL)

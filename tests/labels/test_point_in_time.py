@@ -1,4 +1,4 @@
-"""A recovery to a point in time, from a backup, finds again what was bought after that point.
+"""A recovery to a point in time, from a backup, gets back what was bought after that point.
 
 As in docs/runbook/fail.md, with deploy/backup.sh and PostgreSQL's own programs.
 """
@@ -14,7 +14,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from labels.models import ShippingLabel
+from labels.lifecycle import cancelling
+from labels.models import LabelState, ShippingLabel
 from tests.labels.backups import BACKUP, backed_up, check, hand_over, programs, recovered, restore
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import PRODUCT, order, post
@@ -68,7 +69,7 @@ def recovered_to(moment: str, backup: Path, data: Path) -> Iterator[None]:
             connection.settings_dict["HOST"] = original
 
 
-def test_what_was_bought_after_the_point_is_found_by_its_pdf(
+def test_what_was_bought_after_the_point_is_put_back_by_one_command(
     buyer: Caller, sandbox: Sandbox, folder: Path, place: Path
 ) -> None:
     parcel = import_parcel(buyer.shop)
@@ -76,19 +77,21 @@ def test_what_was_bought_after_the_point_is_found_by_its_pdf(
     with backed_up_to(place / "backup"):
         after = {carrier: post(buyer, order(code), key=f"key-{carrier}").json() for carrier, code in PRODUCT.items()}
         moment = ask("SELECT clock_timestamp()")
-        post(buyer, order())
-        lost = ShippingLabel.objects.exclude(id__in=[before, *(label["id"] for label in after.values())]).get()
+        lost = post(buyer, order(), key="key-lost").json()["id"]
+        cancelled = ShippingLabel.objects.get(id=post(buyer, order(PRODUCT["beta"])).json()["id"])
+        cancelled = cancelling.cancel(cancelled)
     with recovered_to(moment, place / "backup", place / "restored"):
-        call_command("reconcile_labels")
+        call_command("recover")
         assert buyer.look_up(parcel["trackingId"]).json() == parcel
-        for id_ in [before, *(label["id"] for label in after.values())]:
+        for id_ in [before, lost, *(label["id"] for label in after.values())]:
             label = buyer.get(f"{SHIPMENTS}/{id_}").json()
             assert client().get(label["labelUrl"]).content.startswith(b"%PDF")
         replayed = post(buyer, order(PRODUCT["beta"]), key="key-beta")
         assert (replayed.status_code, replayed.json()["id"]) == (201, after["beta"]["id"])
-        assert buyer.get(f"{SHIPMENTS}/{lost.id}").status_code == 404
-        assert check() == f"no row: {lost.pdf_key}\n1 no row"
-        assert len(sandbox.made()) == 4
+        assert post(buyer, order(), key="key-lost").json()["id"] == lost
+        assert ShippingLabel.objects.get(id=cancelled.id).state == cancelled.state == LabelState.CANCELLED
+        assert check() == ""
+        assert len(sandbox.made()) == 5
 
 
 def test_a_server_without_the_slot_begins_anew_and_nothing_is_lost(buyer: Caller, place: Path) -> None:

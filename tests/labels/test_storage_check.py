@@ -168,6 +168,7 @@ def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, mon
     assert check() == ([], "the storage can't be reached (EndpointConnectionError)")
 
 
+@pytest.mark.any_database
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
     assert run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder)) == (0, "", "")
     label = LabelFactory(shop=own.shop)

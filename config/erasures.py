@@ -1,0 +1,74 @@
+"""The journal of erasures, in the storage of the PDFs: a restored database repeats those that it lost.
+
+An entry has keyed digests of the parcels and labels that were erased, and no name: only who has CREDENTIALS_KEYS and
+the database can tell which they are.
+"""
+
+import hmac
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+
+import orjson
+from django.conf import settings
+from django.db.models import Q
+
+from labels.ids import new_label_id
+from labels.models import ShippingLabel
+from labels.pdfs import storage
+from parcels.models import Parcel
+from shops.db import clock
+
+ROOT: Final = "erasures"
+PURPOSE: Final = b"journal of erasures"
+
+
+def digest(key: str, shop_id: str, row_id: str) -> str:
+    derived = hmac.digest(key.encode(), PURPOSE, sha256)
+    return hmac.new(derived, f"{shop_id} {row_id}".encode(), sha256).hexdigest()
+
+
+def note(shop_id: str, row_ids: Iterable[str]) -> None:
+    """Add an erasure of these parcels and labels. Raise StorageError."""
+    key, now = settings.CREDENTIALS_KEYS[0], clock.now()
+    entry = {"shop": shop_id, "at": now, "digests": [digest(key, shop_id, each) for each in row_ids]}
+    storage.write(f"{ROOT}/{now:%Y/%m}/{new_label_id()}.json", orjson.dumps(entry))
+
+
+def to_repeat() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each shop with the parcels and labels that were erased by the journal, and are not. Raise StorageError.
+
+    What an import has brought since its erasure stays.
+    """
+    for shop_id, erased_at in by_shop().items():
+
+        def was_erased(row_id: str, since: datetime | None, shop_id: str = shop_id, known: Erased = erased_at) -> bool:
+            times = [
+                known[each] for key in settings.CREDENTIALS_KEYS if (each := digest(key, shop_id, row_id)) in known
+            ]
+            return bool(times) and (since is None or since < max(times))
+
+        kept = Q(are_texts_erased=False) | Q(customer_email__gt="")  # an import brought him back once before
+        parcels = Parcel.objects.for_shop(shop_id).filter(kept).order_by()
+        labels = ShippingLabel.objects.for_shop(shop_id).over().filter(addresses_removed_at=None).order_by()
+        found = (
+            [row_id for row_id, at in parcels.values_list("id", "imported_at").iterator() if was_erased(row_id, at)],
+            [row_id for row_id, at in labels.values_list("id", "created_at").iterator() if was_erased(row_id, at)],
+        )
+        if any(found):
+            yield shop_id, *found
+
+
+Erased = dict[str, datetime]
+
+
+def by_shop() -> dict[str, Erased]:
+    """Return each shop's digests with the last time that each was erased at. Raise StorageError."""
+    found: defaultdict[str, Erased] = defaultdict(dict)
+    for name, _ in sorted(storage.entries(ROOT)):
+        entry = orjson.loads(storage.read(name) or b"null")
+        if entry:
+            found[entry["shop"]] |= dict.fromkeys(entry["digests"], datetime.fromisoformat(entry["at"]))
+    return found

@@ -1,0 +1,61 @@
+"""Brings a restored database up to what was bought since."""
+
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from config import erasures
+from config.customers import Customer, CustomerError
+from labels.lifecycle.reconciling import reconcile
+from labels.lifecycle.recovering import UNREADABLE, recover
+from labels.management.commands.check_labels import first_day
+from labels.pdfs.storage import StorageError
+from shops.management import base
+from shops.staff.audit.models import Action
+from shops.staff.audit.recording import record
+
+
+class Command(base.Command):
+    """``recover [--since YYYY-MM] [--dry-run]``: on a restored database, before the service starts; repeatable."""
+
+    help = (
+        "After a restore to an earlier moment: put back the labels bought since, with their keys and parcels, repeat "
+        "the erasures since, and reconcile what was in doubt; print the number of each."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--since", metavar="YYYY-MM", help="the first month to look at; default: from the newest label on"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="change nothing; print what would be done")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        is_dry_run, since = options["dry_run"], options["since"]
+        done: Counter[str] = Counter()
+        try:
+            done.update(recover(first_day(since) if since else None, is_dry_run=is_dry_run))
+            done.update(erased_again(is_dry_run=is_dry_run))
+        except StorageError as error:
+            raise CommandError(f"the storage can't be reached ({error}): run it again") from None
+        except CustomerError as error:
+            raise CommandError(str(error)) from error.__cause__
+        finally:
+            for what, count in sorted(done.items()):
+                self.print(f"{count} {what}")
+        if not is_dry_run:
+            if done:
+                record(Action.CHANGED, kind="restored database", done=dict(done))
+            self.print(f"{reconcile().total()} labels reconciled")
+        if done[UNREADABLE]:
+            raise CommandError("put the missing key back into CREDENTIALS_KEYS, and run it again")
+
+
+def erased_again(*, is_dry_run: bool) -> Counter[str]:
+    """Repeat the journal's erasures; return the numbers of what was erased. Raise StorageError or CustomerError."""
+    found: Counter[str] = Counter()
+    for shop_id, parcels, labels in erasures.to_repeat():
+        if not is_dry_run:
+            Customer(shop_id, "", parcels, labels).remove()
+        found.update({"parcels erased again": len(parcels), "labels erased again": len(labels)})
+    return +found

@@ -1,0 +1,94 @@
+"""Receipts of purchases: each label's row as it was last known, encrypted, in the storage of the PDFs.
+
+One is written when the label is reserved, before the carrier is asked, and in its place another with each later state.
+After the database was restored to an earlier moment, `labels.lifecycle.recovering` makes the rows again from them.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from django.db.models import Field
+
+from labels.ids import id_time
+from labels.models import ShippingLabel
+from labels.pdfs import storage
+from shops.contracts.encryption import UnreadableSecretError, decrypt, encrypt
+from shops.db.batches import BATCH_SIZE
+
+ROOT: Final = "receipts"
+TIMEOUT_S: Final = 3.0  # an order waits no longer for a storage that is silent
+READERS: Final = 8  # an object store answers within some milliseconds, of which nearly all are waiting
+MADE_ANEW: Final = ("search_words",)
+COLUMNS: Final[list[Field[Any, Any]]] = [
+    column for column in ShippingLabel._meta.concrete_fields if column.name not in MADE_ANEW
+]
+logger = logging.getLogger("labels.receipts")
+
+
+def name(label_id: str) -> str:
+    return f"{ROOT}/{id_time(label_id):%Y/%m}/{label_id}"
+
+
+def keep(label: ShippingLabel) -> None:
+    """Write a label's receipt. A storage that is down stops nothing: a restore can't bring this state back then."""
+    try:
+        write(label)
+    except storage.StorageError as error:
+        logger.warning("receipt not written", extra={"label": label.id, "reason": str(error)})
+
+
+def write(label: ShippingLabel) -> None:
+    """Write a label's receipt in place of an earlier one. Raise StorageError."""
+    facts = {column.attname: plain(column, label) for column in COLUMNS}
+    storage.write(name(label.id), encrypt(facts, row_id=label.id).encode(), timeout_s=TIMEOUT_S)
+
+
+def plain(column: "Field[Any, Any]", label: ShippingLabel) -> Any:
+    """Return a value as JSON can have it: bytes and decimals as text."""
+    value = getattr(label, column.attname)
+    if isinstance(value, bytes | memoryview) or column.get_internal_type() == "DecimalField":
+        return None if value is None else column.value_to_string(label)
+    return value
+
+
+def read(label_id: str) -> ShippingLabel | None:
+    """Return a label as its receipt has it, None without one. Raise StorageError or UnreadableSecretError."""
+    content = storage.read(name(label_id))
+    if content is None:
+        return None
+    facts = decrypt(content.decode(), row_id=label_id)
+    known = {column.attname: column.to_python(facts[column.attname]) for column in COLUMNS if column.attname in facts}
+    return ShippingLabel(**known)
+
+
+def written_since(moment: datetime) -> list[str]:
+    """Return the labels whose receipt was written since, in the order of these times. Raise StorageError."""
+    found = [(written_at, path) for path, written_at in storage.entries(ROOT) if written_at >= moment]
+    return [PurePosixPath(path).name for _, path in sorted(found)]
+
+
+def read_all(label_ids: Sequence[str]) -> Iterator[tuple[str, ShippingLabel | None]]:
+    """Yield labels as their receipts have them, in this order; None where no key opens it. Raise StorageError."""
+
+    def read_one(label_id: str) -> tuple[str, ShippingLabel | None]:
+        try:
+            return label_id, read(label_id)
+        except UnreadableSecretError:
+            return label_id, None
+
+    with ThreadPoolExecutor(READERS) as pool:
+        for start in range(0, len(label_ids), BATCH_SIZE):
+            yield from pool.map(read_one, label_ids[start : start + BATCH_SIZE])
+
+
+def remove_old(before: datetime) -> None:
+    """Remove the receipts that were last written before this. Raise StorageError."""
+    for month in storage.months(ROOT):
+        if month <= f"{before:%Y/%m}":
+            for path, written_at in storage.entries(f"{ROOT}/{month}"):
+                if written_at < before:
+                    storage.delete(path)

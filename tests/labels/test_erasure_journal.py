@@ -1,0 +1,81 @@
+"""Erasures outlive a backup: `recover` repeats those that a restored database lost, and no more."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import storage
+from parcels.models import Parcel
+from tests.labels.factories import LabelFactory
+from tests.labels.orders import RECIPIENT
+from tests.labels.test_recovering import moment, recover
+from tests.support.api import Caller
+from tests.support.factories import import_parcel
+
+EMAIL = RECIPIENT["email"]
+
+
+def erase(caller: Caller) -> None:
+    call_command("erase_customer", caller.shop.id, EMAIL, stdout=StringIO())
+
+
+def test_an_erasure_after_the_moment_is_repeated(own: Caller) -> None:
+    parcel, other = import_parcel(own.shop, customerEmail=EMAIL), import_parcel(own.shop)
+    label = LabelFactory(shop=own.shop)
+    restore = moment()
+    erase(own)
+    restore()
+    storage.store(label, b"%PDF- of an older copy")
+    assert recover("--dry-run") == ["1 labels erased again", "1 parcels erased again"]
+    assert recover() == ["1 labels erased again", "1 parcels erased again", "0 labels reconciled"]
+    assert Parcel.objects.get(id=parcel["id"]).customer_email is None
+    assert Parcel.objects.get(id=other["id"]).customer_email
+    assert ShippingLabel.objects.get().recipient["email"] == ""
+    assert not storage.is_stored(label.pdf_key)
+    assert recover() == ["0 labels reconciled"]
+
+
+def test_what_an_import_has_brought_since_is_not_touched(own: Caller) -> None:
+    parcel = import_parcel(own.shop, customerEmail=EMAIL)
+    erase(own)
+    import_parcel(own.shop, id=parcel["id"], customerEmail=EMAIL)
+    LabelFactory(shop=own.shop, created_at=timezone.now() + timedelta(seconds=1))
+    assert recover() == ["0 labels reconciled"]
+    assert Parcel.objects.get().customer_email == EMAIL
+    assert ShippingLabel.objects.get().recipient["email"] == EMAIL
+
+
+def test_the_journal_names_nobody_and_outlives_a_rotation_of_keys(own: Caller, settings: Settings) -> None:
+    parcel = import_parcel(own.shop, customerEmail=EMAIL)
+    restore = moment()
+    erase(own)
+    [(name, _)] = storage.entries("erasures")
+    entry = storage.read(name) or b""
+    assert EMAIL.encode() not in entry
+    assert parcel["id"].encode() not in entry
+    restore()
+    settings.CREDENTIALS_KEYS = ["B" * 43 + "=", *settings.CREDENTIALS_KEYS]
+    assert recover()[0] == "1 parcels erased again"
+
+
+def test_without_the_storage_nothing_is_erased(own: Caller, folder: Path) -> None:
+    import_parcel(own.shop, customerEmail=EMAIL)
+    folder.write_text("no folder")
+    with pytest.raises(CommandError, match="nothing was changed"):
+        erase(own)
+    assert Parcel.objects.get().customer_email == EMAIL
+
+
+def test_a_label_that_is_not_over_waits(own: Caller) -> None:
+    LabelFactory(shop=own.shop)
+    restore = moment()
+    erase(own)
+    restore()
+    ShippingLabel.objects.update(state=LabelState.UNKNOWN)
+    assert "labels erased again" not in "".join(recover("--dry-run"))

@@ -1,0 +1,213 @@
+"""``recover`` makes again what a restored database lost: rows, keys and parcels, and nothing is bought twice."""
+
+import os
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import transaction
+from pytest_django.fixtures import Settings
+
+from labels.lifecycle import cancelling
+from labels.models import LabelState, ShippingLabel
+from labels.pdfs import receipts, storage
+from parcels.models import Parcel, TrackingNumber
+from shops.webhooks.models import WebhookEvent
+from tests.labels.conftest import Sandbox, row
+from tests.labels.interruptions import BETA, KEY, assert_bought, buy_control, interrupt, pass_time
+from tests.labels.orders import PRODUCT, RECIPIENT, order, post, weighing
+from tests.labels.test_unrecorded import nothing_recorded
+from tests.labels.urls import fetch
+from tests.support.api import Caller
+from tests.support.paths import SHIPMENTS
+
+RESTORED = (ShippingLabel, Parcel, TrackingNumber, WebhookEvent)
+BODIES = [*map(order, PRODUCT.values()), order(parcels=weighing(1, 2))]
+
+
+def moment() -> Callable[[], None]:
+    """Remember the tables; the function that is returned restores them."""
+    kept = {model: list(model._default_manager.all()) for model in RESTORED}
+
+    @transaction.atomic
+    def restore() -> None:
+        for model in reversed(RESTORED):
+            model._default_manager.all().delete()
+        for model, rows in kept.items():
+            model._default_manager.bulk_create(rows)
+
+    return restore
+
+
+def recover(*arguments: str) -> list[str]:
+    out = StringIO()
+    call_command("recover", *arguments, stdout=out)
+    return out.getvalue().splitlines()
+
+
+def values(model: Any = ShippingLabel) -> list[dict[str, Any]]:
+    return list(model.objects.order_by("pk").values())
+
+
+def without_lease(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row | {"leased_until": None} for row in rows]
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_label_bought_after_the_moment_is_put_back_with_key_and_parcel(
+    body: Any, kept: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    restore = moment()
+    bought = post(buyer, body, key=KEY).json()
+    before, parcels = values(), values(Parcel)
+    restore()
+    assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
+    assert (without_lease(values()), values(Parcel)) == (without_lease(before), parcels)
+    assert [event.type for event in WebhookEvent.objects.all()] == ["label.generated"]
+    replayed = post(buyer, body, key=KEY)
+    assert (replayed["Idempotent-Replayed"], replayed.json()["id"], sandbox.calls()) == ("true", bought["id"], 1)
+    assert fetch(replayed.json()["labelUrl"]).is_pdf
+    assert recover() == ["0 labels reconciled"]
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+def test_a_purchase_under_way_at_the_moment_is_finished_without_a_person(
+    product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    with nothing_recorded():
+        post(buyer, order(product_code), key=KEY)
+    restore = moment()
+    pass_time()
+    recover()
+    restore()
+    assert row().state == LabelState.PURCHASING
+    assert recover() == ["1 labels brought up to date: label_generated", "0 labels reconciled"]
+    assert_bought(buyer, sandbox)
+
+
+def test_a_label_whose_answer_was_lost_is_looked_for_at_the_carrier(buyer: Caller, sandbox: Sandbox) -> None:
+    restore = moment()
+    interrupt(buyer, sandbox, "resetmade")
+    sandbox.disarm()
+    restore()
+    assert recover() == ["1 labels put back: unknown", "1 labels reconciled"]
+    assert [sandbox.is_cancelled(parcel) for parcel in sandbox.made()] == [True]
+    assert row().error_code == "ALPHA_UNAVAILABLE"
+
+
+def test_a_purchase_that_was_only_reserved_is_in_doubt_again(buyer: Caller, sandbox: Sandbox) -> None:
+    restore = moment()
+    with nothing_recorded():
+        post(buyer, order(BETA), key=KEY)
+    restore()
+    assert recover() == ["1 labels put back: purchasing", "0 labels reconciled"]
+    pass_time()
+    assert recover() == ["1 labels reconciled"]
+    assert_bought(buyer, sandbox)
+
+
+@pytest.mark.parametrize("product_code", PRODUCT.values())
+@pytest.mark.parametrize("is_bought_before", [True, False])
+def test_a_cancellation_after_the_moment_holds(
+    is_bought_before: bool, product_code: str, buyer: Caller, sandbox: Sandbox
+) -> None:
+    restore = moment()
+    label_id = post(buyer, order(product_code), key=KEY).json()["id"]
+    if is_bought_before:
+        restore = moment()
+    cancelling.cancel(row())
+    before, parcels = values(), values(Parcel)
+    restore()
+    done = "brought up to date" if is_bought_before else "put back"
+    assert recover() == [f"1 labels {done}: cancelled", "0 labels reconciled"]
+    assert without_lease(values()) == without_lease(before)
+    assert [parcel["id"] for parcel in values(Parcel)] == [parcel["id"] for parcel in parcels]
+    assert buyer.get(f"{SHIPMENTS}/{label_id}").status_code == 404
+    assert buyer.look_up(row().tracking_number).status_code == 404
+    assert post(buyer, order(product_code), key=KEY).json()["code"] == "LABEL_CANCELLED"
+
+
+def test_a_row_that_knows_more_than_its_receipt_stays(buyer: Caller, sandbox: Sandbox) -> None:
+    post(buyer, order())
+    old = storage.read(receipts.name(row().id))
+    cancelling.cancel(row())
+    assert old
+    storage.write(receipts.name(row().id), old)
+    assert recover() == ["0 labels reconciled"]
+    assert row().state == LabelState.CANCELLED
+
+
+def test_a_pdf_that_is_lost_too_is_fetched_from_alpha(buyer: Caller, sandbox: Sandbox) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    storage.remove(row())
+    restore()
+    assert recover() == ["1 labels put back: unknown", "1 labels reconciled"]
+    assert recover() == ["0 labels reconciled"]
+    assert_bought(buyer, sandbox)
+
+
+def test_a_dry_run_says_it_and_changes_nothing(buyer: Caller) -> None:
+    restore = moment()
+    post(buyer, order())
+    restore()
+    assert recover("--dry-run") == ["1 labels put back: label_generated"]
+    assert values() == []
+
+
+def test_a_storage_that_is_down_at_the_reservation_refuses_no_order(
+    buyer: Caller, sandbox: Sandbox, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.mkdir()
+    (folder / "receipts").write_text("no folder")
+    assert post(buyer, order()).status_code == 201
+    assert [record.message for record in caplog.records].count("receipt not written") == 2
+
+
+def test_a_receipt_is_encrypted_and_needs_its_key(buyer: Caller, settings: Settings) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    content = storage.read(receipts.name(row().id))
+    assert content
+    assert b"Paris" not in content
+    restore()
+    settings.CREDENTIALS_KEYS = ["A" * 43 + "="]
+    with pytest.raises(CommandError, match="CREDENTIALS_KEYS"):
+        recover()
+
+
+def test_a_label_of_a_shop_that_is_gone_is_named(buyer: Caller) -> None:
+    post(buyer, order())
+    label = row()
+    label.shop_id = "gone"
+    receipts.write(label)
+    ShippingLabel.objects.all().delete()
+    assert recover() == ["1 receipts of a shop that is gone", "0 labels reconciled"]
+
+
+def test_what_is_bought_after_the_control_is_left(buyer: Caller) -> None:
+    buy_control(buyer)
+    assert recover() == ["0 labels reconciled"]
+
+
+def test_an_erased_customer_does_not_come_back_with_the_label(buyer: Caller) -> None:
+    restore = moment()
+    post(buyer, order(), key=KEY)
+    call_command("erase_customer", buyer.shop.id, RECIPIENT["email"], stdout=StringIO())
+    restore()
+    assert recover() == ["1 labels put back: label_generated", "0 labels reconciled"]
+    assert (row().recipient["lastName"], row().idempotency_key) == ("", KEY)
+    assert RECIPIENT["lastName"] not in str(values(Parcel))
+
+
+def test_receipts_go_with_the_addresses(buyer: Caller, settings: Settings, folder: Path) -> None:
+    post(buyer, order())
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 40
+    call_command("apply_retention", stdout=StringIO())
+    os.utime(folder / receipts.name(row().id), (1e9, 1e9))
+    settings.KEEP_LABEL_ADDRESSES_DAYS = 1
+    call_command("apply_retention", stdout=StringIO())
+    assert not storage.is_stored(receipts.name(row().id))
