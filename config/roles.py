@@ -7,7 +7,8 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Q, QuerySet
 
-SUPPORT, OPERATIONS, REPORTING, ACCOUNTING, ACCOUNTS = "Support", "Operations", "Reporting", "Accounting", "Accounts"
+from config.role_names import ACCOUNTING, ACCOUNTS, OPERATIONS, REPORTING, SUPPORT
+
 LISTS = ("shops.view_shop", "parcels.view_parcel", "labels.view_shippinglabel", "parcels.view_unlistedeventcode")
 SHOPS_SIDE = (
     *("shops.view_accesstoken", "shops.view_carriercontract"),

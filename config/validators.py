@@ -11,6 +11,7 @@ from django.http.request import validate_host
 from environs import ValidationError, validate
 
 from config.redis.sentinel import Pool
+from config.role_names import ROLE_NAMES
 from shops.api.http_url import is_http_url
 
 # Public keys, for a first look on one's own machine.
@@ -96,6 +97,24 @@ def http_url(value: str) -> None:
 def http_url_or_none(value: str) -> None:
     if value:
         http_url(value)
+
+
+def issuer(value: str) -> None:
+    """Refuse an issuer without https, but for one on this machine."""
+    http_url_or_none(value)
+    is_local = urlsplit(value).hostname in {"127.0.0.1", "::1", "localhost"}
+    if value and ("?" in value or not (value.startswith("https://") or is_local)):
+        raise ValidationError("needs an https URL without a query")
+
+
+def roles(values: list[str]) -> None:
+    if not all(group and role in ROLE_NAMES for value in values for group, role in parse_roles([value]).items()):
+        raise ValidationError(f"needs GROUP=ROLE, comma-separated; roles: {', '.join(ROLE_NAMES)}")
+
+
+def parse_roles(values: list[str]) -> dict[str, str]:
+    """Split pairs such as `logistics=Operations`; a group may have a `=` too."""
+    return {group.strip(): role.strip() for group, _, role in (value.rpartition("=") for value in values)}
 
 
 def sandbox_url(default_urls: Iterable[str], urls: Iterable[str]) -> Callable[[str], None]:

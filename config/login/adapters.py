@@ -15,7 +15,7 @@ from shops.contracts.encryption import keys
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts are made in the admin or by `createsuperuser`, never by their owners."""
+    """Accounts are made in the admin, by `createsuperuser` or at a first sign-on, never by a form of their owners."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
@@ -24,7 +24,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return throttling.client_address(request)
 
     def send_mail(self, *args: Any, **kwargs: Any) -> None:
-        """Send nothing: the service has no mail."""
+        """Send nothing: owners are told at the log-in."""
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
         """Ask again unless the log-in itself was a moment ago: a second factor is set up right after it."""

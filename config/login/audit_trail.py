@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.account.authentication import get_authentication_records
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_removed, authenticator_reset
 from django.contrib import messages
@@ -36,7 +37,8 @@ def on_log_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
             gettext("Your account, by {actor}, {at}: {told}").format(actor=entry.actor, at=moment(entry.at), told=told),
             fail_silently=True,
         )
-    record_for(user, Action.SIGNED_IN)
+    ways = {record["method"] for record in get_authentication_records(request, user)}
+    record_for(user, Action.SIGNED_IN, **({"reason": "sign-on"} if "socialaccount" in ways else {}))
 
 
 def changes_by_others(user: User) -> QuerySet[AuditEntry]:

@@ -20,6 +20,7 @@ from shops.db import clock
 from shops.staff.audit.models import Action, AuditEntry
 from shops.staff.audit.recording import record
 
+FACTOR_METHODS = {"mfa", "socialaccount"}  # the latter: whoever issues the sign-on asks for factors
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 ASKED_FOR = timedelta(days=1)  # after it a reset has to be asked for anew
 # What the audit log has of both steps, which two persons take.
@@ -28,8 +29,8 @@ logger = logging.getLogger("service.login")
 
 
 def has_used_factor(request: HttpRequest) -> bool:
-    """Tell whether this session's user gave a second factor, or set one up, in this very session."""
-    return any(record["method"] == "mfa" for record in get_authentication_records(request, request.user))
+    """Tell whether this session's user gave a second factor or set one up in it, or came by the sign-on."""
+    return any(record["method"] in FACTOR_METHODS for record in get_authentication_records(request, request.user))
 
 
 def has_factor(user: Any) -> bool:

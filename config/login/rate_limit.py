@@ -13,6 +13,7 @@ from config.login.refused import LoginRefusedError, refusal_page, too_busy
 from config.login.urls import ROOT
 
 LOGIN = f"/{ROOT}login/"
+SIGN_ON = {f"/{ROOT}sign-on/", f"/{ROOT}sign-on/back/"}  # wait for the issuer
 AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes before or after it
 places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
 
@@ -30,9 +31,10 @@ class LoginRateLimit:
             return self.enter(request)
 
     def enter(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info == LOGIN:
+        if request.path_info in {LOGIN, *SIGN_ON}:
+            is_attempt = request.path_info == LOGIN and request.method == "POST"
             try:
-                (count_attempt if request.method == "POST" else count_page)(request)
+                (count_attempt if is_attempt else count_page)(request)
             except LoginRefusedError as refusal:
                 return refusal_page(refusal)
         response = self.get_response(request)
@@ -57,7 +59,8 @@ class ConcurrentLogins:
                 request.login_places.release()
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
-        if request.path_info != LOGIN or request.method != "POST" or not is_admin(request):
+        is_login = (request.path_info == LOGIN and request.method == "POST") or request.path_info in SIGN_ON
+        if not is_login or not is_admin(request):
             return None
         own = places_of_devices if current_device.get() else places
         if not own.acquire(blocking=False):

@@ -1,4 +1,4 @@
-"""Log-ins that are refused before a password is hashed, and the page that says so."""
+"""Log-ins that are refused, and the page that says so."""
 
 from functools import lru_cache
 from http import HTTPStatus
@@ -11,9 +11,9 @@ from django.utils.translation import gettext, ngettext
 
 
 class LoginRefusedError(Exception):
-    """An attempt that is not looked at; the next one may be made `wait_s` seconds later."""
+    """A log-in that is refused; one that was not looked at may be tried again `wait_s` seconds later."""
 
-    def __init__(self, status: HTTPStatus, title: str, text: str, *, wait_s: int) -> None:
+    def __init__(self, status: HTTPStatus, title: str, text: str, *, wait_s: int = 0) -> None:
         super().__init__(title)
         self.status, self.title, self.text, self.wait_s = status, title, text, wait_s
 
@@ -35,7 +35,8 @@ def too_busy() -> LoginRefusedError:
 
 def refusal_page(refusal: LoginRefusedError) -> HttpResponse:
     page = HttpResponse(rendered(refusal.title, refusal.text), status=refusal.status)
-    page["Retry-After"] = str(refusal.wait_s)
+    if refusal.wait_s:
+        page["Retry-After"] = str(refusal.wait_s)
     page["Cache-Control"] = "no-store"
     return page
 

@@ -123,7 +123,7 @@ def test_without_the_setting_a_password_suffices(settings: Settings, db: None) -
 def test_no_other_page_of_allauth_is_served() -> None:
     served = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     ours = {str(entry.name) for entry in urlpatterns}
-    assert {name for name in served if name.startswith(("account_", "mfa_"))} == ours
+    assert {name for name in served if name.startswith(("account_", "mfa_", "sign_on"))} == ours
     for page in ("signup", "password/reset", "email", "inactive", "password/change"):
         assert client().get(f"/admin/account/{page}/", follow=True).redirect_chain[-1][0].startswith(LOGIN)
 
