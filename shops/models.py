@@ -17,6 +17,7 @@ from shops.db.pacing import Pace
 from shops.ids import new_id
 from shops.staff.audit.models import AuditEntry
 from shops.staff.figures import Recount
+from shops.staff.morning import MorningMail
 from shops.staff.taking import QueueRow
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 
@@ -26,6 +27,7 @@ __all__ = [
     "AuditEntry",
     "CarrierAccount",
     "CarrierContract",
+    "MorningMail",
     "Pace",
     "QueueRow",
     "Recount",

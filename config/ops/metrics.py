@@ -49,6 +49,7 @@ REQUESTS = Histogram(
     buckets=REQUEST_BUCKETS_S,
 )
 
+FAST_PATH_ANSWERS = Counter("fast_path_answers_total", "Look-ups and searches that the fast path answered.", ["route"])
 FAST_PATH_FAILURES = Counter(
     "fast_path_failures_total", "Look-ups and searches that the fast path failed at and Django answered.", ["route"]
 )

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from carriers import TRACKERS
+from config.desk import morning
 from config.ops import metrics, work_report
 from config.ops.serving import check_port
 from config.retention import apply_retention
@@ -68,6 +69,11 @@ def deliver_webhooks(stop: Event) -> bool:
     return False
 
 
+def send_morning_mail(stop: Event) -> bool:
+    morning.send(stop.is_set)
+    return False
+
+
 TASKS: Final = (
     *(Task(f"tracking {carrier}", 5.0, partial(refresh_tracking, carrier)) for carrier in TRACKERS),
     *(
@@ -79,6 +85,7 @@ TASKS: Final = (
     Task("reconciliation", 3 * MINUTE_S, reconcile_labels, is_shared=True),
     Task("figures", 5 * MINUTE_S, count_figures, is_shared=True),
     Task("retention", DAY_S, remove_old_data, is_shared=True),
+    Task("morning e-mail", 15 * MINUTE_S, send_morning_mail, is_shared=True),
     Task("report", MINUTE_S, work_report.Report().write),
 )
 

@@ -129,7 +129,12 @@ def test_the_table_of_tasks_reconciles_and_removes_what_is_old(transactional_db:
     received.refresh_from_db()
     assert received.state == LabelState.GENERATED
     assert LabelFigure.objects.get().labels == 1
-    assert set(Pace.objects.values_list("name", flat=True)) == {"reconciliation", "figures", "retention"}
+    assert set(Pace.objects.values_list("name", flat=True)) == {
+        "reconciliation",
+        "figures",
+        "retention",
+        "morning e-mail",
+    }
 
 
 # --- The process ---
@@ -202,6 +207,7 @@ Command().handle()
 """
 
 
+@pytest.mark.any_database
 def test_a_sigterm_just_before_it_waits_ends_it(transactional_db: None) -> None:
     code, out, _ = run_command("shell", "-v", "0", "-c", SIGNALLED_WITHIN_ITS_WAIT)
     assert (code, out) == (0, "ended\n")
@@ -232,6 +238,7 @@ def test_its_metrics_are_served(carriers: Carriers, shop: Shop) -> None:
     assert found["labels_interrupted_oldest_seconds"] == 0
 
 
+@pytest.mark.any_database
 def test_a_port_that_is_taken_is_one_line(transactional_db: None, carriers: Carriers) -> None:
     with serving(carriers.play) as taken, process(carriers, WORK_METRICS_PORT=taken.url.rpartition(":")[2]) as started:
         code, log = ended(started)

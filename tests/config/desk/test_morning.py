@@ -1,0 +1,165 @@
+"""The morning's e-mail: the queue's rows, once a day, to those of the staff who want it."""
+
+from datetime import UTC, date, datetime, timedelta
+from socket import create_server
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from config.desk import morning
+from labels.models import LabelState
+from shops.staff.audit.models import Action, AuditEntry
+from shops.staff.morning import MorningMail
+from tests.labels.factories import LabelFactory
+from tests.support.canaries import CANARY
+from tests.support.desk import member, rows
+
+pytestmark = pytest.mark.django_db
+CHOICE = "/admin/morning/"
+DAY = date(2026, 3, 28)  # the day before the clock changes
+IN_SMTP = "django.core.mail.backends.smtp.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def mail_server(settings: Settings) -> None:
+    settings.EMAIL_HOST, settings.DEFAULT_FROM_EMAIL = "mail.example", "parcels@work.example"
+    settings.ADMIN_URL = "https://desk.example/"
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> "Settable":
+    return Settable(monkeypatch)
+
+
+class Settable:
+    """The time of `work`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def __call__(self, *moment: int) -> int:
+        """Send what is due at a moment, in UTC; return how many."""
+        self.monkeypatch.setattr("config.desk.morning.clock.now", lambda: datetime(*moment, tzinfo=UTC))  # type: ignore[misc,arg-type]  # figures
+        return morning.send(lambda: False)
+
+
+def world() -> None:
+    """A row of everything, and a label that somebody has to decide."""
+    rows()
+    LabelFactory(state=LabelState.UNKNOWN, carrier_code="alpha", leased_until=timezone.now())
+
+
+def reader(role: str = "Support", *, language: str = "en-gb", **fields: Any) -> Client:
+    """A member of the staff who had the e-mail of the day before."""
+    browser = member(role)
+    user = User.objects.get(username=role.lower())
+    User.objects.filter(pk=user.pk).update(**{"email": f"{role}@work.example", **fields})
+    MorningMail.objects.create(user=user, language=language, sent_on=DAY - timedelta(days=1))
+    return browser
+
+
+def test_it_has_the_rows_with_something_to_do_and_nobodys_data(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+    world()
+    reader()
+    assert at(2026, 3, 28, 7) == 1
+    (message,) = mailoutbox
+    assert (message.to, message.from_email) == (["Support@work.example"], "parcels@work.example")
+    assert message.subject == "To do on 28 Mar 2026"
+    assert "1  Labels to decide" in message.body
+    assert "https://desk.example/admin/labels/shippinglabel/to-decide/" in message.body
+    assert "\n0  " not in message.body
+    assert not CANARY.search(str(message.body).encode())
+
+
+def test_a_reader_gets_his_own_rows_in_his_own_language(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+    world()
+    reader("Operations", language="fr")
+    reader("Accounting")  # sees no queue
+    assert at(2026, 3, 28, 7) == 1
+    (message,) = mailoutbox
+    assert message.subject == "À faire le 28/03/2026"
+    assert "1  Étiquettes à trancher" in message.body
+    assert "Labels" not in message.body
+
+
+def test_it_goes_once_a_day_at_eight_oclock_of_paris(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+    world()
+    reader()
+    sent = [at(2026, 3, 28, 6, 59), at(2026, 3, 28, 7), at(2026, 3, 28, 7, 15), at(2026, 3, 28, 22, 59)]
+    assert sent == [0, 1, 0, 0]
+    assert [at(2026, 3, 29, 5, 59), at(2026, 3, 29, 6), at(2026, 3, 29, 7)] == [0, 1, 0]  # the clock has changed
+    assert at(2026, 3, 31, 15) == 1  # `work` was away
+    assert len(mailoutbox) == 3
+
+
+def test_of_two_processes_one_sends_it(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+    world()
+    reader()
+    seen_by_the_other = MorningMail.objects.get()
+    assert at(2026, 3, 28, 7) == 1
+    assert not morning.deliver(seen_by_the_other, DAY)
+    assert len(mailoutbox) == 1
+
+
+def test_with_nothing_to_do_there_is_none_that_day(at: Settable, mailoutbox: list[EmailMessage]) -> None:
+    reader()
+    assert at(2026, 3, 28, 7) == 0
+    world()
+    assert at(2026, 3, 28, 8) == 0
+    assert mailoutbox == []
+
+
+@pytest.mark.parametrize("fields", [{"is_active": False}, {"is_staff": False}, {"email": ""}])
+def test_none_goes_to_who_has_left(at: Settable, fields: dict[str, Any], mailoutbox: list[EmailMessage]) -> None:
+    world()
+    reader(**fields)
+    assert at(2026, 3, 28, 7) == 0
+    assert mailoutbox == []
+
+
+def test_a_mail_server_that_is_away_is_logged_once_a_run_and_asked_again(
+    at: Settable, settings: Settings, caplog: pytest.LogCaptureFixture, mailoutbox: list[EmailMessage]
+) -> None:
+    world()
+    reader(), reader("Operations")
+    local = settings.EMAIL_BACKEND
+    with create_server(("127.0.0.1", 0)) as unused:
+        settings.EMAIL_PORT = unused.getsockname()[1]
+    settings.EMAIL_HOST, settings.EMAIL_BACKEND = "127.0.0.1", IN_SMTP
+    assert at(2026, 3, 28, 7) == 0
+    warnings = [record for record in caplog.records if "mail server" in record.message]
+    assert [vars(record)["reason"] for record in warnings] == ["ConnectionRefusedError"]
+    settings.EMAIL_BACKEND = local
+    assert at(2026, 3, 28, 7, 15) == 2
+    assert at(2026, 3, 28, 7, 30) == 0
+
+
+def test_staff_choose_it_on_the_first_page_on_record(at: Settable, settings: Settings) -> None:
+    browser = member("Support")
+    assert "your account needs an e-mail address" in browser.get("/admin/").text
+    User.objects.update(email="s@work.example")
+    assert "Send me this list each morning" in browser.get("/admin/").text
+    for _ in range(2):  # twice is once
+        assert browser.post(CHOICE, {"do": "send"}, headers={"Accept-Language": "fr"}).status_code == 302
+    assert "Each morning at 8:00 this list comes to s@work.example." in browser.get("/admin/").text
+    assert MorningMail.objects.get().language == "fr"
+    browser.post(CHOICE, {"do": "stop"})
+    assert not MorningMail.objects.exists()
+    changes = [entry.changes for entry in AuditEntry.objects.filter(action=Action.CHANGED).order_by("id")]
+    assert changes == [{"morning_mail": [False, True]}, {"morning_mail": [True, False]}]
+    settings.EMAIL_HOST = ""
+    assert "each morning" not in browser.get("/admin/").text.lower()
+    assert browser.get(CHOICE).status_code == 405
+    assert Client().post(CHOICE).status_code == 302
+
+
+def test_without_a_mail_server_nothing_is_sent(at: Settable, settings: Settings) -> None:
+    world()
+    reader()
+    settings.EMAIL_HOST = ""
+    assert at(2026, 3, 28, 7) == 0
