@@ -1,7 +1,7 @@
 """Parcels, and the tracking numbers that they are found by."""
 
 from collections.abc import Iterator
-from typing import Final, Self
+from typing import Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -13,7 +13,7 @@ from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure  # no
 from parcels.figures.timing import HAS_TIMING, IS_PROMISED, TIMING, WINDOW_END
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.indexes import index_of_both_cases
-from shops.db.json_text import JSONMembers, JSONObject
+from shops.db.json_text import JSONMembers
 from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
@@ -21,19 +21,6 @@ from shops.staff.recipients import words_of
 from shops.staff.taking import Taken
 
 MAX_KEY_LENGTH = 255
-
-
-# A parcel as the API answers it: one JSON text, with the fields of `ParcelSerializer` in their order.
-DOCUMENT: Final = JSONObject(
-    "document_start",
-    JSONMembers(
-        destination="destination",
-        lineItems="line_items",
-        events="events",
-        createdAt="created_at",
-        updatedAt="updated_at",
-    ),
-)
 
 
 class TrackingStatus(models.TextChoices):

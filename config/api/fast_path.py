@@ -19,7 +19,7 @@ from django.middleware.security import SecurityMiddleware
 
 from config.api import request_record
 from config.api.middleware import refusal
-from config.ops.metrics import FAST_PATH_FAILURES
+from config.ops.metrics import FAST_PATH_ANSWERS, FAST_PATH_FAILURES
 from parcels import queries
 from parcels.views import NOT_FOUND
 from shops.api.authentication import is_known, sent_token, valid_token
@@ -65,6 +65,7 @@ def answer_to(environ: Environ) -> tuple[Headers, bytes] | None:
     close_old_connections()  # to the database, as at the end of Django's own requests
     if found is None:
         return None
+    FAST_PATH_ANSWERS.labels(route).inc()
     shop_id, usage, body = found
     own = {"Content-Length": str(len(body)), **usage.headers, "X-Request-Id": request_id}
     duration_s = time.perf_counter() - started_at

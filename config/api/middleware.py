@@ -32,6 +32,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
 PUBLIC_FORMS = {
     "admin:login",
     "account_login",
+    "sign_on",
     "account_set_password",
     "mfa_authenticate",
     "account_logout",

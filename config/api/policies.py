@@ -1,5 +1,6 @@
 """Security policies of pages and requests: the admin's content security policy, and the `Host` that is answered."""
 
+import re
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -7,11 +8,13 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 
 PICTURES = " ".join(["'self'", "data:", *(f"https://{host}" for host in settings.ADMIN_PICTURE_HOSTS)])
+# A browser asks this of a redirect as well, which leads from the log-in to the issuer of the sign-on.
+FORMS = " ".join(["'self'", *re.findall(r"^https?://[^/]+", settings.OIDC_ISSUER)])
 # Alpine, which the admin's pages are written with, makes functions of its attributes (unsafe-eval); pages have style
 # attributes. No script of a page itself is run.
 ADMIN_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
-    f"img-src {PICTURES}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    f"img-src {PICTURES}; connect-src 'self'; form-action {FORMS}; base-uri 'none'; frame-ancestors 'none'"
 )
 KNOWN_PORTS = {"80", "443", str(urlsplit(settings.PUBLIC_BASE_URL).port or "")}
 

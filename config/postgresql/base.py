@@ -1,7 +1,7 @@
 """Django's PostgreSQL backend with fail-over between hosts, bounded waits and a cheaper health check."""
 
 import select
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -118,6 +118,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll = select.poll()
         poll.register(self.connection.fileno(), select.POLLIN)
         return not poll.poll(0) or super().is_usable()
+
+    def first_column(self, sql: str, values: Sequence[str]) -> list[bytes]:
+        """Read a hot query's first column without a cursor: psycopg's and Django's cost five times as much."""
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        assert self.connection is not None
+        with self.wrap_database_errors:
+            return self.connection.first_column(sql, values)
 
     @contextmanager
     def shorter_timeout(self, timeout_s: float) -> Iterator[None]:

@@ -1,16 +1,22 @@
 """psycopg's connection with a timeout for each answer, which ends with the thread that opened it."""
 
 import os
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import psycopg
 from psycopg import errors
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from config.postgresql.hosts import Host, Hosts
+
+name_numbers = count()
 
 
 @dataclass
@@ -36,6 +42,38 @@ class Connection(psycopg.Connection[Any]):
         super().__init__(*args, **kwargs)
         self.connected_at = time.monotonic()
         self.host: Host = (self.info.host, str(self.info.port))
+        self.names: dict[str, bytes] = {}  # of statements that are prepared
+
+    def first_column(self, sql: str, values: Sequence[str]) -> list[bytes]:
+        """Read the first column of a query's rows as text in UTF-8."""
+        found: list[bytes]
+        with self.lock:
+            try:
+                found = self.wait(self.reading(sql, values))
+            except errors.InvalidSqlStatementName:  # psycopg lets the server forget all names after a rollback
+                self.names.clear()
+                found = self.wait(self.reading(sql, values))
+        return found
+
+    def reading(self, sql: str, values: Sequence[str]) -> Generator[Any, Any, list[bytes]]:
+        parameters = [value.encode() for value in values]
+        if self.prepare_threshold is None or self.info.transaction_status != TransactionStatus.IDLE:
+            self.pgconn.send_query_params(numbered(sql), parameters)
+        else:
+            if sql not in self.names:
+                name = b"hot_%d" % next(name_numbers)
+                self.pgconn.send_prepare(name, numbered(sql))
+                yield from self.result()
+                self.names[sql] = name
+            self.pgconn.send_query_prepared(self.names[sql], parameters)
+        found = yield from self.result()
+        return [found.get_value(row, 0) or b"" for row in range(found.ntuples)]
+
+    def result(self) -> Generator[Any, Any, Any]:
+        [*_, result] = yield from execute(self.pgconn)
+        if result.status not in {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}:
+            raise errors.error_from_result(result)
+        return result
 
     def wait_for_answer(self, timeout_s: float) -> None:
         """Raise psycopg.OperationalError, and close, unless the server answers in time."""
@@ -64,6 +102,12 @@ class Connection(psycopg.Connection[Any]):
         except (errors.ReadOnlySqlTransaction, errors.FeatureNotSupported):
             self.is_outdated = True
             raise
+
+
+def numbered(sql: str) -> bytes:
+    """Return a statement with PostgreSQL's own placeholders: $1 and so on."""
+    numbers = count(1)
+    return re.sub("%s", lambda _: f"${next(numbers)}", sql).encode()
 
 
 class ThreadConnections:

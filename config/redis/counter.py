@@ -28,15 +28,13 @@ Answer = TypeVar("Answer", int, bytes, list[bytes])
 
 
 class CountingRedisCache(RedisCache):
-    """Django's Redis cache, where ``add(key, 1)`` followed by ``incr(key)`` costs one command instead of two.
+    """Django's Redis cache, which counts in one command where django-ratelimit would send two, `add` and `incr`.
 
-    django-ratelimit counts with that pair. `add` counts at once and keeps the result; `incr` returns it.
     Django gives each thread its own instance of a cache, so no two threads share one.
     """
 
     _servers: list[str]  # Django's
     _options: dict[str, Any]  # Django's
-    counted: tuple[str, int] | None = None
 
     @cached_property
     def deadline(self) -> Deadline:
@@ -54,30 +52,17 @@ class CountingRedisCache(RedisCache):
         pool_class = options.pop("pool_class", redis.ConnectionPool)
         return pool_class.from_url(self._servers[0], deadline=self.deadline, **options).make_connection()
 
-    def add(self, key: str, value: Any, timeout: Any = None, version: int | None = None) -> bool:
-        if value != 1 or not timeout:
-            return super().add(key, value, timeout, version)
-        full_key = self.make_key(key, version=version)
-        count = self.count(full_key, int(timeout))
-        self.counted = (full_key, count)
-        return count == 1
-
-    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        counted, self.counted = self.counted, None
-        if counted and delta == 1 and counted[0] == self.make_key(key, version=version):
-            return counted[1]
-        return int(super().incr(key, delta, version))
-
     def count(self, key: str, timeout_s: int) -> int:
         """Count once; raise redis.RedisError or OSError, no later than the deadline.
 
         A connection that Redis has closed (by a restart, say) is replaced once; both attempts share the deadline.
         """
         self.deadline.begin()
+        full_key = self.make_key(key)
         try:
-            return self.run_script(key, timeout_s)
+            return self.run_script(full_key, timeout_s)
         except redis.ConnectionError:
-            return self.run_script(key, timeout_s)
+            return self.run_script(full_key, timeout_s)
 
     def run_script(self, key: str, timeout_s: int) -> int:
         try:

@@ -5,14 +5,17 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from cachetools import LRUCache
 from django.conf import settings
+from django.core.cache import caches
 from django.http import HttpRequest
-from django_ratelimit.core import get_usage
+from django_ratelimit import ALL
+from django_ratelimit.core import EXPIRATION_FUDGE, _get_window, _make_cache_key
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
@@ -33,6 +36,8 @@ ADDRESSES_OF_A_NETWORK = 10  # a /48's limit, as a multiple of an address's
 MAX_COUNTS = 1_000_000  # in one process
 MAX_BLOCKED = 10_000
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - no address to listen on; requests without an address share its window  # nosec B104
+# The counter's name as django-ratelimit has it, which makes it anew each time; a shop's is the same for a window.
+name_of = lru_cache(maxsize=10_000)(_make_cache_key)
 logger = logging.getLogger("shops.api.throttling")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -126,15 +131,24 @@ def shared_count(*, group: str, key: str, limit: int, window_s: int) -> Usage | 
     """Count in the store that all processes share; None if it does not answer, which is logged."""
     if back_off.is_active:
         return None
+    ends_at = _get_window(key, window_s)
     try:
-        usage = get_usage(None, group=group, key=lambda *_: key, rate=(limit, window_s), increment=True)
-    except (RedisError, OSError):
+        counted = count_in(caches["rate_limit"], name_of(group, ends_at, (limit, window_s), key, ALL), window_s)
+    except (RedisError, OSError, ValueError):
         back_off.begin()
         metrics.FAILURES.labels(group).inc()
         logger.warning("the counter store did not answer: each process counts for itself", exc_info=True)
         return None
-    reset_s = max(1, usage["time_left"] + 1)  # the window's last second still belongs to it
-    return Usage.of(usage["count"], limit=limit, window_s=window_s, reset_s=reset_s)
+    reset_s = max(1, ends_at - int(time.time()) + 1)  # the window's last second still belongs to it
+    return Usage.of(counted, limit=limit, window_s=window_s, reset_s=reset_s)
+
+
+def count_in(cache: Any, name: str, window_s: int) -> int:
+    """Count as django-ratelimit does, in one round trip where the store has a command for it."""
+    timeout_s = window_s + EXPIRATION_FUDGE
+    if hasattr(cache, "count"):
+        return int(cache.count(name, timeout_s))
+    return 1 if cache.add(name, 1, timeout_s) else int(cache.incr(name))
 
 
 class ProcessCounter:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from django.db.models import BinaryField, Func, IntegerField, TextField
+from django.db.models import Func, IntegerField, TextField
 
 from shops.db.fields import JSONTextField
 
@@ -30,14 +30,3 @@ def value(column: Any, compiler: Any, connection: Any) -> str:
     is_text = not isinstance(column.output_field, JSONTextField | IntegerField)
     sql, _ = compiler.compile(column)
     return (QUOTED[connection.vendor] if is_text else UNQUOTED).format(sql)
-
-
-class JSONObject(Func):
-    """A JSON object as UTF-8, of texts of members."""
-
-    arg_joiner = " || ',' || "
-    template = "convert_to('{' || %(expressions)s || '}', 'UTF8')"
-    output_field = BinaryField()
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="CAST('{' || %(expressions)s || '}' AS blob)", **context)

@@ -82,6 +82,15 @@ def test_all_else_is_left_to_django(path: str, changes: dict[str, Any], asker: C
     assert fast_path.answer_to(environ(asker, path, **changes)) is None
 
 
+def test_what_it_answers_is_counted(asker: Caller) -> None:
+    def answers() -> float:
+        return REGISTRY.get_sample_value("fast_path_answers_total", {"route": "parcel"}) or 0
+
+    before = answers()
+    assert [asker.look_up(number).status_code for number in (NUMBER, "absent")] == [200, 404]
+    assert answers() == before + 1
+
+
 def test_over_https_answers_say_so_and_http_is_left_to_django(asker: Caller, settings: Settings) -> None:
     settings.HTTPS, settings.SECURE_HSTS_SECONDS = True, 60
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -47,6 +47,12 @@ def test_pictures_of_listed_hosts_are_allowed_over_https(settings: Settings) -> 
     assert directives(policy)["img-src"] == ["'self'", "data:", "https://cdn.example.com", "https://img.example.org"]
 
 
+def test_forms_may_lead_to_the_issuer_of_the_sign_on(settings: Settings) -> None:
+    settings.OIDC_ISSUER = "https://sso.example.com/realms/work"
+    policy = runpy.run_path(str(policies.__file__))["ADMIN_POLICY"]
+    assert directives(policy)["form-action"] == ["'self'", "https://sso.example.com"]
+
+
 def test_no_template_has_an_inline_script_or_event_handler() -> None:
     templates = [
         path

@@ -92,6 +92,10 @@ def value(connection: DatabaseWrapper, sql: str) -> object:
         return cursor.fetchone()[0]
 
 
+def hot(connection: DatabaseWrapper, sql: str, *values: str) -> list[bytes]:
+    return connection.first_column(sql, values)
+
+
 def end_request(connection: DatabaseWrapper) -> None:
     connection.close_if_unusable_or_obsolete()
 
@@ -210,6 +214,36 @@ def test_a_silent_database_times_out_and_all_its_connections_are_dropped(
         assert not connection.is_usable()
     servers[0].proxy.restore()
     assert value(second, "SELECT 1") == 1
+
+
+def test_a_hot_query_is_prepared_once_and_again_after_a_rollback(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0])
+    for word in ("é", ""):
+        assert hot(connection, "SELECT %s || 'x'", word) == [f"{word}x".encode()]
+    names = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'hot%'"
+    assert [value(connection, names) for _ in range(2)] == [1, 1]
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        assert hot(connection, "SELECT 'open'") == [b"open"]
+        cursor.execute("ROLLBACK")
+    assert value(connection, names) == 0
+    assert hot(connection, "SELECT %s || 'x'", "again") == [b"againx"]
+
+
+def test_a_hot_query_fails_as_others_do(servers: list[Server], connect: Connect) -> None:
+    connection = connect(servers[0], query="timeout=1", is_serving=True)
+    with pytest.raises(DatabaseError, match="does not exist"):
+        hot(connection, "SELECT 1 FROM missing")
+    with pytest.raises(OperationalError, match="statement timeout"):
+        hot(connection, "SELECT pg_sleep(9)::text")
+    assert hot(connection, "SELECT 'x'") == [b"x"]
+    servers[0].proxy.silence()
+    with pytest.raises(OperationalError, match="did not answer"), connection.shorter_timeout(0.2):
+        hot(connection, "SELECT 'x'")
+    assert not connection.is_usable()
+    servers[0].proxy.restore()
+    end_request(connection)
+    assert hot(connection, "SELECT 'x'") == [b"x"]
 
 
 def test_a_shorter_timeout_can_be_set_for_a_block(servers: list[Server], connect: Connect) -> None:
