@@ -114,10 +114,12 @@ class Audit:
             if status != (200 if row.state == GENERATED else 404)
         ]
 
+    def without_row(self) -> set[str]:
+        return self.references - {row.id for rows in self.rows.values() for row in rows}
+
     def unrecorded(self) -> AuditResult:
         """Find what the carriers made and no row records."""
-        references = self.references - {row.id for rows in self.rows.values() for row in rows}
-        faults = [f"{reference}: in the ledger, without a row" for reference in sorted(references)]
+        faults = [f"{reference}: in the ledger, without a row" for reference in sorted(self.without_row())]
         return AuditResult(unknown_to_us=len(faults), faults=faults)
 
 

@@ -4,6 +4,7 @@ A production server starts in a second or two; this one needs some milliseconds,
 everything. The parent holds only the listening socket: no database connection, no thread.
 """
 
+import tests.drills.host_clock  # noqa: F401  # isort: skip  # before all that reads the clock
 import os
 import socket
 import sys

@@ -1,34 +1,40 @@
-"""Labels bought around a moment that the database is restored to: found again, and settled with the carriers.
+"""Labels bought around a moment that the database is restored to: put back by one command, ``recover``.
 
-Some were under way at the moment, some were bought after it; of the latter some have no PDF, because the storage was
-down or the carrier's answer was lost. The sandbox's ledger tells what the carriers made and will bill.
+Some were under way at the moment, some bought after it. After it some are cancelled, some customers erased, and some
+buyers get no label, because the storage is down or the carrier's answer is lost. What the restored service says is
+compared with what it said before, and with the sandbox's ledger: what the carriers made and will bill.
 """
 
-import itertools
 import logging
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime
+from io import StringIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
+from django.core.management import call_command
 from django.db import connection
 
 from tests.drills.audit import Audit
 from tests.drills.environment import Environment, environment
-from tests.drills.http_client import Answer
-from tests.drills.printing import say
-from tests.drills.shop import ACCOUNTS, SHOP, carrier_of, new_key, order
-from tests.labels.backups import ask, backed_up, check, hand_over, recovered, restore
+from tests.drills.http_client import Answer, call
+from tests.drills.printing import counts, say
+from tests.drills.shop import ACCOUNTS, RECIPIENT, SHOP, carrier_of, new_key, order
+from tests.labels.backups import ask, backed_up, check, hand_over, postgresql_program, recovered, restore
+from tests.support.paths import SHIPMENTS
+from tests.support.processes import ROOT
 from tests.support.waiting import until
 
-UNDER_WAY, WITHOUT_PDF = 10, 4
+UNDER_WAY, UNANSWERED = 10, 4
 TIMEOUT_S, MARGIN_S, CARRIER_S = 6.0, 2.0, 3.0
 SETTINGS: dict[str, object] = {
     "CARRIER_TIMEOUT": TIMEOUT_S,
@@ -39,57 +45,107 @@ SETTINGS: dict[str, object] = {
     "LOG_FORMAT": "json",
 }
 PURCHASING = "SELECT count(*) = %d FROM labels_shippinglabel WHERE state = 'purchasing'"
-# docs/runbook/fail.md's
-OPERATIONS = ("shippingMultiParcelV4", "generateLabel")
-OUTCOMES = ("ok", "outcome_unknown", "unavailable")
-Keys = dict[str, list[Answer]]
+EMAIL = "%s@mail.example"
+OF = 10  # of so many labels, the first two are cancelled and the next two's customers erased: one of each carrier
+
+
+class Shop:
+    """The orders by their keys, and all answers to each."""
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.port = 0
+        self.orders: dict[str, dict[str, Any]] = {}
+        self.answers: dict[str, list[Answer]] = {}
+        self.erased: set[str] = set()
+
+    def buy(self, count: int) -> list[str]:
+        """Order labels, some at once; return their keys."""
+        keys = [new_key() for _ in range(count)]
+        for number, key in enumerate(keys):
+            customer = RECIPIENT | {"email": EMAIL % key}
+            self.orders[key] = order(key, carrier_of(number), destinationAddress=customer)
+        self.send(keys)
+        return keys
+
+    def send(self, keys: Sequence[str]) -> list[str]:
+        """Send orders, for the first time or again; return the outcomes, with the label's id if there is one."""
+        with ThreadPoolExecutor(UNDER_WAY) as pool:
+            answers = list(pool.map(lambda key: self.env.buy(self.port, key, self.orders[key]), keys))
+        for key, answer in zip(keys, answers, strict=True):
+            self.answers.setdefault(key, []).append(answer)
+        return [f"{answer.outcome} {answer.body.get('id', '')}" for answer in answers]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The ids that the shop was given, by the keys."""
+        return {key: seen[0].body["id"] for key, seen in self.answers.items() if seen[0].status == 201}
+
+    def ask(self, method: str, path: str) -> Answer:
+        return call(self.port, method, f"{SHIPMENTS}/{path}", headers={"Authorization": f"Bearer {self.env.token}"})
+
+    def cancel(self, keys: list[str]) -> None:
+        for key in keys:
+            answer = self.ask("POST", f"{self.labels[key]}/cancel")
+            assert answer.status == 200, answer
+
+    def erase(self, keys: list[str]) -> None:
+        for key in keys:
+            call_command("erase_customer", SHOP, EMAIL % key, stdout=StringIO())
+        self.erased.update(keys)
+
+    def told(self) -> dict[str, tuple[str, Any, str]]:
+        """Retrieve each label and repeat its order: what is said, without what each answer has of its own."""
+        again = dict(zip(self.labels, self.send(list(self.labels)), strict=True))
+        retrieved = {key: self.ask("GET", label_id) for key, label_id in self.labels.items()}
+        own = {"labelUrl": "", "timestamp": ""}
+        return {key: (answer.outcome, answer.body | own, again[key]) for key, answer in retrieved.items()}
 
 
 def drill(count: int) -> list[str]:
     """Buy `count` labels before the moment and as many after it; return the faults."""
     print("labels of the service's own")
     with environment("postgresql", SETTINGS) as env:
-        url, backup = os.environ["DATABASE_URL"], env.folder / "backup"
-        with backed_up(url, backup), env.served(threads=2 * UNDER_WAY + 2) as (port, process):
-            before = bought(env, port, count)
-            moment, under_way = interrupted_by_the_moment(env, port, url)
-            after = bought(env, port, count) | bought_without_pdf(env, port)
+        url, backup, shop = os.environ["DATABASE_URL"], env.folder / "backup", Shop(env)
+        with backed_up(url, backup), env.served(threads=2 * UNDER_WAY + 2) as (shop.port, process):
+            before = shop.buy(count)
+            moment, under_way = interrupted_by_the_moment(shop, url)
+            after = shop.buy(count)
+            for keys in (before, under_way, after):
+                shop.cancel([key for number, key in enumerate(keys) if number % OF in (0, 1)])
+                shop.erase([key for number, key in enumerate(keys) if number % OF in (2, 3)])
+            told = shop.told()
+            assert len(told) == len(shop.orders), "an order was not answered with a label"
+            unstored, unanswered = bought_without_label(shop)
             process.stop()
         owner = (env.folder / "pg").stat()
         restore(backup, env.folder / "restored", moment)
         hand_over(env.folder / "restored", owner)
         hand_over(backup, owner)
+        say("labels given to the shop", f"{len(before)} before, {len(under_way)} under way, {len(after)} after")
         with recovered(env.folder / "restored") as restored, in_place_of_ours(restored):
-            return settled(env, moment, before, under_way, after)
+            return [*put_back(shop, restored), *compared(shop, told, unstored, unanswered)]
 
 
-def bought(env: Environment, port: int, count: int) -> Keys:
-    """Order labels, some at once."""
-    keys = [new_key() for _ in range(count)]
-    with ThreadPoolExecutor(UNDER_WAY) as pool:
-        answers = pool.map(lambda n: env.buy(port, keys[n], order(keys[n], carrier_of(n))), range(count))
-        return {key: [answer] for key, answer in zip(keys, answers, strict=True)}
-
-
-def interrupted_by_the_moment(env: Environment, port: int, url: str) -> tuple[str, Keys]:
+def interrupted_by_the_moment(shop: Shop, url: str) -> tuple[str, list[str]]:
     """Choose a moment at which the carriers are asked for some labels, and let these purchases end well."""
     slow = [{"fault": "slow", "carrier": carrier, "delay_s": CARRIER_S} for carrier in ACCOUNTS]
-    with env.faults(*slow), ThreadPoolExecutor(1) as pool:
-        buyers = pool.submit(bought, env, port, UNDER_WAY)
+    with shop.env.faults(*slow), ThreadPoolExecutor(1) as pool:
+        buyer = pool.submit(shop.buy, UNDER_WAY)
         until(lambda: ask(url, PURCHASING % UNDER_WAY) == "True")
-        return ask(url, "SELECT clock_timestamp()"), buyers.result()
+        return ask(url, "SELECT clock_timestamp()"), buyer.result()
 
 
-def bought_without_pdf(env: Environment, port: int) -> Keys:
+def bought_without_label(shop: Shop) -> tuple[list[str], list[str]]:
     """Order labels while the storage is down, and labels whose carrier's answer is lost."""
-    away = env.folder / "away"
-    shutil.move(env.labels_dir, away)
-    env.labels_dir.touch()
-    unstored = bought(env, port, WITHOUT_PDF)
-    env.labels_dir.unlink()
-    shutil.move(away, env.labels_dir)
-    with env.faults(*[{"fault": "resetmade", "carrier": carrier} for carrier in ACCOUNTS]):
-        return unstored | bought(env, port, WITHOUT_PDF)
+    labels_dir, away = shop.env.labels_dir, shop.env.folder / "away"
+    shutil.move(labels_dir, away)
+    labels_dir.touch()
+    unstored = shop.buy(UNANSWERED)
+    labels_dir.unlink()
+    shutil.move(away, labels_dir)
+    with shop.env.faults(*[{"fault": "resetmade", "carrier": carrier} for carrier in ACCOUNTS]):
+        return unstored, shop.buy(UNANSWERED)
 
 
 @contextmanager
@@ -103,95 +159,63 @@ def in_place_of_ours(url: str) -> Iterator[None]:
     connection.close()
 
 
-def settled(env: Environment, moment: str, before: Keys, under_way: Keys, after: Keys) -> list[str]:
-    """Do as the runbook says; print what was found, and return the faults."""
-    time.sleep(TIMEOUT_S + MARGIN_S)  # the leases of what was under way
-    env.reconcile()
-    by_person = adopt(env, unfinished())
-    without_row = {row["reference"] for row in env.ledger()} - set(states())
-    by_pdf = set(re.findall(r"^no row: .*/(\w{15})\.pdf$", check(), re.MULTILINE))
-    by_log = logged_since(env, datetime.fromisoformat(moment).timestamp()) - by_pdf - set(states())
-    alphas = {row["reference"] for row in env.ledger() if row["carrier"] == "alpha"} & without_row
-    confirmed = found_by_alpha(without_row)
-    cancelled = {each: numbers for each, numbers in confirmed.items() if each in by_log}
-    cancel(cancelled)
-    say("bought before the moment, restored", f"{len(before)}, {len(states()) - len(under_way)}")
-    say("under way at it", f"{len(under_way)}: {len(under_way) - by_person} finished, {by_person} adopted")
-    say("bought after it, without a row", f"{len(after)}, {len(without_row)}")
-    say("found by check_labels, with the PDF", len(by_pdf))
-    say("found in the log, without a PDF", len(by_log))
-    say("of them alpha's, found by its search", f"{len(alphas)}, {len(confirmed)}")
-    say("without a PDF: cancelled at alpha", len(cancelled))
-    say("without a PDF: for beta's portal", len(by_log - set(cancelled)))
-    result = Audit(env).keys(before | under_way)
-    say("rows against the ledger", result)
-    lost, invented = without_row - by_pdf - by_log, (by_pdf | by_log) - without_row
+def put_back(shop: Shop, url: str) -> list[str]:
+    """Run the command once; print what it and `check_labels` say, and return the faults."""
+    known, started_s = erased_ones(shop, url), time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "manage.py", "recover"], cwd=ROOT, env=shop.env.variables, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    say("recover", f"{time.monotonic() - started_s:.1f} s: {', '.join(done.stdout.splitlines())}")
+    by_hand = [line for line in done.stdout.splitlines() if "receipts" in line] + check().splitlines()
+    back = erased_ones(shop, url)
+    say("steps by hand that it asks for", len(by_hand))
+    say("erased customers in the database", f"{len(known)} restored, {len(back)} after it, of {len(shop.erased)}")
     return [
-        *result.faults,
-        *(f"{each}: found nowhere" for each in lost),
-        *(f"{each}: found, and not made" for each in invented),
-        *(f"{each}: not found by alpha's search" for each in alphas ^ set(confirmed)),
-        *([] if len(without_row) == len(after) else ["the ledger and the orders after the moment differ"]),
+        *([done.stderr] if done.returncode else []),
+        *by_hand,
+        *(f"{key}: erased, and back" for key in back),
+        *([] if known else ["nobody erased was in the restored database"]),
     ]
 
 
-def states() -> dict[str, str]:
-    from labels.models import ShippingLabel
-
-    return dict(ShippingLabel.objects.values_list("id", "state"))
-
-
-def unfinished() -> list[str]:
-    return re.findall(r"^not finished: (\w+) ", check(), re.MULTILINE)
+def erased_ones(shop: Shop, url: str) -> set[str]:
+    """Search the whole database for the e-mails of erased customers."""
+    dump = subprocess.run(
+        [postgresql_program("pg_dump"), "--data-only", url], capture_output=True, text=True, check=True
+    )
+    return set(re.findall(EMAIL % r"(\w+)", dump.stdout)) & shop.erased
 
 
-def adopt(env: Environment, label_ids: list[str]) -> int:
-    """Adopt labels with their stored PDF and the numbers on it, as a person does; return how many."""
-    from django.contrib.auth.models import User
-
-    from labels.lifecycle import decisions
-    from labels.models import ShippingLabel
-    from labels.pdfs import storage
-
-    person = User.objects.create(username="drill")
-    for label in ShippingLabel.objects.filter(id__in=label_ids):
-        numbers = [row["tracking_number"] for row in env.ledger() if row["reference"] == label.id]
-        pdf = storage.read(label.pdf_key)
-        decisions.adopt(label=label, tracking_numbers=numbers, pdf=pdf, decided_by=person)
-    return len(label_ids)
-
-
-def logged_since(env: Environment, moment_s: float) -> set[str]:
-    """Return the labels that carriers were asked to make since the moment, and may have made, by the service's log."""
-    text = (env.folder / "service.log").read_bytes()
-    lines: list[dict[str, Any]] = [orjson.loads(line) for line in text.splitlines() if line.startswith(b"{")]
-    return {
-        line["label"]
-        for line in lines
-        if line["message"] == "carrier call" and line["operation"] in OPERATIONS
-        and line["outcome"] in OUTCOMES and line["timestamp"] > moment_s
-    }  # fmt: skip
-
-
-def found_by_alpha(label_ids: set[str]) -> dict[str, tuple[str, ...]]:
-    """Ask alpha for labels by the reference that it keeps; return the tracking numbers of those that it knows."""
-    found = {each: alpha().find_by_reference(each, credentials()) for each in label_ids}
-    return {each: numbers for each, numbers in found.items() if numbers}
+def compared(shop: Shop, told: dict[str, Any], unstored: list[str], unanswered: list[str]) -> list[str]:
+    """Ask the restored service all that was asked before; return the faults."""
+    env, without_receipt = shop.env, logged_without_receipt(shop.env)
+    with env.served(threads=2 * UNDER_WAY + 2) as (shop.port, process):
+        made = {row["tracking_number"] for row in env.ledger()}
+        now = shop.told()
+        again = {row["tracking_number"] for row in env.ledger()} - made
+        without_row = Audit(env).without_row()
+        outcomes = [
+            counts(Counter(each.rpartition(" ")[0] for each in shop.send(keys))) for keys in (unanswered, unstored)
+        ]
+        process.stop()
+    lost = [key for key, said in told.items() if now[key] != said]
+    result = Audit(env).keys({key: seen for key, seen in shop.answers.items() if key not in shop.erased})
+    say("lost, bought again", f"{len(lost)}, {len(again)} of {len(told)}")
+    say("an answer was lost; repeated", outcomes[0])
+    say("the storage was down; repeated", outcomes[1])
+    say("of these bought before, without a row", f"{len(without_row)}, named by the log: {len(without_receipt)}")
+    say("rows against the ledger", result)
+    return [
+        *result.faults,
+        *(f"{key}: was told {told[key]}, now {now[key]}" for key in lost),
+        *(f"{number}: bought again" for number in again),
+        *(f"{each}: has no row, or is named without need" for each in without_row ^ without_receipt),
+    ]
 
 
-def cancel(found: dict[str, tuple[str, ...]]) -> None:
-    """Cancel parcels at alpha: their shop has no PDF, and will order again."""
-    for number in itertools.chain.from_iterable(found.values()):
-        alpha().cancel(number, credentials())
-
-
-def alpha() -> Any:
-    from shops.contracts.clients import client
-
-    return client("alpha", is_test=False)
-
-
-def credentials() -> Any:
-    from shops.contracts.models import CarrierContract
-
-    return CarrierContract.objects.get(shop=SHOP, carrier_code="alpha").credentials
+def logged_without_receipt(env: Environment) -> set[str]:
+    """Return the labels that the log names as the runbook says."""
+    lines = (env.folder / "service.log").read_bytes().splitlines()
+    entries: list[dict[str, Any]] = [orjson.loads(line) for line in lines if line.startswith(b"{")]
+    return {entry["label"] for entry in entries if entry["message"] == "receipt not written"}

@@ -181,7 +181,7 @@ def too_many(calls: dict[str, list[float]]) -> list[str]:
         for window_s in WINDOWS_S:
             most = max(bisect_left(times, begin + window_s) - place for place, begin in enumerate(times))
             limit = RATE * (window_s + MAX_LATE_S) + 1
-            print(f"{carrier}: at most {most} calls in {window_s:g} s, of {RATE * window_s:.0f} a limit")
+            print(f"{carrier}: at most {most} calls in {window_s:g} s, of {limit:.0f}, as a call may be late")
             if most > limit:
                 faults.append(f"{carrier}: {most} calls in {window_s:g} s")
     return faults

@@ -152,6 +152,7 @@ def test_an_unknown_id_is_one_line(label_id: str, db: None) -> None:
     assert str(caught.value) == "LABEL_ID: there is no such label"
 
 
+@pytest.mark.any_database
 def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
     label = LabelFactory(shop=own.shop, carrier_code="beta")
     assert run_command("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")

@@ -16,14 +16,14 @@ from tests.support.factories import import_parcel
 from tests.support.paths import PARCELS, SEARCH, SHIPMENTS
 
 HOT_TABLES = ("parcels_parcel", "parcels_parcelnumber", "labels_shippinglabel", "shops_carriercontract")
-NAMES_A_HOT_TABLE = re.compile(rf'(?:FROM|JOIN|UPDATE|INTO) "(?:{"|".join(HOT_TABLES)})"')
+NAMES_A_HOT_TABLE = re.compile(rf'(?:FROM|JOIN|UPDATE|INTO) "?(?:{"|".join(HOT_TABLES)})\b')
 
 
 def assert_each_names_the_shop(statements: list[str]) -> None:
     hot = [sql for sql in statements if NAMES_A_HOT_TABLE.search(sql)]
     assert hot
     for sql in hot:
-        named = len(re.findall(r'"shop_id" = |INSERT INTO "[a-z_]+" \([^)]*"shop_id"', sql))
+        named = len(re.findall(r'\bshop_id"? = |INSERT INTO "[a-z_]+" \([^)]*"shop_id"', sql))
         assert named >= len(NAMES_A_HOT_TABLE.findall(sql)), sql
 
 

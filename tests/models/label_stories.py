@@ -4,10 +4,11 @@ from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from tests.labels.interruptions import CANCEL
 from tests.models.label_life import ANSWERS, FAULTS, KILLS, PLACES, QUESTIONS, LabelLife, numbers
+from tests.models.label_ways import Way, ways
 
 NEWEST = -1
 carriers = st.sampled_from(["alpha", "beta"])
@@ -19,7 +20,14 @@ waits_s = st.sampled_from([0, 400, 2000, 4000, 90_000])
 
 
 class LabelStories(LabelLife):
-    """Adds longer stories to the rules."""
+    """Adds longer stories to the rules, and begins each with ways to rows of the table."""
+
+    @initialize(ways=ways)
+    def begin(self, ways: list[Way]) -> None:
+        super().begin()
+        for name, arguments in ways:
+            getattr(self, name)(**arguments)
+            self.holds()
 
     @rule(
         carrier=carriers,
@@ -49,6 +57,14 @@ class LabelStories(LabelLife):
         self.order(carrier=carrier, count=count, fault=fault, place=None)
         self.let_pass(seconds)
         self.mark_as_not_made(which=NEWEST)
+
+    @rule(carrier=carriers, count=counts, fault=faults)
+    def find_nothing(self, carrier: str, count: int, fault: int) -> None:
+        """An order goes wrong, and its carrier's search has found one that was made since, so it is believed."""
+        self.order(carrier=carrier, count=count, fault=fault, place=None)
+        self.let_pass(2000)
+        self.order(carrier=carrier, count=1, fault=0, place=None)
+        self.reconcile(question=None, is_blind=False, place=None)
 
     @rule(count=st.integers(2, 3), left_out=st.integers(0, 2), is_adopted=st.booleans())
     def refuse_part(self, count: int, left_out: int, is_adopted: bool) -> None:

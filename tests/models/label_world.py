@@ -1,7 +1,7 @@
 """The world of a label's life: a shop, both carriers over HTTP, a storage and a person, and what can go wrong."""
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -274,6 +274,9 @@ class World:
         """The numbers that alpha made and will bill, or that beta made."""
         return [each.tracking_number for each in self.made(label) if not self.sandbox.is_cancelled(each)]
 
-    def told(self, label: ShippingLabel) -> list[WebhookEvent]:
-        rows = WebhookEvent.objects.filter(subject=label.id, type__startswith="label.")
-        return list(rows.order_by("id"))
+    def told(self) -> dict[str, list[WebhookEvent]]:
+        """Return the webhooks of each label, in order."""
+        found: dict[str, list[WebhookEvent]] = defaultdict(list)
+        for event in WebhookEvent.objects.filter(type__startswith="label.").order_by("id"):
+            found[event.subject].append(event)
+        return found

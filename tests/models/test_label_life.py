@@ -15,4 +15,4 @@ from tests.support.api import Caller
 def test_every_story_of_a_label_ends_as_the_design_says(
     buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    play(LabelStories, World(buyer, sandbox, folder, monkeypatch), stories=25, steps=12)
+    play(LabelStories, World(buyer, sandbox, folder, monkeypatch), stories=15, steps=6)

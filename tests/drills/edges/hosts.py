@@ -4,7 +4,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from pathlib import Path
 
 from tests.drills.audit import AuditResult
 from tests.drills.edges.buyers import RECONCILE_WAIT_S, Buyers
@@ -29,8 +28,8 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
     buyers = Buyers(env, 8)
     with (
         env.setting({"CARRIER_TIMEOUT": str(2 * IN_FLIGHT_S)}),
-        env.forking_server(**clock_off_by(buyer_minutes)) as port,
-        env.forking_server(**clock_off_by(reconciler_minutes)) as other,
+        env.forking_server(CLOCK_OFF_MINUTES=str(buyer_minutes)) as port,
+        env.forking_server(CLOCK_OFF_MINUTES=str(reconciler_minutes)) as other,
     ):
         for each in (port, other):  # the first requests take long
             env.buy_control(each)
@@ -42,18 +41,6 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
             buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
         buyers.settle(other, reconciler=port if reconciler_minutes else other)
         return buyers.audited(other)
-
-
-def clock_off_by(minutes: int) -> dict[str, str]:
-    """Return the variables of a process whose wall clock is off; its monotonic clock is not."""
-    if not minutes:
-        return {}
-    return {"LD_PRELOAD": str(libfaketime()), "FAKETIME": f"{minutes:+}m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-
-
-def libfaketime() -> Path | None:
-    """Find the library of Debian's package ``faketime``."""
-    return next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 
 
 def frozen(env: Environment) -> AuditResult:
