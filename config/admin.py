@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from allauth.account.admin import EmailAddress
 from allauth.account.decorators import secure_admin_login
 from allauth.mfa.admin import Authenticator
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
@@ -40,7 +41,7 @@ else:
 
 STYLES: dict[str, Any] = {"all": ["staff/admin.css"]}
 
-admin.site.unregister([User, Group, Authenticator, EmailAddress])
+admin.site.unregister([User, Group, Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken])
 own_password_change = admin.site.password_change
 # Which texts it has depends on who asks, in which language.
 admin.site.i18n_javascript = never_cache(admin.site.i18n_javascript)  # type: ignore[method-assign]  # as the log-in below

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from config.desk import queue
+from config.desk import morning, queue
 from labels.admin import figures as labels
 from parcels.admin import figures as parcels
 from shops.admin import figures as shops
@@ -20,7 +20,7 @@ def add_figures(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
     by_kind = {kind: [panel for panel in panels if isinstance(panel, kind)] for kind in (Tile, Chart, Table)}
     beside = [panel for panel in (queue.yesterday(request), *by_kind[Table]) if panel]
     shown = {"tiles": by_kind[Tile], "panels": by_kind[Chart], "beside": beside}
-    return context | shown | queue.context(request) | age(request)
+    return context | shown | queue.context(request) | morning.choice(request) | age(request)
 
 
 def age(request: HttpRequest) -> dict[str, Any]:

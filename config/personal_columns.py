@@ -14,6 +14,7 @@ from shops.models import (
     AccessToken,
     AuditEntry,
     CarrierContract,
+    MorningMail,
     Pace,
     QueueRow,
     Recount,
@@ -45,6 +46,7 @@ SHOPS: Final[Mapping[type[Model], Mapping[str, str]]] = {
     | named("shop_id object_type object_id search_words details", "ids, counts, and digests of customers")
     | {"customer": "keyed digest", "changes": "values that staff set, of shops, contracts and accounts"},
     Pace: {"name": "our word"},
+    MorningMail: {"language": "of a member of staff"},
     Recount: {"name": "our word", "time_zone": "a setting"},
     LabelFigure: named("product_code state error_code", "counted"),
     ParcelFigure: CARRIER | named("status timing", "counted"),

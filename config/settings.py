@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "allauth",  # its template tags
     "config.login.apps.AccountConfig",
     "allauth.mfa",
+    "allauth.socialaccount",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -173,6 +174,15 @@ MFA_FORMS = {
 }
 MFA_TOTP_TOLERANCE = 1  # a code of half a minute earlier or later: clocks differ
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HTTPS
+# One sign-on by OpenID Connect, beside the passwords (config.login.oidc); without an issuer there is none.
+OIDC_ISSUER = env.str("OIDC_ISSUER", "", validate=validators.issuer)
+OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_ID", ""), env.str("OIDC_CLIENT_SECRET", "")
+OIDC_SCOPES = env.str("OIDC_SCOPES", "openid profile email").split()
+OIDC_GROUPS_CLAIM = env.str("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ROLES = validators.parse_roles(env.list("OIDC_ROLES", [], validate=validators.roles))
+if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET and OIDC_ROLES):
+    raise EnvError('Environment variable "OIDC_ISSUER" needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and OIDC_ROLES')
+SOCIALACCOUNT_ADAPTER = "config.login.oidc.accounts.SocialAccountAdapter"
 # Hosts of pictures that the admin's pages may load; a shop can name any host.
 ADMIN_PICTURE_HOSTS: list[str] = env.list(
     "ADMIN_PICTURE_HOSTS", [], subcast=str.strip, validate=validators.picture_hosts
@@ -301,6 +311,21 @@ WEBHOOK_ALLOW_PRIVATE = env.bool("WEBHOOK_ALLOW_PRIVATE", False)
 WEBHOOK_CONCURRENCY = env.int("WEBHOOK_CONCURRENCY", 64, validate=validators.above_zero)
 WEBHOOK_PACE = env.float("WEBHOOK_PACE", 1.0, validate=validators.above_zero)
 
+# --- Mail (config.desk.morning); without a host there is none ---
+
+EMAIL_HOST = env.str("EMAIL_HOST", "")
+EMAIL_PORT = env.int("EMAIL_PORT", 587, validate=validators.port)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_USER", ""), env.str("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_SSL = env.bool("EMAIL_USE_SSL", False)  # from the first byte, at port 465
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "")
+ADMIN_URL = env.str("ADMIN_URL", "", validate=validators.base_url)  # start of the links in e-mails
+if EMAIL_HOST and not (DEFAULT_FROM_EMAIL and ADMIN_URL):
+    raise EnvError('Environment variable "EMAIL_HOST" needs DEFAULT_FROM_EMAIL and ADMIN_URL')
+if EMAIL_USE_SSL and EMAIL_USE_TLS:
+    raise EnvError('Environment variable "EMAIL_USE_SSL" excludes EMAIL_USE_TLS')
+
 # --- Secrets and storage ---
 
 if DEBUG:
@@ -400,12 +425,10 @@ KEEP_SUGGESTED_DAYS = {
 SERVE_HOST = env.str("SERVE_HOST", "127.0.0.1")
 SERVE_PORT = env.int("SERVE_PORT", 8000, validate=validators.port)
 SERVE_WORKERS = env.int("SERVE_WORKERS", 2, validate=validators.above_zero)
-# Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end.
-LABEL_THREADS = 2 * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
-TEST_THREADS = LABEL_THREADS // 2 if SANDBOX_URL else 0
-SERVE_THREADS = env.int(
-    "SERVE_THREADS", LABEL_THREADS + TEST_THREADS + 8, validate=validators.above_zero
-)  # 8 for all else
+# Calls to carriers that may hang at the same time, and as many requests that wait briefly for one to end; as many again
+# at the sandbox.
+LABEL_THREADS = (4 if SANDBOX_URL else 2) * len(CARRIER_ENDPOINTS) * CARRIER_CONCURRENCY
+SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
 GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)

@@ -5,7 +5,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy
-from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
 
@@ -37,7 +36,7 @@ NAVIGATION = [
                 "badge_variant": "warning",
             },
             {
-                "title": _("Lists of numbers"),
+                "title": gettext_lazy("Lists of numbers"),
                 "icon": "checklist",
                 "link": reverse_lazy("staff-list"),
                 "permission": "config.desk.lists.may_check",

@@ -12,6 +12,7 @@ import shops.urls
 from config.api.errors import unknown_path
 from config.desk.customers import customers
 from config.desk.lists import check_list
+from config.desk.morning import choose
 from config.desk.queue import take
 from config.desk.search import search
 from config.docs import views as docs
@@ -49,6 +50,7 @@ urlpatterns = [
     path("admin/search/", admin.site.admin_view(search), name="staff-search"),  # before unfold's own
     path("admin/list/", admin.site.admin_view(check_list), name="staff-list"),
     path("admin/queue/<slug:name>/", admin.site.admin_view(take), name="staff-take"),
+    path("admin/morning/", admin.site.admin_view(choose), name="staff-morning"),
     path("admin/language/", require_POST(set_language), name="set_language"),
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

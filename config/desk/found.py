@@ -37,7 +37,7 @@ NOT_BILLED, RIGHT = gettext_noop("Ours and not billed"), gettext_noop("Billed ri
 
 @dataclass
 class Result:
-    """What is known of one number."""
+    """The facts known of one number."""
 
     number: str
     outcome: str
@@ -70,7 +70,7 @@ TITLES: Final = (
 
 @dataclass(frozen=True)
 class Bill:
-    """What a list is checked for: `column` says what its amounts are; the days are those that it bills."""
+    """The check of a list as a bill: `column` says what its amounts are; the days are those that it bills."""
 
     column: str = ""  # "weight" (kilograms), "amount", or nothing: the list is no bill
     first: date | None = None

@@ -1,6 +1,5 @@
 """The page of lists: numbers pasted or uploaded, looked up or checked as a carrier's invoice, shown or as a sheet."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from config.desk.found import FOUND, RIGHT, TITLES, Bill, Result, results
+from config.desk.found import FOUND, MISSING, RIGHT, TITLES, Bill, Result, results
 from config.desk.pasted import MAX_LINES, Line, decoded, lines
 from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
@@ -112,8 +111,8 @@ def gathered(found: Iterator[Result]) -> list[Group]:
     groups: dict[str, Group] = {}
     for result in found:
         groups.setdefault(result.outcome, Group(result.outcome)).add(result)
-    counts = Counter({group.outcome: group.count for group in groups.values()})
-    record(Action.SEARCHED, kind="list", hits=sum(counts.values()) - counts["Not found"])
+    hits = sum(group.count for group in groups.values() if group.outcome != MISSING)
+    record(Action.SEARCHED, kind="list", hits=hits)
     return sorted(groups.values(), key=lambda group: not group.is_fault)
 
 

@@ -10,7 +10,6 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 import labels.admin.search
@@ -74,13 +73,13 @@ class Search:
         """Yield the shops with this name or a part of it."""
         if self.sees_shops and len(self.text) >= MIN_BEGINNING:
             for shop in Shop.objects.filter(name__icontains=self.text).order_by("name")[:LISTED]:
-                yield f"{_('Shop')} {shop.name}", page_of(shop)
+                yield f"{gettext('Shop')} {shop.name}", page_of(shop)
 
     def error_code(self) -> Iterator[tuple[str, str]]:
         """Yield the list of the orders that were refused with this code."""
         code = self.text.upper()
         if self.sees_labels and code in CODES:
-            yield f"{_('Orders refused with')} {code}", list_url("labels", "shippinglabel", reason=code)
+            yield f"{gettext('Orders refused with')} {code}", list_url("labels", "shippinglabel", reason=code)
 
     def find(self, find: Callable[..., Found]) -> Found:
         return find(self.text, is_personal=self.is_personal)

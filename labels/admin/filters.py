@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
-from django.utils.translation import gettext_lazy as _
 
 from carriers import CARRIERS
 from carriers.products import PRODUCTS
@@ -81,11 +80,11 @@ class OrderedFilter(OrderedById, filters.PeriodFilter):
 class NotHandedInFilter(filters.DropdownFilter):
     """Bought labels whose parcel the carrier does not have yet."""
 
-    title = _("handed in")
+    title = gettext_lazy("handed in")
     parameter_name = "handed"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("no", _("Not yet"))]
+        return [("no", gettext_lazy("Not yet"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
         return queryset.filter(pk__in=not_handed_in(), state=LabelState.GENERATED) if self.value() == "no" else queryset

@@ -19,9 +19,11 @@ from django.utils.translation import gettext, gettext_lazy
 
 from carriers import CARRIERS
 from labels.admin.figures import labels_url
+from labels.admin.moved import end_of_month, moved_rows
 from labels.figures.counting import BOUGHT
 from labels.figures.models import LabelFigure
 from labels.models import LabelState
+from parcels.figures.models import DayFigure
 from shops.models import Shop
 from shops.staff import figures
 from shops.staff.base import ModelAdmin, ReadOnly
@@ -79,8 +81,9 @@ class FinanceForm(forms.Form):
         first, last = sorted(date.fromisoformat(f"{self.cleaned_data[name]}-01") for name in ("since", "until"))
         return first, end_of_month(last)
 
-    def figures(self) -> QuerySet[LabelFigure]:
-        rows = LabelFigure.objects.filter(day__range=self.days).order_by()
+    def figures(self, kind: Any = LabelFigure) -> QuerySet[Any]:
+        """Find the figures of labels, or another kind of figures by day, shop and carrier."""
+        rows: QuerySet[Any] = kind.objects.filter(day__range=self.days).order_by()
         chosen = {"shop": self.cleaned_data["shop"], "carrier_code": self.cleaned_data["carrier"]}
         return rows.filter(**{name: value for name, value in chosen.items() if value})
 
@@ -93,10 +96,6 @@ def months_counted() -> list[date]:
     while months[-1] > first:
         months.append((months[-1] - timedelta(days=1)).replace(day=1))
     return months
-
-
-def end_of_month(month: date) -> date:
-    return (month.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
 
 
 def sums() -> dict[str, Sum]:
@@ -145,6 +144,9 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "rows": [row_of(row, has_lists=may_view(request, "labels", "shippinglabel")) for row in rows[:ROWS_SHOWN]],
             "row_count": rows.count(),
             "rows_shown": ROWS_SHOWN,
+            "moved": moved_rows(
+                form.figures(), form.figures(DayFigure), has_lists=may_view(request, "parcels", "parcel")
+            ),
             "total": figures_of(form.figures().aggregate(**sums())),
             "query": f"?{request.GET.urlencode()}" if request.GET else "",
             **age_of(figures.LABELS),

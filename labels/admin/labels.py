@@ -43,11 +43,11 @@ from labels.lifecycle import decisions
 from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
-from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp
+from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp, weights
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
-from shops.staff.display_texts import NOTHING
+from shops.staff.display_texts import NOTHING, number
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
 from shops.staff.pages import page_of
@@ -60,8 +60,7 @@ if TYPE_CHECKING:
 class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelected, ToDecideAdmin):
     """Every attempt to buy a label, read-only; a person decides those whose outcome no process can find out."""
 
-    list_display = ("id", "status", "why", "order", "to", "shop", "product", "ordered")
-    list_display_links = ("id",)
+    list_display = ("order", "status", "why", "to", "shop", "product", "ordered")
     list_filter = (
         ("shop", AutocompleteSelectFilter),
         ModeFilter,
@@ -277,9 +276,9 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         code = format_html_join(mark_safe("_<wbr>"), "{}", ((word,) for word in label.product_code.split("_")))
         count = len(label.weights_kg)
         weight = (
-            gettext("{weight_kg} kg in {count} parcels").format(weight_kg=label.weight_kg, count=count)
+            gettext("{weight_kg} kg in {count} parcels").format(weight_kg=number(label.weight_kg), count=count)
             if count > 1
-            else f"{''.join(label.weights_kg)} kg"
+            else f"{weights(label)} kg"
         )
         return format_html("{} · {} <small>{}</small>", label.carrier_code, code, weight)
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel
 from shops.api.errors.coded import CODES
-from shops.staff.display_texts import badge, short_name
+from shops.staff.display_texts import badge, number, short_name
 
 # Orange: waits for a person.
 COLOURS = {
@@ -109,3 +109,9 @@ def error_meaning(code: str) -> str:
 @register.filter
 def recipient_name(label: ShippingLabel) -> str:
     return f"{label.recipient['firstName']} {label.recipient['lastName']}".strip()
+
+
+@register.filter
+def weights(label: ShippingLabel) -> str:
+    """Write the parcels' weights as the reader writes numbers."""
+    return " + ".join(map(number, label.weights_kg))

@@ -1,27 +1,47 @@
 """The file for a claim at the carrier: a PDF with addresses, contents and value, and all that happened."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from carriers.http.messages import UnreadableError
 from parcels.admin.dossier import Happening, promise, story
+from parcels.admin.proofs import gathered, merged
 from parcels.models import Parcel, TrackingNumber
 from parcels.templatetags.parcel_page import moment
 from shops.db import clock
 from shops.staff.days import zone
+from shops.staff.display_texts import number
 from shops.staff.text_pdf import as_pdf
 
 ADDRESS = ("name", "firstName", "lastName", "company", "address1", "address2", "zip", "city", "countryCode", "phone")
 
 
 def claim(parcel: Parcel) -> bytes:
+    """Make the file, the carrier's proofs of delivery behind it where it gives any now."""
     numbers = list(TrackingNumber.objects.filter(parcel=parcel.pk))
-    return as_pdf(text_of(parcel, numbers))
+    files, told = gathered(parcel, numbers)
+    with suppress(UnreadableError):
+        return (
+            merged([as_pdf(text_of(parcel, numbers, told)), *files])
+            if files
+            else as_pdf(text_of(parcel, numbers, told))
+        )
+    return as_pdf(text_of(parcel, numbers, _("The carrier's proof cannot be read.")))
 
 
-def text_of(parcel: Parcel, numbers: list[TrackingNumber]) -> Iterator[str]:
+def proof(parcel: Parcel) -> bytes:
+    """Return the carrier's proofs of delivery, empty where it gives none now."""
+    files, _told = gathered(parcel, list(TrackingNumber.objects.filter(parcel=parcel.pk)))
+    with suppress(UnreadableError):
+        return merged(files) if files else b""
+    return b""
+
+
+def text_of(parcel: Parcel, numbers: list[TrackingNumber], told: str) -> Iterator[str]:
     """Yield the lines; values are in euros."""
     yield "# " + _("Claim: parcel %(number)s") % {"number": ", ".join(parcel.tracking_numbers) or parcel.tracking_id}
     yield f"{parcel.carrier_display_name or parcel.carrier_code} {parcel.carrier_product or ''}"
@@ -37,9 +57,9 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber]) -> Iterator[str]:
     yield ""
     yield "# " + _("Contents")
     for item in parcel.line_items:
-        yield f"{item['quantity']} x {item['name']} ({item['sku'] or '-'}): {item['price']:.2f} EUR"
+        yield f"{item['quantity']} x {item['name']} ({item['sku'] or '-'}): {number(item['price'], 2)} EUR"
     total = sum(item["quantity"] * item["price"] for item in parcel.line_items)
-    yield _("Value: %(total)s EUR") % {"total": f"{total:.2f}"}
+    yield _("Value: %(total)s EUR") % {"total": number(total, 2)}
     yield ""
     yield "# " + _("Events")
     for each in reversed(story(parcel, numbers)):
@@ -48,6 +68,7 @@ def text_of(parcel: Parcel, numbers: list[TrackingNumber]) -> Iterator[str]:
     yield "# " + _("Proof of delivery")
     delivered = _("The carrier reported the delivery at %(at)s.") % {"at": at(parcel.delivery_date)}
     yield delivered if parcel.delivery_date else _("The carrier has reported no delivery.")
+    yield told
 
 
 def address(given: dict[str, Any]) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""What a parcel's page says as a dossier: late or not, one story of all sources, and a text for the shop."""
+"""The facts of a parcel's page as a dossier: late or not, one story of all sources, and a text for the shop."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -9,9 +9,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from carriers import TRACKERS
 from parcels.models import Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import moment
+from parcels.templatetags.parcel_page import moment, promised_until
 from shops.staff.days import zone
 from shops.staff.display_texts import short_name
 from shops.staff.panels import lasting
@@ -27,10 +26,10 @@ STATUSES_FR: Final = {
     "RETURNED_TO_SENDER": "retourné à l'expéditeur",
     "EXCEPTION": "incident signalé par le transporteur",
 }
-# Parcel, order, status and its time, promise, the carrier's page: no customer's data.
+# Parcel, order, status and its time, promise: no customer's data.
 COPIES: Final = {
-    "fr": ("Colis {number} (commande {order}) : {status}", "depuis le {at}", "prévu le {end}", "Suivi : {page}"),
-    "en": ("Parcel {number} (order {order}): {status}", "since {at}", "expected by {end}", "Tracking: {page}"),
+    "fr": ("Colis {number} (commande {order}) : {status}", "depuis le {at}", "prévu le {end}"),
+    "en": ("Parcel {number} (order {order}): {status}", "since {at}", "expected by {end}"),
 }
 
 
@@ -65,7 +64,7 @@ def story(parcel: Parcel, numbers: Iterable[TrackingNumber]) -> list[Happening]:
 
 def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
     """Tell in words if the parcel is late, and whether it is."""
-    end = moment((parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"))
+    end = promised_until(parcel)
     delivered_at = moment(parcel.delivery_date)
     if end is None:
         return _("No delivery date was promised."), False
@@ -78,29 +77,16 @@ def promise(parcel: Parcel, now: datetime) -> tuple[str, bool]:
     return _("Not late: promised within %(time)s.") % {"time": lasting(-past)}, False
 
 
-def public_pages(numbers: Iterable[TrackingNumber]) -> list[tuple[str, str]]:
-    """Return each number with its carrier's own page, where there is one."""
-    known = ((each.number, TRACKERS.get(each.carrier_code)) for each in numbers)
-    return [(number, kind.public_page.format(number=number)) for number, kind in known if kind]
-
-
-def copies(parcel: Parcel, pages: Sequence[tuple[str, str]]) -> dict[str, str]:
+def copies(parcel: Parcel) -> dict[str, str]:
     """Return a text for the shop by its language: it names nobody."""
-    at, end = (
-        moment(each)
-        for each in (
-            parcel.last_status_updated_at,
-            (parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"),
-        )
-    )
+    times = moment(parcel.last_status_updated_at), promised_until(parcel)
     made = {}
-    for language, (title, since, until, page) in COPIES.items():
+    for language, (title, since, until) in COPIES.items():
         status = parcel.last_status or ""
         with override(language):
-            days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in (at, end)]
+            days = [date_format(each.astimezone(zone()), "DATE_FORMAT") if each else "" for each in times]
         name = STATUSES_FR.get(status, "non encore suivi") if language == "fr" else short_name(status or "not_yet_seen")
         lines = [title.format(number=parcel.tracking_id, order=parcel.order_number or parcel.order_id, status=name)]
         lines += [text.format(at=days[0], end=days[1]) for text, day in zip((since, until), days, strict=True) if day]
-        lines += [page.format(page=address) for _number, address in pages]
         made[language] = "\n".join(lines)
     return made

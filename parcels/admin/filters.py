@@ -6,13 +6,13 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext_lazy as _
 
 from parcels.figures.counting import SILENT_DAYS
 from parcels.figures.models import Timing
 from parcels.figures.silence import is_silent
 from parcels.figures.timing import HAS_TIMING, TIMING, is_overdue
 from parcels.models import Parcel, TrackingNumber, TrackingStatus
+from parcels.tracking.events import milliseconds
 from shops.db import clock
 from shops.staff import filters
 from shops.staff.days import start_of
@@ -93,7 +93,7 @@ class CreatedMs:
 
     @staticmethod
     def midnight(day: date) -> int:
-        return int(start_of(day).timestamp() * 1000)
+        return milliseconds(start_of(day))
 
 
 class RecentFilter(CreatedMs, filters.RecentFilter):
@@ -109,7 +109,7 @@ class CreatedFilter(CreatedMs, filters.PeriodFilter):
 class HandedInFilter(CreatedMs, filters.PeriodFilter):
     """Parcels handed in in a period of days."""
 
-    title = _("day of the hand-in")
+    title = gettext_lazy("day of the hand-in")
     parameter_name = "handed_in"
     column = "handed_in_at"
 
@@ -117,7 +117,7 @@ class HandedInFilter(CreatedMs, filters.PeriodFilter):
 class DeliveredFilter(CreatedMs, filters.PeriodFilter):
     """Parcels delivered in a period of days."""
 
-    title = _("day of the delivery")
+    title = gettext_lazy("day of the delivery")
     parameter_name = "delivered"
     column = "delivery_date"
 
@@ -125,11 +125,11 @@ class DeliveredFilter(CreatedMs, filters.PeriodFilter):
 class IsHandedInFilter(filters.DropdownFilter):
     """Parcels that the carrier has, or does not have yet."""
 
-    title = _("handed in")
+    title = gettext_lazy("handed in")
     parameter_name = "handed"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("yes", _("Yes")), ("no", _("Not yet"))]
+        return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("Not yet"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         match self.value():
@@ -143,16 +143,16 @@ class IsHandedInFilter(filters.DropdownFilter):
 class GoesBackFilter(filters.DropdownFilter):
     """Parcels that wait at a pickup point, and go back soon or are about to."""
 
-    title = _("goes back within")
+    title = gettext_lazy("goes back within")
     parameter_name = "goes_back"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(str(GOES_BACK_DAYS), _("2 days"))]
+        return [(str(GOES_BACK_DAYS), gettext_lazy("2 days"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(goes_back()) if self.value() == str(GOES_BACK_DAYS) else queryset
 
 
 def goes_back() -> Q:
-    until = round((clock.now() + timedelta(days=GOES_BACK_DAYS)).timestamp() * 1000)
+    until = milliseconds(clock.now() + timedelta(days=GOES_BACK_DAYS))
     return Q(last_status=TrackingStatus.WAITING_FOR_PICKUP, end_deposit_date__lt=until, is_withdrawn=False)

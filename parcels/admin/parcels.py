@@ -10,10 +10,11 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
+from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
 from parcels.admin import dossier
-from parcels.admin.claim import claim
+from parcels.admin.claim import claim, proof
 from parcels.admin.columns import EXPORT_COLUMNS
 from parcels.admin.filters import (
     CarrierFilter,
@@ -28,12 +29,13 @@ from parcels.admin.filters import (
     StatusFilter,
     lists_overdue,
 )
+from parcels.admin.proofs import may_exist
 from parcels.admin.search import whole, with_email
 from parcels.figures.timing import WINDOW_END
 from parcels.importing.numbers import let_go
 from parcels.models import Parcel, TrackingNumber
 from parcels.personal_data.columns import COLUMNS
-from parcels.templatetags.parcel_page import status_label, time
+from parcels.templatetags.parcel_page import late_label, status_label, time
 from shops.contracts.clients import tracker
 from shops.db import clock
 from shops.staff import taking
@@ -84,7 +86,6 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
     """Parcels, read-only: they are the shops' data."""
 
     list_display = ("number", "order_number", "shop", "carrier", "status", "updated", "going_to", "created")
-    list_display_links = ("number",)
     list_filter = (
         ("shop", AutocompleteSelectFilter),
         ModeFilter,
@@ -118,7 +119,6 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         if not may_see(request):
             for number in numbers:
                 conceal(number, COLUMNS[TrackingNumber].personal)
-        pages = dossier.public_pages(numbers)
         words, is_late = dossier.promise(parcel, clock.now())
         about = [parcel.pk, *filter(None, (number.label for number in numbers))]
         told = WebhookDelivery.objects.for_shop(parcel.shop_id).filter(subject__in=about).select_related("event")
@@ -126,9 +126,9 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "promise": words,
             "is_late": is_late,
             "story": dossier.story(parcel, numbers),
-            "pages": pages,
-            "copies": dossier.copies(parcel, pages),
+            "copies": dossier.copies(parcel),
             "may_claim": may_see(request),
+            "has_proof": may_see(request) and may_exist(parcel, numbers),
             "told": told[:TOLD_AT_MOST],
             "numbers": numbers,
             "is_followed": any(number.followed_since for number in numbers),
@@ -138,29 +138,30 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
             "panels": [panel(request, parcel) for panel in self.panels],
         }
 
-    def claim_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Answer with the file for a claim, which names the customer."""
+    def file_view(self, make: Callable[[Parcel], bytes], request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer with a file about a parcel, which names the customer."""
         if not (self.has_view_permission(request) and may_see(request)):
             raise PermissionDenied
         parcel = self.row_at(request, object_id)
         if parcel is None:
             raise Http404("There is no parcel with this id.")
-        record(Action.PDF_OPENED, parcel, customer_email=parcel.customer_email)
-        answer = HttpResponse(claim(parcel), content_type="application/pdf")
-        answer["Content-Disposition"] = 'inline; filename="claim.pdf"'
+        content = make(parcel)
+        if not content:
+            messages.warning(request, gettext("The carrier gives no proof of this delivery now."))
+            return HttpResponseRedirect(page_of(parcel))
+        record(Action.PDF_OPENED, parcel, customer_email=parcel.customer_email, note=make.__name__)
+        answer = HttpResponse(content, content_type="application/pdf")
+        answer["Content-Disposition"] = f'inline; filename="{make.__name__}.pdf"'
         return answer
 
     def get_urls(self) -> list[Any]:
         acts = {"ask": self.have_asked, "let-go": self.have_let_go, "take": self.have_taken}
+        views = {name: partial(self.act_view, act) for name, act in acts.items()}
+        views |= {make.__name__: partial(self.file_view, make) for make in (claim, proof)}
         return [
-            path("<path:object_id>/claim/", self.admin_site.admin_view(self.claim_view), name="parcels_parcel_claim"),
             *(
-                path(
-                    f"<path:object_id>/{name}/",
-                    self.admin_site.admin_view(partial(self.act_view, act)),
-                    name=f"parcels_parcel_{name}",
-                )
-                for name, act in acts.items()
+                path(f"<path:object_id>/{name}/", self.admin_site.admin_view(view), name=f"parcels_parcel_{name}")
+                for name, view in views.items()
             ),
             *super().get_urls(),
         ]
@@ -222,7 +223,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     @admin.display(description=gettext_lazy("status"))
     def status(self, parcel: Parcel) -> str:
-        return status_label(parcel.last_status)
+        return format_html("{} {}", status_label(parcel.last_status), late_label(parcel))
 
     @admin.display(description=gettext_lazy("last update"))
     def updated(self, parcel: Parcel) -> str:

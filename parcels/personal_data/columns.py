@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from django.db.models import Model
+from django.utils.translation import get_language, gettext
 
 from carriers.events import meaning_of
 from parcels.models import Parcel, TrackingNumber, TrackingStatus, UnlistedEventCode
@@ -13,12 +14,13 @@ from shops.staff.taking import NOTES
 
 
 def standard(event: Beside) -> str:
-    """Word an event by the carriers' tables of codes, unless its status is not the table's."""
+    """Word an event in the reader's language by the carriers' tables of codes, unless its status is not the table's."""
     known = meaning_of(event.get("carrierStatusCode") or event["code"])
     status = event.get("status")
     if known is None or (status and known.status and status != known.status):
         return ""
-    return known.meaning or (TrackingStatus(known.status).label if known.status else "")
+    wording = known.french if (get_language() or "").startswith("fr") else known.meaning
+    return wording or (gettext(TrackingStatus(known.status).label) if known.status else "")
 
 
 NAME, CONTACT, ADDRESS = Value(Kind.NAME), Value(Kind.CONTACT), Value(Kind.ADDRESS)

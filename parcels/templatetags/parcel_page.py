@@ -9,8 +9,9 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.translation import gettext_noop
 
-from parcels.models import TrackingStatus
+from parcels.models import Parcel, TrackingStatus
 from shops.staff.display_texts import NOTHING, badge, short_name
 
 COLOURS = {
@@ -45,6 +46,17 @@ def status_label(status: str | None) -> str:
 def moment(time_ms: int | None) -> datetime | None:
     """Convert Unix milliseconds to a time in UTC."""
     return None if time_ms is None else datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+def promised_until(parcel: Parcel) -> datetime | None:
+    return moment((parcel.estimated_delivery_date_window or {}).get("maximumDeliveryDate"))
+
+
+@register.simple_tag
+def late_label(parcel: Parcel) -> str:
+    """Mark a parcel that is past its promise, or was when it was delivered. This host's clock does: a list has many."""
+    until, at = promised_until(parcel), moment(parcel.delivery_date) or timezone.now()
+    return badge(gettext_noop("Late"), "danger") if until and at > until and not parcel.is_withdrawn else ""
 
 
 @register.simple_tag

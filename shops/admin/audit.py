@@ -102,14 +102,7 @@ class AuditEntryAdmin(LargeTableAdmin[AuditEntry]):
 
     @admin.display(description=gettext_lazy("what"))
     def what(self, entry: AuditEntry) -> str:
-        return render_to_string("shops/what.html", {"entry": entry, "details": told(entry.details)}) or NOTHING
+        return render_to_string("shops/what.html", {"entry": entry}) or NOTHING
 
     class Media:
         css = {"all": ["shops/admin.css"]}
-
-
-def told(value: Any) -> Any:
-    """Return details as a person reads them: lists are words."""
-    if isinstance(value, dict):
-        return {name: told(each) for name, each in value.items()}
-    return ", ".join(map(str, value)) if isinstance(value, list) else value

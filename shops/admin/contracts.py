@@ -12,7 +12,6 @@ from django.utils import formats, timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from carriers.products import PRODUCTS
@@ -64,11 +63,14 @@ class SecretFilter(DropdownFilter):
 class CredentialsFilter(DropdownFilter):
     """Contracts whose credentials somebody has to change."""
 
-    title = _("credentials")
+    title = gettext_lazy("credentials")
     parameter_name = "credentials"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("refused", _("Refused by the carrier")), ("password", _("A password in place of an API key"))]
+        return [
+            ("refused", gettext_lazy("Refused by the carrier")),
+            ("password", gettext_lazy("A password in place of an API key")),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         match self.value():

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, gettext_lazy
 
 from shops.staff.base import LargeTableAdmin
-from shops.staff.display_texts import NOTHING, badge
+from shops.staff.display_texts import NOTHING, badge, words
 from shops.staff.exports import Column
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, ModeFilter, MultiChoiceFilter, PeriodFilter
 from shops.webhooks.event_types import EVENT_TYPES
@@ -89,8 +89,8 @@ class WebhookDeliveryAdmin(LargeTableAdmin[WebhookDelivery]):
         return delivery.event.type
 
     @admin.display(description=gettext_lazy("data"))
-    def data(self, delivery: WebhookDelivery) -> Any:
-        return delivery.event.data
+    def data(self, delivery: WebhookDelivery) -> str:
+        return words(delivery.event.data)
 
     @admin.display(description=gettext_lazy("state"))
     def coloured_state(self, delivery: WebhookDelivery) -> str:

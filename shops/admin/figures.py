@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from django.http import HttpRequest
 from django.utils.translation import gettext
-from django.utils.translation import gettext as _
 
 from shops.contracts.models import CarrierContract
 from shops.staff.base import LISTED_AT_MOST
@@ -25,8 +24,8 @@ def rows(request: HttpRequest) -> Iterator[Row]:
     if may_view(request, "shops", "webhookendpoint"):
         endpoints = WebhookEndpoint.objects.live()
         for state, found, since, title in (
-            ("failing", endpoints.failing(), "failing_since", _("Webhook endpoints that fail")),
-            ("disabled", endpoints.disabled(), "disabled_at", _("Webhook endpoints that are disabled")),
+            ("failing", endpoints.failing(), "failing_since", gettext("Webhook endpoints that fail")),
+            ("disabled", endpoints.disabled(), "disabled_at", gettext("Webhook endpoints that are disabled")),
         ):
             yield Row(
                 f"webhooks-{state}", title, list_url("shops", "webhookendpoint", state=state), **counted(found, since)
@@ -34,12 +33,12 @@ def rows(request: HttpRequest) -> Iterator[Row]:
     if may_view(request, "shops", "carriercontract"):
         contracts = CarrierContract.objects.live()
         for name, of_contracts, since, title in (
-            ("refused", contracts.refused(), "tracking_refused_at", _("Contracts whose credentials are refused")),
+            ("refused", contracts.refused(), "tracking_refused_at", gettext("Contracts whose credentials are refused")),
             (
                 "password",
                 contracts.with_password(),
                 "updated_at",
-                _("Contracts with a password, not an API key"),
+                gettext("Contracts with a password, not an API key"),
             ),
         ):
             link = list_url("shops", "carriercontract", credentials=name)

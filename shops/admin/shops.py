@@ -63,7 +63,7 @@ class ShopAdmin(ModelAdmin[Shop]):
 
     form = ShopForm
     change_form_outer_after_template = "shops/desk.html"
-    list_display = ("name", "mode", "id", "is_active", "tokens_in_use", "created_at")
+    list_display = ("name", "mode", "is_active", "tokens_in_use", "created_at")
     ordering = ("name", "id")  # the model's own is lost by annotating a count
     list_filter = ("is_test", "is_active")
     search_fields = ("name", "id")
@@ -71,7 +71,8 @@ class ShopAdmin(ModelAdmin[Shop]):
     show_facets = admin.ShowFacets.NEVER
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
-        return (*self.list_display, Links(request.user))
+        *columns, key = super().get_list_display(request)
+        return (*columns, Links(request.user), key)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[Any, ...]:
         return ("id", "mode", "created_at", "sends_from", Links(request.user)) if obj else ()

@@ -125,7 +125,7 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     """Tokens. A new one is shown once, in the answer that creates it. Tokens are revoked, never deleted."""
 
     form = TokenForm
-    list_display = ("id", "last_four", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
+    list_display = ("last_four", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)

@@ -94,7 +94,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     """Endpoints. A secret is shown once, in the answer that makes it. Endpoints are revoked, never deleted."""
 
     form = EndpointForm
-    list_display = ("id", "shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
+    list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, StateFilter)
     list_filter_submit = True
     list_select_related = ("shop",)

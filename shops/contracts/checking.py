@@ -1,5 +1,6 @@
 """Asks a carrier about a contract, before it is saved or after: its credentials, its products, what it includes."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from carriers.client import Service
-from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms
+from carriers.contract_checks import SAMPLE_SENDER, Finding, Terms, Verdict
 from carriers.errors import CarrierError, CredentialsRejected
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials, Party, ProductOverride
@@ -84,17 +85,14 @@ def ask(
 
 
 def report(carrier_code: str, findings: list[Finding], facts: Mapping[str, str]) -> Report:
-    counts = [
-        sum(finding.verdict == verdict for finding in findings) for verdict in (gettext("included"), "missing", "open")
-    ]
-    words = [
-        f"{count} {word}"
-        for count, word in zip(
-            counts, (gettext("included"), gettext("not included"), gettext("left open")), strict=True
-        )
-    ]
-    told = ", ".join(word for count, word in zip(counts, words, strict=True) if count)
+    words = {
+        Verdict.INCLUDED: gettext("included"),
+        Verdict.MISSING: gettext("not included"),
+        Verdict.OPEN: gettext("left open"),
+    }
+    counts = Counter(finding.verdict for finding in findings)
+    told = ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict])
     summary = gettext("{carrier_code} accepts the credentials. Products: {told}.").format(
         carrier_code=carrier_code, told=told
     )
-    return Report(is_good=counts[1] == 0, summary=summary, findings=findings, facts=facts)
+    return Report(is_good=not counts[Verdict.MISSING], summary=summary, findings=findings, facts=facts)

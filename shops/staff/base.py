@@ -1,12 +1,13 @@
 """Base classes of the admin's pages, with read-only ones for large tables."""
 
+from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Model, QuerySet
@@ -20,6 +21,7 @@ from shops.staff import headers
 from shops.staff.audit.searches import record_search
 from shops.staff.audited import Recorded
 from shops.staff.exports import Column, answer, columns_of, export_of
+from shops.staff.filters import chosen_texts
 from shops.staff.masking import Concealed, may_see
 from shops.staff.pages import key_in
 from shops.staff.spreadsheets import FORMATS
@@ -38,6 +40,14 @@ LISTED_AT_MOST = 1000
 Row = TypeVar("Row", bound=Model)
 
 
+class Chip(NamedTuple):
+    """A filter that narrows a list: its title, what is chosen, and the address of the list without it."""
+
+    title: str
+    text: str
+    without: str
+
+
 class RestrictedChangeList(ChangeList):
     """A list that accepts only the filters it offers.
 
@@ -51,6 +61,15 @@ class RestrictedChangeList(ChangeList):
             raise DisallowedModelAdminLookup(gettext("This list has no such filter."))
         return filters
 
+    def chips(self) -> Iterator[Chip]:
+        """Yield what narrows the list, each with the list without it."""
+        if self.query:
+            yield Chip(gettext("Search"), self.query, self.get_query_string({SEARCH_VAR: None}))
+        for spec in self.filter_specs:
+            if texts := [*chosen_texts(spec, self)]:
+                without = self.get_query_string(dict.fromkeys(map(str, spec.expected_parameters())))
+                yield Chip(str(spec.title), ", ".join(texts), without)
+
 
 class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
     """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
@@ -60,6 +79,11 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return RestrictedChangeList
+
+    def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Show the id last: it is copied now and then, and hardly ever read."""
+        key = self.opts.pk.name
+        return (*(column for column in super().get_list_display(request) if column != key), key)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Take from an address what our own links have, a row that is chosen: any other text may not fit its widget."""
@@ -105,10 +129,10 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
 
 def without_tests(rows: QuerySet[Row]) -> QuerySet[Row]:
     """Leave out test shops, and the rows that are of one: a file does not say TEST."""
-    relations = {field.name for field in rows.model._meta.fields if field.name == "is_test" or field.is_relation}
-    if "is_test" in relations:
+    fields = {field.name for field in rows.model._meta.fields}
+    if "is_test" in fields:
         return rows.filter(is_test=False)
-    return rows.filter(shop__is_test=False) if "shop" in relations else rows
+    return rows.filter(shop__is_test=False) if "shop" in fields else rows
 
 
 class CappedPaginator(RowPaginator):

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.formats import number_format
@@ -15,7 +16,18 @@ def short_name(choice: str) -> str:
     return gettext(choice.replace("_", " ").capitalize())
 
 
-def number(value: float | Decimal, decimals: int | None = None) -> str:
+def words(value: Any) -> str:
+    """Say a stored value as a person reads it: an object's members by name, a list's one after the other."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {words(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(words, value))
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    return NOTHING if value in (None, "") else str(value)
+
+
+def number(value: float | Decimal | str, decimals: int | None = None) -> str:
     """Round a number, and format it as the reader writes it."""
     rounded = value if decimals is None else f"{value:.{decimals}f}"  # number_format cuts digits off
     return number_format(rounded, decimals, force_grouping=True)

@@ -1,5 +1,6 @@
 """Filters of the admin's lists."""
 
+from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -8,6 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest
+from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy
 from django_stubs_ext import StrOrPromise
 
@@ -131,6 +133,38 @@ class PeriodFilter(Created, admin.ListFilter):
         if last and last < date.max:
             queryset = queryset.filter(**{f"{self.column}__lt": self.midnight(date.fromordinal(last.toordinal() + 1))})
         return queryset
+
+
+def chosen_texts(spec: Any, listed: ChangeList) -> Iterator[str]:
+    """Yield what is chosen in a filter, in words."""
+    for choice in spec.choices(listed) if any_given(spec, listed) else ():
+        if "form" in choice:
+            yield from chosen_in(choice["form"], listed)
+        elif choice["selected"]:
+            yield str(choice["display"])
+
+
+def any_given(spec: Any, listed: ChangeList) -> bool:
+    return any(value for name in spec.expected_parameters() for value in listed.filter_params.get(name, ()))
+
+
+def chosen_in(form: forms.Form, listed: ChangeList) -> Iterator[str]:
+    for name, field in form.fields.items():
+        for value in filter(None, listed.filter_params.get(name, ())):
+            yield in_words(field, value)
+
+
+def in_words(field: forms.Field, value: str) -> str:
+    """Say a filter's value as its field shows it; one that the field does not have is said as it is."""
+    try:
+        found = field.clean([value] if isinstance(field, forms.MultipleChoiceField) else value)
+    except forms.ValidationError:
+        return value
+    if isinstance(field, forms.DateField):
+        return f"{field.widget.attrs['aria-label']} {date_format(found)}"
+    return (
+        str(dict(cast("Any", field.choices)).get(value, value)) if isinstance(field, forms.ChoiceField) else str(found)
+    )
 
 
 class RecentFilter(Created, DropdownFilter):

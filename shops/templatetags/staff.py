@@ -3,7 +3,7 @@
 from django import template
 
 from shops.models import Shop
-from shops.staff.display_texts import badge
+from shops.staff.display_texts import badge, number, short_name, words
 from shops.staff.masking import masked
 from shops.staff.pages import address_of, page_of
 
@@ -22,5 +22,8 @@ def mode_of(shop: Shop) -> str:
     return badge("TEST", "warning") if shop.is_test else ""
 
 
+register.filter(words)
+register.filter(number)
+register.filter(short_name)
 register.simple_tag(page_of)
 register.simple_tag(address_of)

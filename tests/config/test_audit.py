@@ -114,7 +114,7 @@ def kept() -> str:
 
 
 @pytest.mark.parametrize("box", BOXES)
-def test_no_text_of_a_search_is_kept(box: str) -> None:
+def test_no_text_of_a_search_is_kept(box: str, no_sidebar: None) -> None:
     browser = member("root")
     for text in TYPED:
         browser.get(box, {"q": text})

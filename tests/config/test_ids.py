@@ -17,7 +17,7 @@ from tests.support.api import Response
 from tests.support.desk import member, rows
 from tests.support.factories import ShopFactory, import_parcel
 
-pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database, pytest.mark.usefixtures("no_sidebar")]
 CHARACTERS = '_:/#?;@&=+$,"<>%\\'
 # Behind an underscore these look like Django's own escapes.
 IDS = [

@@ -80,7 +80,7 @@ def at(value: Any, path: str) -> Any:
 # --- Masks ---
 
 
-def test_who_may_not_see_customers_finds_none_in_any_search() -> None:
+def test_who_may_not_see_customers_finds_none_in_any_search(no_sidebar: None) -> None:
     """What is declared is what no search looks in; that no page or file shows it is in tests of the roles."""
     world, browser = rows(), member("Operations")
     every = (*world.values(), TrackingNumber.objects.exclude(events=[]).get())
@@ -122,6 +122,10 @@ def test_a_carriers_standard_text_is_worded_by_its_code_for_everybody(own: Calle
     page = browser.get("/admin/parcels/parcel/P1/change/").text
     assert page.count("<p>Delivered</p>") == 1
     assert page.count("<p>•••</p>") == 2
+    assert (
+        "<p>Livraison effectuée</p>"
+        in browser.get("/admin/parcels/parcel/P1/change/", headers={"Accept-Language": "fr"}).text
+    )
     shown = browser.get(page_of(label)).text
     assert "alpha refuses" in shown or "The carrier refused" in shown or "address" in shown.lower()
     assert found_in((page + shown).encode()) == []

@@ -83,6 +83,7 @@ parcels_parcel_csv                    403  200  200  200  403  403  200
 parcels_parcel_delete                 403  403  403  403  403  403  403
 parcels_parcel_history                403  200  200  200  403  403  200
 parcels_parcel_let-go                 403  302  302  403  403  403  302
+parcels_parcel_proof                  403  302  403  403  403  403  302
 parcels_parcel_take                   403  302  302  403  403  403  302
 parcels_parcel_xlsx                   403  200  200  200  403  403  200
 parcels_unlistedeventcode_add         403  403  403  403  403  403  403
@@ -158,7 +159,7 @@ def unpacked(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("who", WHO)
 def test_every_route_of_the_admin_has_its_status_and_shows_customers_to_some(
-    who: str, monkeypatch: pytest.MonkeyPatch
+    who: str, no_sidebar: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The page that refuses is the same for every address, and would take a third of the time.
     monkeypatch.setattr(error_pages, "error_page", lambda request, status, *_: HttpResponse(status=status))

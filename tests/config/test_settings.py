@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from environs import EnvError
+from pytest_django.fixtures import Settings
 
+from shops.contracts import bulkhead
 from tests.support.services import ENVIRONMENT, SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -38,6 +40,14 @@ BAD: dict[str, Sequence[str | None]] = {
     ],
     "ADMIN_HOSTS": ["a b", "*", "staff.example.com", "api.example.com,staff.example.com", "https://api.example.com"],
     "ADMIN_MFA_REQUIRED": ["", "maybe", "2"],
+    "OIDC_ISSUER": [
+        *"hunter2 http://sso.example.com ftp://sso.example.com https://sso.example.com/?hunter2".split(),
+        "https://sso.example.com",  # without a client
+    ],
+    "EMAIL_HOST": ["mail.example.com"],  # without a sender
+    "EMAIL_PORT": ["0", "65536", "smtp"],
+    "ADMIN_URL": ["hunter2", "https://staff.example.com/?hunter2"],
+    "OIDC_ROLES": ["logistics", "logistics=hunter2", "=Support", "logistics=Support,finance=superuser"],
     "DATABASE_URL": [
         "",
         *"hunter2 /hunter2 postgresql:// mysql://u:hunter2@host/name".split(),
@@ -135,6 +145,16 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("sandbox", ["", "http://127.0.0.1:9"])
+def test_calls_that_hang_at_each_service_leave_threads(
+    sandbox: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDBOX_URL", sandbox)
+    settings.SANDBOX_URL = sandbox
+    settings.CARRIER_CONCURRENCY = load()["CARRIER_CONCURRENCY"]
+    assert bulkhead.threads_at_most() < load()["SERVE_THREADS"]
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
@@ -291,6 +311,7 @@ def test_https_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
         ("RATE_LIMIT", "5000/h", "RATE_LIMIT", (5000, 3600)),
         ("RATE_LIMIT", "20/2m", "RATE_LIMIT", (20, 120)),
         ("TRUSTED_PROXIES", "2", "TRUSTED_PROXIES", 2),
+        ("OIDC_ROLES", "a=Support, b c=Accounts", "OIDC_ROLES", {"a": "Support", "b c": "Accounts"}),
         ("REDIS_URL", "", "REDIS_URL", ""),
         ("REDIS_URL", "redis://localhost", "REDIS_URL", "redis://localhost"),
         ("REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1", "REDIS_URL", "redis+sentinel://s1,[::1]:26380/main/1"),

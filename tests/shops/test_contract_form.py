@@ -1,6 +1,7 @@
 """Contracts added and changed in the admin: the command's checks, secrets that no page shows, the carrier's answer."""
 
 from contextlib import ExitStack
+from html import unescape
 from typing import Any
 
 import pytest
@@ -195,6 +196,14 @@ def test_a_check_tells_what_the_contract_has_and_saves_nothing(sandbox: Sandbox,
     assert "beta accepts the credentials. Products: 1 included." in checked(staff).text
     assert PASSWORD["alpha"] not in answer.text
     assert not CarrierContract.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_counts_alike_in_french(sandbox: Sandbox, shop: Shop, staff: Client) -> None:
+    everything = [code for code, product in PRODUCTS.items() if product.carrier == "alpha"]
+    typed = entered(carrier="alpha", products=everything, account_number="19000086") | {"_check": "yes"}
+    answer = staff.post(ADD, typed, headers={"Accept-Language": "fr"})
+    assert "alpha accepte les identifiants. Produits : 8 inclus, 1 non inclus." in unescape(answer.text)
 
 
 @pytest.mark.django_db(transaction=True)

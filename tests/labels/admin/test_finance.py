@@ -2,19 +2,23 @@
 
 import csv
 import io
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from labels.admin import finance
 from labels.figures.counting import recount
+from parcels.figures.counting import count_moved
+from parcels.figures.models import DayFigure
+from parcels.models import Parcel
+from shops.models import Shop
+from shops.staff import days
 from shops.staff.audit.models import AuditEntry
 from tests.labels.factories import LabelFactory
 from tests.support.api import logged_in, query_count
-from tests.support.factories import ShopFactory
+from tests.support.factories import ShopFactory, import_parcel
 
 FINANCE = "/admin/labels/labelfigure/"
 
@@ -77,7 +81,7 @@ def test_the_page_begins_with_this_month(staff: Client) -> None:
     LabelFactory(shop=shop, days_ago=70)
     LabelFactory(shop=shop)
     recount()
-    assert [row[0] for row in table(staff)] == [f"{timezone.now():%Y-%m}"]
+    assert [row[0] for row in table(staff)] == [f"{days.today():%Y-%m}"]
 
 
 def test_each_figure_equals_the_rows_of_the_list_that_it_leads_to(counted: None, staff: Client) -> None:
@@ -137,3 +141,28 @@ def test_the_page_costs_the_same_queries_however_many_labels_there_are(counted: 
         LabelFactory(shop=ShopFactory(), created_at=datetime(2026, 3, 2, tzinfo=UTC))
     recount()
     assert query_count(staff, FINANCE + MARCH) == before
+
+
+def test_bought_handed_in_and_delivered_are_by_month_shop_and_carrier_as_their_lists(counted: None) -> None:
+    shop = Shop.objects.get(pk="lumiere")
+    march = 1_773_000_000_000  # 8 March 2026
+    for number, (handed_in, delivered) in enumerate(
+        [(march, None), (march, march + 1), (march, march + 40 * 86_400_000)]
+    ):
+        status = "DELIVERED" if delivered else "IN_TRANSIT"
+        import_parcel(shop, id=f"P{number}", carrierCode="beta", lastStatus=status, deliveryDate=delivered)
+        Parcel.objects.filter(pk=f"P{number}").update(handed_in_at=handed_in)
+    DayFigure.objects.bulk_create(count_moved(date(2026, 3, 8)) + count_moved(date(2026, 4, 17)))
+    browser = logged_in("view_labelfigure", "view_parcel")
+    rows = browser.get(FINANCE + MARCH).context["moved"]
+    assert [(*row["texts"], *(figure.text for _, figure in row["figures"])) for row in rows] == [
+        ("Maison Lumière", "alpha", "1", "0", "0"),
+        ("Maison Lumière", "beta", "5", "3", "1"),
+        ("Port", "beta", "1", "0", "0"),
+    ]
+    for _, figure in rows[1]["figures"][1:]:
+        assert browser.get(figure.link).context["cl"].result_count == int(figure.text)
+    assert all(
+        not figure.link
+        for _, figure in logged_in("view_labelfigure", name="bob").get(FINANCE + MARCH).context["moved"][1]["figures"]
+    )

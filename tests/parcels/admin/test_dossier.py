@@ -1,4 +1,4 @@
-"""The parcel's page as a dossier: late or not, one story, the carrier's page, texts for the shop, and the claim."""
+"""The parcel's page as a dossier: late or not, one story, texts for the shop, and the claim."""
 
 from datetime import timedelta
 from io import BytesIO
@@ -99,7 +99,6 @@ def test_each_event_is_told_once_with_its_place_and_source(staff: Client, shop: 
     assert (second.event["label"], second.numbers) == ("Parcel packed", [])
     assert answer.text.count("75015 PARIS") == 1
     assert "told by the shop" in answer.text
-    assert f'listeNumerosLT={NUMBER}"' in answer.text
 
 
 def test_texts_for_the_shop_are_in_two_languages_and_name_nobody(staff: Client, shop: Shop) -> None:

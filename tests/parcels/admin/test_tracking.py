@@ -34,7 +34,7 @@ def followed(shop: Shop, parcel_id: str = "P1", days_silent: float = 0, *, is_li
 def test_the_page_shows_what_the_carrier_reported_and_when_it_is_asked(staff: Client, shop: Shop) -> None:
     followed(shop)
     page = page_of(staff, "P1")
-    for text in ("told by the carrier", "75015 PARIS", "N-P1", "Asked next", "known"):
+    for text in ("told by the carrier", "75015 PARIS", "N-P1", "Asked next", "Known"):
         assert text in page
     assert "Ask the carrier now" not in page
 

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from shops.models import Shop
+from shops.staff import days
 from shops.staff.audit.models import AuditEntry
 from shops.webhooks import endpoints
 from shops.webhooks.delivering import deliver_due
@@ -169,10 +170,10 @@ def test_deliveries_are_found_by(field: str, staff: Client, endpoint: WebhookEnd
 def test_deliveries_are_filtered(staff: Client, endpoint: WebhookEndpoint) -> None:
     tell_label(endpoint.shop_id)
     made = WebhookDelivery.objects.get()
-    today = f"{timezone.now():%Y-%m-%d}"
+    day = days.day_of(made.created_at).isoformat()
     for fitting in (
         *({"state": "queued"}, {"type": "label.failed"}, {"endpoint__id__exact": endpoint.id}),
-        {"created_from": today, "created_to": today},
+        {"created_from": day, "created_to": day},
     ):
         assert made.event_id in staff.get(DELIVERIES, fitting).text, fitting
     for other in ({"state": "dead"}, {"type": "label.generated"}, {"created_to": "2026-01-01"}):

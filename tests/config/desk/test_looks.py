@@ -1,0 +1,116 @@
+"""The looks of the staff's lists: the id is last, filters can be taken off, one search box, no Python."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from shops.staff.filters import PeriodFilter
+from tests.config.test_ids import LISTS
+from tests.support.api import Response
+from tests.support.desk import member, routes, rows
+from tests.support.factories import ShopFactory, import_parcel
+
+pytestmark = pytest.mark.django_db
+FRENCH = {"Accept-Language": "fr"}
+TO_DECIDE = "/admin/labels/shippinglabel/to-decide/"  # rows of labels, and not Django's list
+DJANGOS = [address for address in LISTS if address != TO_DECIDE]
+PARCELS = "/admin/parcels/parcel/"
+# In a French page none of these is a word.
+PYTHON = re.compile(r"\b(None|True|False|Decimal|datetime|OrderedDict|UUID)\b|<\w+[ :]|[{\[]'")
+
+
+class Text(HTMLParser):
+    """The text of a page as a reader sees it, and its search boxes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.boxes = 0
+        self.skipped = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.skipped += tag in ("script", "style", "code")
+        self.boxes += tag == "form" and dict(attributes).get("role") == "search"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.skipped -= tag in ("script", "style", "code")
+
+    def handle_data(self, data: str) -> None:
+        if not self.skipped:
+            self.texts.append(data)
+
+
+def chips(answer: Response) -> list[str]:
+    return [link.replace("&amp;", "&") for link in re.findall(r'<a class="desk-chip"[^>]* href="([^"]*)"', answer.text)]
+
+
+def values_of(spec: Any) -> dict[str, str]:
+    """A value for each parameter of a filter."""
+    names = [str(name) for name in spec.expected_parameters() if not str(name).endswith("__isnull")]
+    if isinstance(spec, PeriodFilter):
+        return dict.fromkeys(names, "2026-01-02")
+    if choices := getattr(spec, "lookup_choices", None):
+        return {names[0]: str(choices[0][0] if hasattr(spec, "parameter_name") else first_of(spec))}
+    return {names[0]: str(first_of(spec)) if spec.field.remote_field else "1"}
+
+
+def first_of(spec: Any) -> Any:
+    return spec.field.related_model.objects.values_list("pk", flat=True).first()
+
+
+def test_each_list_has_its_id_last_and_filters_that_can_be_taken_off() -> None:
+    rows()
+    staff = member("root")
+    for address in DJANGOS:
+        plain = staff.get(address)
+        listed = plain.context["cl"]
+        assert [column for column in listed.list_display if column == listed.opts.pk.name] == [listed.list_display[-1]]
+        given = [values_of(spec) for spec in listed.filter_specs]
+        assert chips(plain) == [], address
+        links = chips(staff.get(address, {name: value for values in given for name, value in values.items()}))
+        assert len(links) == len(given), address
+        for link in links[:1]:
+            assert len(chips(staff.get(address + link))) == len(links) - 1, (address, link)
+        for values in given:
+            assert chips(staff.get(address, values)) == ["?"], (address, values)
+
+
+def test_a_filter_is_named_in_words_and_taken_off_alone() -> None:
+    shop = ShopFactory(id="lumiere", name="Maison Lumière")
+    import_parcel(shop)
+    given = {
+        "shop__id__exact": "lumiere",
+        "status": ["EXCEPTION", "none"],
+        "handed": "no",
+        "handed_in_from": "2026-01-02",
+    }
+    answer = member("root").get(PARCELS, given | {"q": "6A1"}, headers=FRENCH)
+    for words in ("Maison Lumière", "Incident, Aucun encore", "du 02/01/2026", "6A1"):
+        assert words in re.sub(r"\s+", " ", answer.text)
+    without = next(link for link in chips(answer) if "handed=" not in link)
+    assert without == "?handed_in_from=2026-01-02&q=6A1&shop__id__exact=lumiere&status=EXCEPTION&status=none"
+
+
+def test_a_page_has_one_search_box_and_shows_no_python() -> None:
+    staff = member("root")
+    addresses = [address for _name, address in routes(rows())]
+    for address in dict.fromkeys([*addresses, *LISTS]):
+        answer = staff.get(address, headers=FRENCH)
+        if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html"):
+            page = Text(answer.text)
+            assert [text.strip() for text in page.texts if PYTHON.search(text)] == [], address
+            assert page.boxes <= 1, address
+
+
+def test_a_parcel_past_its_promise_is_marked_late_in_lists() -> None:
+    shop = ShopFactory()
+    window = dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), 1_700_000_000_000)
+    past = {"estimatedDeliveryDateWindow": window, "deliveryDate": None}
+    import_parcel(shop, orderNumber="#1", orderId="1", **past)
+    import_parcel(shop, orderNumber="#1", orderId="1", estimatedDeliveryDateWindow=None, deliveryDate=None)
+    staff = member("root")
+    for address in (PARCELS, "/admin/search/?q=%231"):
+        assert staff.get(address, headers=FRENCH).text.count("En retard") == 1, address
