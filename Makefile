@@ -17,7 +17,7 @@ UNLESS_A_KEY = --disable-plugin KeywordDetector --disable-plugin BasicAuthDetect
 
 # What `make lint` runs, two at a time: the longest begin.
 CHECKS = types secrets code imports locks style deploy
-.PHONY: help demo test lint $(CHECKS:%=lint-%) audit contract openapi messages bench load drill release lock clean
+.PHONY: help demo test install lint $(CHECKS:%=lint-%) audit contract openapi messages bench load drill release lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -30,10 +30,14 @@ demo: $(VENV)/.demo ## install everything, start the service with sample data, p
 # pytest's compiled tests are kept for its other processes, whatever the machine's default. A SIGTERM from make reaches
 # the program, as the shell has become it.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(VENV)/.dev .venv-s3/.done .venv-clients/.done ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
-	-@test -x $(BIN)/promtool || $(MAKE) --no-print-directory $(BIN)/promtool
-	-@test -x $(BIN)/php || $(MAKE) --no-print-directory $(BIN)/php
+test: install ## install everything, run the tests on SQLite and on PostgreSQL with Redis; ARGS="-k label -x"
 	@exec $(BIN)/python -m tests $(ARGS)
+
+# Without the last two, which need apt-get, tests are skipped.
+install:
+	@$(MAKE) --silent --jobs 2 VENV=$(VENV) $(VENV)/.dev .venv-clients/.done .venv-s3/.done
+	-@test -x $(BIN)/promtool || $(MAKE) --silent VENV=$(VENV) $(BIN)/promtool
+	-@test -x $(BIN)/php || $(MAKE) --silent VENV=$(VENV) $(BIN)/php
 
 lint: $(VENV)/.dev ## check style, types, the import contract, migrations' locks, deploy/, insecure code and secrets
 	@$(MAKE) --no-print-directory --jobs 2 $(CHECKS:%=lint-%)

@@ -62,8 +62,9 @@ def database(folder: Path) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {folder.name} WITH (FORCE)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """The demonstration, which ends with the tests of this folder: its background work goes on meanwhile."""
     with demonstration(tmp_path_factory.mktemp("demo")) as running:
         yield running
 

@@ -12,6 +12,12 @@ from tests.support.programs import NOT_INSTALLED
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--summary", type=Path, help="write the last lines to this file instead")
+    parser.addoption("--reverse", action="store_true", help="run the tests in the reverse of the files' order")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("reverse"):
+        config.option.randomly_reorganize = False
 
 
 @pytest.hookimpl(trylast=True)
@@ -20,7 +26,9 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     skipped = terminalreporter.stats.get("skipped", [])
     if services == "sqlite":
         skipped = [report for report in skipped if "real_services" not in report.keywords]
-    lines = [f"{services}: order of --randomly-seed={config.getoption('randomly_seed', None)}", *not_tested(skipped)]
+    seed = f"--randomly-seed={config.getoption('randomly_seed', None)}"
+    order = "--reverse" if config.getoption("reverse") else seed
+    lines = [f"{services}: order of {order}", *not_tested(skipped)]
     if file := config.getoption("summary"):
         file.write_text("\n".join(lines))
     else:
