@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
-from boto3.s3.transfer import TransferConfig
-from botocore.config import Config
 from django.templatetags.static import static
 from environs import Env, EnvError, validate
 from redis.backoff import NoBackoff
@@ -356,7 +354,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
         return {"BACKEND": "labels.pdfs.folder.LabelFolder", "OPTIONS": {"location": LABELS_DIR}}
     style: Any = env.str("AWS_S3_ADDRESSING_STYLE", "auto", validate=validate.OneOf(["auto", "path", "virtual"]))
     return {
-        "BACKEND": "labels.pdfs.storage.LabelBucket",
+        "BACKEND": "labels.pdfs.bucket.LabelBucket",
         "OPTIONS": {
             "bucket_name": bucket,
             **aws_keys(),
@@ -365,18 +363,7 @@ def label_storage(bucket: str) -> dict[str, Any]:
                 "AWS_REGION", env.str("AWS_DEFAULT_REGION", "us-east-1"), validate=validators.region
             ),
             "endpoint_url": env.str("AWS_S3_ENDPOINT_URL", "", validate=validators.http_url_or_none) or None,
-            "client_config": Config(
-                signature_version="s3v4",
-                s3={"addressing_style": style},
-                # If the bucket is silent, the PDF is kept in the database; two attempts fit into STORAGE_TIMEOUT_S.
-                connect_timeout=2,
-                read_timeout=5,
-                retries={"mode": "standard", "total_max_attempts": 2},
-                # Some stores refuse the checksums that boto3 sends by default.
-                request_checksum_calculation="when_required",
-                response_checksum_validation="when_required",
-            ),
-            "transfer_config": TransferConfig(use_threads=False),  # a label is one small request
+            "addressing_style": style,
             "querystring_auth": True,
             "querystring_expire": 900,
             "default_acl": None,  # the bucket's own rule: private

@@ -140,6 +140,7 @@ def prepare_metrics() -> None:
 def preload() -> None:
     """Load all code before the fork: workers share its memory and start at once."""
     importlib.import_module(settings.ROOT_URLCONF)
+    storage.pdfs()  # with a bucket, boto3
     importlib.import_module(APPLICATION)  # last: it freezes all objects that exist for the garbage collector
 
 

@@ -22,6 +22,8 @@ PARTIAL = "partial"  # the folder of files that are being written
 class LabelFolder(FileSystemStorage):
     """A local folder, whose files are reached by the service's own signed URLs only."""
 
+    failures = (OSError, ValueError)
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.safe_months: set[Path] = set()

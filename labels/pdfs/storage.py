@@ -9,16 +9,13 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
 from django.core import signing
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
-from storages.backends.s3 import S3Storage
 
-from carriers.http.connections import within
+from carriers.http.connections import Deadline, within
 from labels.models import ShippingLabel
-from labels.pdfs import bucket_deadline
 from shops import spans
 from shops.api.paths import FILES
 
@@ -27,7 +24,7 @@ ROOT = "labels"  # the start of every PDF's name
 CACHE_CONTROL = "private, no-store"
 FILE_POLICY = "sandbox"  # a file runs no script in the name of the service
 signer = signing.TimestampSigner(salt="labels.storage")
-FAILURES = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
+BACK_OFF_S = 1.0  # botocore's longest pause before its second attempt, which no deadline ends
 logger = logging.getLogger("labels.storage")
 
 
@@ -39,57 +36,10 @@ class LinkError(Exception):
     """A link to a PDF is altered, expired or was never made."""
 
 
-class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
-    """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
-
-    @property
-    def connection(self) -> Any:
-        """The thread's own, with a deadline."""
-        is_new = getattr(self._connections, "connection", None) is None
-        resource = super().connection
-        if is_new:
-            bucket_deadline.bound(resource.meta.client)
-        return resource
-
-    def check(self) -> None:
-        """Raise BotoCoreError or ClientError unless the bucket exists and may be read."""
-        self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
-
-    def url(self, name: str, parameters: Any = None, **options: Any) -> str:
-        """Sign a URL that says itself how the PDF is served, whatever headers the object was stored with."""
-        served_as = {
-            "ResponseContentType": "application/pdf",
-            "ResponseContentDisposition": disposition(name),
-            "ResponseCacheControl": CACHE_CONTROL,
-        }
-        url: str = super().url(name, served_as | (parameters or {}), **options)
-        return url
-
-    def reader(self) -> Callable[[str], bytes]:
-        """Return a function that reads an object, with one request where its file would take three.
-
-        Threads share it: making a client for each costs more than reading with it.
-        """
-        client = self.connection.meta.client
-
-        def content(name: str) -> bytes:
-            try:
-                body: bytes = client.get_object(Bucket=self.bucket_name, Key=name)["Body"].read()
-            except client.exceptions.NoSuchKey:
-                raise FileNotFoundError(errno.ENOENT, "no such object") from None
-            return body
-
-        return content
-
-    def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
-        """Yield the names of all objects below a folder, and when they were written: a request for every thousand."""
-        return ((item.key, item.last_modified) for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
-
-
 def reason(error: Exception) -> str:
     """Name an error by the store's own code (AccessDenied), the system's (ENOSPC), or its class; never by its text."""
-    if isinstance(error, ClientError):
-        code = str(error.response.get("Error", {}).get("Code", ""))
+    if (response := getattr(error, "response", None)) is not None:  # botocore's
+        code = str(response.get("Error", {}).get("Code", ""))
         return code if re.fullmatch(r"[0-9A-Za-z]{1,64}", code) else type(error).__name__
     if isinstance(error, OSError) and (name := errno.errorcode.get(error.errno or 0)):
         return name
@@ -100,13 +50,24 @@ def pdfs() -> Storage:
     return storages["labels"]
 
 
+def failures() -> tuple[type[Exception], ...]:
+    """Return the errors that a storage of this kind raises, asked for when one is raised: boto3 takes long to load."""
+    kinds: tuple[type[Exception], ...] = pdfs().failures  # type: ignore[attr-defined]  # ours have it
+    return kinds
+
+
+def deadline(timeout_s: float | None = None) -> Deadline:
+    """Begin the deadline of a use of the storage, by default STORAGE_TIMEOUT_S."""
+    return Deadline((timeout_s or settings.STORAGE_TIMEOUT_S) - BACK_OFF_S)
+
+
 @contextmanager
 def reached(timeout_s: float | None = None) -> Iterator[None]:
     """Raise StorageError for what fails in the block, or is not over in time (default: STORAGE_TIMEOUT_S)."""
     try:
-        with within(bucket_deadline.deadline(timeout_s)):
+        with within(deadline(timeout_s)):
             yield
-    except FAILURES as error:
+    except failures() as error:
         raise StorageError(reason(error)) from error
 
 
@@ -115,7 +76,7 @@ def listed() -> Iterator[None]:
     """Raise StorageError for what fails in the block; each of its many requests has a deadline of its own."""
     try:
         yield
-    except FAILURES as error:
+    except failures() as error:
         raise StorageError(reason(error)) from error
 
 

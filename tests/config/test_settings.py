@@ -12,6 +12,7 @@ import pytest
 from environs import EnvError
 from pytest_django.fixtures import Settings
 
+from labels.pdfs.bucket import LabelBucket
 from shops.contracts import bulkhead
 from tests.support.services import ENVIRONMENT, SETTINGS
 
@@ -395,9 +396,9 @@ def test_a_bucket_takes_both_keys_or_the_machines_own_role(monkeypatch: pytest.M
 def test_a_bucket_is_private_signed_with_version_4_and_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABELS_BUCKET", "labels")
     labels = load()["STORAGES"]["labels"]
-    assert labels["BACKEND"] == "labels.pdfs.storage.LabelBucket"
+    assert labels["BACKEND"] == "labels.pdfs.bucket.LabelBucket"
     options = labels["OPTIONS"]
-    config = options["client_config"]
+    config: Any = LabelBucket(**options).client_config
     assert config.signature_version == "s3v4"
     assert (options["querystring_auth"], options["querystring_expire"]) == (True, 900)
     assert options["default_acl"] is None

@@ -4,6 +4,7 @@ import socket
 import time
 from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.config import Config
@@ -12,7 +13,7 @@ from pytest_django.fixtures import Settings
 
 from labels.lifecycle.reconciling import reconcile
 from labels.models import LabelState
-from labels.pdfs.storage import LabelBucket
+from labels.pdfs.bucket import LabelBucket
 from tests.carriers.support.servers import LoopbackServer, Play, always, dripping, http, serving
 from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox, assert_coded, row
@@ -43,7 +44,8 @@ def bucket_that_is(play: Play, settings: Settings, server: LoopbackServer, monke
         read_timeout=read_timeout_s,
         retries={"mode": "standard", "total_max_attempts": 1},
     )
-    options = labels["OPTIONS"] | {"client_config": labels["OPTIONS"]["client_config"].merge(waits)}
+    usual: Any = storages["labels"]
+    options = labels["OPTIONS"] | {"client_config": usual.client_config.merge(waits)}
     settings.STORAGES = settings.STORAGES | {"labels": labels | {"OPTIONS": options}}
     made = storages["labels"]
     assert isinstance(made, LabelBucket)

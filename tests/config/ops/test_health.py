@@ -180,7 +180,7 @@ def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}"
         options = {"bucket_name": "b", "access_key": "a", "secret_key": "hunter2", "endpoint_url": url}
-        labels = {"BACKEND": "labels.pdfs.storage.LabelBucket", "OPTIONS": options}
+        labels = {"BACKEND": "labels.pdfs.bucket.LabelBucket", "OPTIONS": options}
         settings.STORAGES = settings.STORAGES | {"labels": labels}
         with pytest.raises(storage.StorageError, match=r"\AEndpointConnectionError\Z"):
             storage.check()

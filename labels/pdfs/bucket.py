@@ -1,0 +1,128 @@
+"""A private bucket for the PDFs of labels, with a deadline over each use; boto3 is loaded with it.
+
+botocore's timeouts are for single operations of a socket: a bucket that drips a byte a second never triggers them. So
+its connections become those that the carriers are asked over, which end with the deadline of the block.
+"""
+
+import errno
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from boto3.s3.transfer import TransferConfig
+from botocore.awsrequest import (
+    AWSHTTPConnection,
+    AWSHTTPConnectionPool,
+    AWSHTTPSConnection,
+    AWSHTTPSConnectionPool,
+)
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from storages.backends.s3 import S3Storage
+
+from carriers.http.connections import (
+    BoundedConnection,
+    BoundedTLSConnection,
+    BoundedTLSSocket,
+    current_exchange,
+    within,
+)
+from labels.pdfs.storage import CACHE_CONTROL, deadline, disposition
+
+
+class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
+    """A private bucket, whose objects are reached by URLs signed with signature version 4 only."""
+
+    failures = (OSError, BotoCoreError, ClientError, ValueError)  # the last is botocore's, of what it can't use
+    transfer_config = TransferConfig(use_threads=False)  # a label is one small request
+
+    def __init__(self, **options: Any) -> None:
+        self.client_config = Config(
+            signature_version="s3v4",
+            s3={"addressing_style": options.get("addressing_style", "auto")},
+            # If the bucket is silent, the PDF is kept in the database; two attempts fit into STORAGE_TIMEOUT_S.
+            connect_timeout=2,
+            read_timeout=5,
+            retries={"mode": "standard", "total_max_attempts": 2},
+            # Some stores refuse the checksums that boto3 sends by default.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        super().__init__(**options)
+
+    @property
+    def connection(self) -> Any:
+        """The thread's own, with a deadline."""
+        is_new = getattr(self._connections, "connection", None) is None
+        resource = super().connection
+        if is_new:
+            bound(resource.meta.client)
+        return resource
+
+    def check(self) -> None:
+        """Raise BotoCoreError or ClientError unless the bucket exists and may be read."""
+        self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
+
+    def url(self, name: str, parameters: Any = None, **options: Any) -> str:
+        """Sign a URL that says itself how the PDF is served, whatever headers the object was stored with."""
+        served_as = {
+            "ResponseContentType": "application/pdf",
+            "ResponseContentDisposition": disposition(name),
+            "ResponseCacheControl": CACHE_CONTROL,
+        }
+        url: str = super().url(name, served_as | (parameters or {}), **options)
+        return url
+
+    def reader(self) -> Callable[[str], bytes]:
+        """Return a function that reads an object, with one request where its file would take three.
+
+        Threads share it: making a client for each costs more than reading with it.
+        """
+        client = self.connection.meta.client
+
+        def content(name: str) -> bytes:
+            try:
+                body: bytes = client.get_object(Bucket=self.bucket_name, Key=name)["Body"].read()
+            except client.exceptions.NoSuchKey:
+                raise FileNotFoundError(errno.ENOENT, "no such object") from None
+            return body
+
+        return content
+
+    def entries(self, folder: str) -> Iterator[tuple[str, datetime]]:
+        """Yield the names of all objects below a folder, and when they were written: a request for every thousand."""
+        return ((item.key, item.last_modified) for item in self.bucket.objects.filter(Prefix=f"{folder}/"))
+
+
+class _Connection(BoundedConnection, AWSHTTPConnection):  # type: ignore[misc]  # botocore has no types
+    pass
+
+
+class _TLSConnection(BoundedTLSConnection, AWSHTTPSConnection):  # type: ignore[misc]  # as above
+    pass
+
+
+class _Pool(AWSHTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSPool(AWSHTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
+def bound(client: Any) -> None:
+    """Let a client's connections end with the deadline of the block, or else with one of each request."""
+    session = client._endpoint.http_session
+    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)
+    session._manager.connection_pool_kw["ssl_context"].sslsocket_class = BoundedTLSSocket
+    session.send = sent_within_deadline(session.send)
+
+
+def sent_within_deadline(send: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def send_it(request: Any) -> Any:
+        if current_exchange.get(None):
+            return send(request)
+        with within(deadline()):
+            return send(request)
+
+    return send_it
