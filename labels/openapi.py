@@ -37,6 +37,7 @@ from shops.api.errors.plain import (
     LABEL_NOT_FOUND,
     LINK_INVALID,
     MEDIA_TYPE_UNSUPPORTED,
+    ORDERS_HELD_UP,
     PATH_UNKNOWN,
     PDF_NOT_FOUND,
     TOKEN_INVALID,
@@ -243,7 +244,7 @@ FAILURES: Final[dict[str, Failures]] = {
         422: (IDEMPOTENCY_KEY_REUSED,),
         500: (LABEL_STORAGE_UNAVAILABLE,),
         502: of_carriers(CredentialsRejected, CarrierUnavailable, OutcomeUnknown),
-        503: (TOO_BUSY,),
+        503: (TOO_BUSY, ORDERS_HELD_UP),
     },
     "retrieveLabel": {
         400: (HOST_UNKNOWN,),

@@ -72,17 +72,23 @@ def new_label(
     *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
 ) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
-    ordered_at = clock.upper_bound_now()
-    return ShippingLabel(
+    label = ShippingLabel(
         account_number=number_for(contract, order["product_code"]),
-        created_at=ordered_at,
-        leased_until=lease(ordered_at, calls=CARRIERS[contract.carrier_code].call_count(len(order["weights_kg"]))),
         shop_id=contract.shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
         **order,
     )
+    begin_lease(label)
+    return label
+
+
+def begin_lease(label: ShippingLabel) -> None:
+    """Let a row that is not saved begin now, and be leased for all calls of its purchase."""
+    label.created_at = clock.upper_bound_now()
+    calls = CARRIERS[label.carrier_code].call_count(len(label.weights_kg))
+    label.leased_until = lease(label.created_at, calls=calls)
 
 
 def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:

@@ -1,5 +1,7 @@
 """The label endpoints, and the PDFs of labels kept in a local folder."""
 
+import logging
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
@@ -15,6 +17,7 @@ from rest_framework.viewsets import GenericViewSet
 from labels import listing, openapi, openapi_listing
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
+from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
 from labels.lifecycle.errors import NotCancelledError, StorageUnavailableError
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
@@ -25,12 +28,15 @@ from labels.serializers import (
     ignored_header,
     read_order,
 )
+from shops import tokens
+from shops.api.authentication import may_be_valid, sent_token
 from shops.api.cursors import read_page
 from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
-from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, PDF_NOT_FOUND
+from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, ORDERS_HELD_UP, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
 from shops.api.request_body import sent_body
+from shops.db.failures import reason
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
 
@@ -44,6 +50,7 @@ MAX_WARNING_LENGTH: Final = 200
 PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in "%,")
 
 
+logger = logging.getLogger("labels.purchase")
 LISTED, CANCELLATION = ListedLabelSerializer(), CancellationSerializer()
 
 
@@ -54,6 +61,29 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
     serializer_class = LabelSerializer
     http_method_names = ["get", "head", "post"]
     default_response_headers = {}  # by default the methods, which only a 405 names
+    wait: OrderWait  # of an order
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Find the shop and count the request; an order whose token may be valid waits for the database."""
+        begin = partial(super().initial, request, *args, **kwargs)
+        secret, key = sent_token(request.META), request.headers.get("Idempotency-Key")
+        if self.action != "create" or not secret:
+            return begin()
+        is_test = secret.startswith(tokens.TEST_PREFIX)
+        self.wait = OrderWait(key=key and (tokens.digest(secret), key), is_test=is_test)
+        try:
+            return begin()
+        except DATABASE_ERRORS as error:
+            if not is_away(error) or not may_be_valid(secret):
+                raise
+        return self.wait.run(begin)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Refuse an order for which the database has been away for too long; one that a carrier got ends otherwise."""
+        if self.action == "create" and is_away(exc):
+            logger.warning("order held up", extra={"reason": reason(exc)})
+            exc = ApiError(ORDERS_HELD_UP)
+        return super().handle_exception(exc)
 
     @openapi_listing.listing
     def index(self, request: Request) -> Response:
@@ -78,6 +108,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             sender_address=shop.sender_address,
             key=key,
             token_id=token.id,
+            wait=self.wait,
         )
         answer_headers = headers_of_purchase(label, is_replay=is_replay)
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)

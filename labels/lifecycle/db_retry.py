@@ -1,10 +1,15 @@
-"""Retries writes through a restart or a failover of the database, so that nothing paid for is lost."""
+"""Waits for the database through a restart or a failover: nothing paid for is lost, and no order is refused."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.db import DatabaseError, DataError, IntegrityError, InterfaceError, ProgrammingError, connection
+
+from shops.api.errors.coded import IDEMPOTENCY_KEY_IN_PROGRESS
+from shops.api.errors.exceptions import ApiError
+from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 
 # Patroni replaces a lost primary when its `ttl` is over, which is 20 s at the least.
 DB_RETRY_TIMEOUT_S = 30.0
@@ -16,7 +21,10 @@ T = TypeVar("T")
 
 
 def retry_deadline() -> float:
-    """Return the end of retries that begin now, by the monotonic clock; all writes of a purchase share one."""
+    """Return the end of retries that begin now, by the monotonic clock.
+
+    All that an order does before its reservation shares one, and so do all writes of its purchase.
+    """
     return time.monotonic() + DB_RETRY_TIMEOUT_S
 
 
@@ -37,3 +45,37 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
                 raise
             connection.close()
             time.sleep(PAUSE_S)
+
+
+def is_away(error: BaseException) -> bool:
+    """Tell if a statement failed for the database's sake, so that the same one may succeed later."""
+    return isinstance(error, DATABASE_ERRORS) and not isinstance(error, PERMANENT_ERRORS)
+
+
+@dataclass(frozen=True)
+class OrderWait:
+    """An order's wait for the database before its carrier is asked, in the bulkhead and until a deadline."""
+
+    ends_at: float = field(default_factory=retry_deadline)
+    key: Hashable = None  # of one request at a time
+    is_test: bool = False
+
+    def run(self, read: Callable[[], T]) -> T:
+        """Run what the order reads; while the database is away, wait for it in a place of the bulkhead.
+
+        Raise the database's error when the deadline has passed, and at once where the bulkhead is full; ApiError where
+        another request waits with the key.
+        """
+        try:
+            return read()
+        except DATABASE_ERRORS as error:
+            if not is_away(error):
+                raise
+            connection.close()
+            try:
+                with bulkhead.enter(None, key=self.key, is_test=self.is_test):
+                    return with_db_retry(read, deadline=self.ends_at)
+            except KeyInUseError:
+                raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
+            except BulkheadFullError:
+                raise error from None

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from carriers.base import Carrier
 from carriers.client import Service
@@ -24,10 +24,10 @@ from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import metrics, outcomes
-from labels.lifecycle.db_retry import DATABASE_ERRORS, retry_deadline, with_db_retry
+from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
-from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
+from labels.orders import begin_lease, check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.pdfs import receipts
 from shops import spans
 from shops.api.errors.coded import (
@@ -37,11 +37,12 @@ from shops.api.errors.coded import (
     LABEL_CANCELLED,
 )
 from shops.api.errors.exceptions import ApiError, CarrierFailedError
+from shops.api.errors.plain import ORDERS_HELD_UP
 from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.models import CarrierContract
 from shops.db import clock
-from shops.db.failures import is_refused
+from shops.db.failures import is_disk_full
 from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
@@ -55,33 +56,44 @@ INSERT = PreparedInsert(
 )
 
 
-def buy(
+def buy(  # noqa: PLR0913 - an order and all that it came with, by name
     *,
     shop_id: str,
     order: dict[str, Any],
     sender_address: dict[str, str] | None = None,
     key: IdempotencyKey | None = None,
     token_id: str = "",
+    wait: OrderWait | None = None,
 ) -> tuple[ShippingLabel, bool]:
     """Buy a label, or find the one bought before with the same key; the second value tells that it was found.
 
-    `order` is the validated body, `sender_address` the shop's own. Raise ApiError, or ValidationError for an order
-    without a sender.
+    `order` is the validated body, `sender_address` the shop's own. Raise ApiError, ValidationError for an order without
+    a sender, or the database's error where it stays away: this request has bought nothing then.
     """
-    with pipelined():
-        used = IS_KEY_USED.start(shop=shop_id, key=key.value) if key else list
-        found = CarrierContract.start_to_find(shop_id=shop_id, carrier_code=order["carrier_code"])
-    if key and used() and (earlier := find_earlier(shop_id, key)):
+    wait = wait or OrderWait()
+    earlier, found = wait.run(lambda: look_up(shop_id, order["carrier_code"], key))
+    if key and earlier:
         return replay(earlier, key), True
     order = completed(order, sender_address)
-    contract = check_product(found(), order)
+    contract = check_product(found, order)
     try:
-        return buy_new(shop_id=shop_id, contract=contract, order=order, key=key, token_id=token_id), False
+        label = buy_new(contract=contract, order=order, key=key, token_id=token_id, wait=wait)
     except NotBegunError as error:
         # Another request with the key may have left a row by now.
         if key and (earlier := find_earlier(shop_id, key)):
             return replay(earlier, key), True
         raise error.answer from error
+    return label, False
+
+
+def look_up(
+    shop_id: str, carrier_code: str, key: IdempotencyKey | None
+) -> tuple[ShippingLabel | None, CarrierContract | None]:
+    """Find what the shop ordered with the key before, and its contract with the carrier."""
+    with pipelined():
+        used = IS_KEY_USED.start(shop=shop_id, key=key.value) if key else list
+        contract = CarrierContract.start_to_find(shop_id=shop_id, carrier_code=carrier_code)
+    return find_earlier(shop_id, key) if key and used() else None, contract()
 
 
 class KeyTakenError(Exception):
@@ -97,18 +109,18 @@ class NotBegunError(Exception):
 
 
 def buy_new(
-    *, shop_id: str, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
+    *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str, wait: OrderWait
 ) -> ShippingLabel:
     """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
     carrier_code = contract.carrier_code
     try:
         # What can fail here without the carrier fails before there is a row, which would have to be explained.
         credentials = credentials_on(contract, order["product_code"])
-        with conversation(contract, credentials, Service.SHIPPING, key=key and (shop_id, key.value)) as talk:
+        with conversation(contract, credentials, Service.SHIPPING, key=key and (contract.shop_id, key.value)) as talk:
             label = new_label(contract=contract, order=order, key=key, token_id=token_id)
             ordered = shipment(label, contract)
             check_customs(carrier_code, ordered)
-            return place(label, ordered, talk)
+            return place(label, ordered, talk, wait)
     except (KeyInUseError, KeyTakenError) as error:
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
@@ -155,39 +167,47 @@ def finish_again(label: ShippingLabel, key: IdempotencyKey) -> ShippingLabel:
 
 
 @spans.step("order")
-def place(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> ShippingLabel:
+def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: OrderWait) -> ShippingLabel:
     """Reserve the label, then purchase it; raise KeyTakenError, before anything is written, or ApiError."""
-    reserve(label)
+    try:
+        reserve(label)
+    except DATABASE_ERRORS as error:
+        if not is_away(error):
+            raise
+        with_db_retry(lambda: reserve_again(label), deadline=wait.ends_at)
     receipts.keep(label)
     return purchase(label, ordered, talk)
 
 
 @spans.step("reserve")
 def reserve(label: ShippingLabel) -> None:
-    """Commit the row before the carrier is called; raise KeyTakenError."""
+    """Commit the row before the carrier is called; raise KeyTakenError, or ApiError where there is no room for it."""
     try:
         with transaction.atomic():
             with pipelined():
                 inserted, asked = INSERT.start(label), clock.ask()
             asked()
             is_inserted = bool(inserted())
-    except IntegrityError:
-        raise
     except DATABASE_ERRORS as error:
-        connection.close()
-        if not is_refused(error):
-            with suppress(*DATABASE_ERRORS):
-                with_db_retry(lambda: withdraw(label))
+        if is_disk_full(error):
+            raise ApiError(ORDERS_HELD_UP) from error
         raise
     if not is_inserted:
         raise KeyTakenError
 
 
-def withdraw(label: ShippingLabel) -> None:
-    """Remove the row of a purchase that is not going to be made: it must not look as if it were.
+def reserve_again(label: ShippingLabel) -> None:
+    """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it."""
+    withdraw(label)
+    begin_lease(label)
+    reserve(label)
 
-    The COMMIT that raised may have been made, or be made yet. Writing the same id again waits for it, so afterwards
-    there is a row to remove, and none can appear any more.
+
+def withdraw(label: ShippingLabel) -> None:
+    """Remove the row of a reservation that raised.
+
+    Its COMMIT may have been made, or be made yet. Writing the same id again waits for it, so afterwards there is a row
+    to remove, and none can appear any more.
     """
     with suppress(IntegrityError), transaction.atomic():
         label.save(force_insert=True)
@@ -201,6 +221,9 @@ def purchase(label: ShippingLabel, ordered: Shipment, talk: Conversation) -> Shi
         deadline = retry_deadline()
         outcomes.save_received(label, purchased, deadline=deadline)
         return outcomes.publish(label, deadline=deadline)
+    except DATABASE_ERRORS as error:  # the carrier was asked: nobody may take the order for one that was not begun
+        outcomes.set_error(label, OutcomeUnknown(label.carrier_code, "what came of it could not be read"))
+        raise PurchaseFailedError(label) from error
     finally:
         if not talk.is_test:
             metrics.count_purchase(label)

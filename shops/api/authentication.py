@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -111,6 +112,15 @@ def find(secret: str) -> AccessToken:
 def is_known(secret: str) -> bool:
     with known_lock:
         return tokens.digest(secret) in known_digests
+
+
+def may_be_valid(secret: str) -> bool:
+    """Tell if a token was valid here before, or is on a replica: its requests may wait while the primary is away."""
+    if is_known(secret):
+        return True
+    with suppress(*replicas.UNREACHABLE):
+        return replicas.is_configured() and valid_replicated_token(secret) is not None
+    return False
 
 
 @cached(TTLCache(maxsize=10_000, ttl=TOKEN_CACHE_TTL_S), lock=Lock(), key=tokens.digest)

@@ -42,9 +42,9 @@ def sqlstate(error: BaseException) -> str | None:
     return None
 
 
-def is_refused(error: BaseException) -> bool:
-    """Tell if a database lacked disk or memory (class 53), and so has certainly written nothing."""
-    return (sqlstate(error) or "").startswith("53")
+def is_disk_full(error: BaseException) -> bool:
+    """Tell if a database has no room to write: it has written nothing, and waiting for it is of no use."""
+    return sqlstate(error) == "53100"
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:

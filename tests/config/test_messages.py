@@ -41,12 +41,18 @@ def too_many_requests(world: World) -> Response:
     return world.own.get(SEARCH)
 
 
-def a_broken_database(world: World) -> Response:
-    def fail(*args: object) -> None:
-        raise OperationalError
+def fail(*args: object) -> None:
+    raise OperationalError
 
+
+def a_broken_database(world: World) -> Response:
     with connection.execute_wrapper(fail):
         return world.own.get(SEARCH + "?orderName=1")
+
+
+def an_order_without_a_database(world: World) -> Response:
+    with connection.execute_wrapper(fail):
+        return post(world.own, order())
 
 
 def a_link_to_nothing(world: World) -> Response:
@@ -92,6 +98,7 @@ CASES: list[tuple[str, int, Callable[[World], Response]]] = [
     ("media_type_unsupported", 415, lambda world: post(world.own, b"<a/>", content_type="text/xml")),
     ("limit_exceeded", 429, too_many_requests),
     ("unexpected", 500, a_broken_database),
+    ("orders_held_up", 503, an_order_without_a_database),
     ("too_busy", 503, as_many_bodies_as_may_be_read_at_once),
 ]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from carriers.client import Service
-from labels.lifecycle import cancelling, decisions, purchase
+from labels.lifecycle import cancelling, db_retry, decisions, purchase
 from labels.models import LabelState, ShippingLabel
 from labels.pdfs import storage
 from shops.contracts import clients
@@ -99,7 +99,8 @@ def test_a_purchase_that_the_database_or_the_storage_ends_leaves_the_bulkhead(
 
     with monkeypatch.context() as patch:
         patch.setattr(purchase, "reserve", fail)
-        assert post(buyer, order()).status_code == 500
+        patch.setattr(db_retry, "DB_RETRY_TIMEOUT_S", -1)
+        assert post(buyer, order()).status_code == 503
     folder.write_text("no folder")
     assert_coded(post(buyer, order()), 500, "LABEL_STORAGE_UNAVAILABLE")
     folder.unlink()

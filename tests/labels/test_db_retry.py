@@ -5,6 +5,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from labels.lifecycle import db_retry
 from labels.lifecycle.db_retry import with_db_retry
+from shops.api.errors.plain import ORDERS_HELD_UP
 from tests.labels.conftest import Sandbox
 from tests.labels.orders import order, post
 from tests.support.api import Caller
@@ -56,7 +57,7 @@ def test_a_fault_of_our_own_is_not_tried_again(closed: list[bool]) -> None:
 
 @pytest.mark.real_services
 @pytest.mark.django_db(transaction=True)
-def test_while_the_databases_disk_is_full_an_order_fails_at_once_and_leaves_nothing(
+def test_while_the_databases_disk_is_full_an_order_is_refused_at_once_and_leaves_nothing(
     buyer: Caller, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wait(seconds: float) -> None:
@@ -70,9 +71,10 @@ def test_while_the_databases_disk_is_full_an_order_fails_at_once_and_leaves_noth
             "CREATE TRIGGER full_disk BEFORE INSERT ON labels_shippinglabel EXECUTE FUNCTION refuse()"
         )
     try:
-        assert post(buyer, order(), key="k").status_code == 500
+        response = post(buyer, order(), key="k")
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP FUNCTION refuse CASCADE")
+    assert (response.status_code, response.json()["message"]) == (503, ORDERS_HELD_UP.message)
     assert sandbox.calls() == 0
     assert post(buyer, order(), key="k").status_code == 201

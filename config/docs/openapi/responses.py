@@ -19,7 +19,7 @@ FAILURES: Final = parcels.FAILURES | labels.FAILURES | _SHOPS
 LINKS: Final = parcels.LINKS | labels.LINKS
 PUBLIC: Final = {"openLabelPdf"}
 # Statuses sent after the token was found valid: the request was counted for the shop.
-COUNTED: Final = {200, 201, 202, 204, 405, 409, 410, 413, 415, 422, 502, 503}
+COUNTED: Final = {200, 201, 202, 204, 405, 409, 410, 413, 415, 422, 502}
 UNCOUNTED: Final = {401, 403}
 # Operations whose answers name what was ignored of a body that was read.
 NAMING_IGNORED: Final = {"buyLabel", "checkOrder", "createWebhook", "changeWebhook", "replayWebhook"}
@@ -40,7 +40,7 @@ TITLES: Final = {
     429: "Too many requests",
     500: "A fault of ours",
     502: "The carrier's failure",
-    503: "Too busy",
+    503: "Not now",
 }
 
 

@@ -167,6 +167,15 @@ UNEXPECTED: Final = PLAIN_ERRORS.declare(
     cause="A fault of ours.",
     remedy="Retry a look-up later, an order only with its Idempotency-Key. Report it with the X-Request-Id.",
 )
+ORDERS_HELD_UP: Final = PLAIN_ERRORS.declare(
+    "orders_held_up",
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    message="Orders can't be taken at the moment. Nothing was bought: send the same again in some seconds.",
+    cause="A part of the service is being replaced. An order waits for it up to 30 seconds; this one has, or as many as"
+    " may wait do already.",
+    remedy="Send the same again after the seconds in Retry-After, with or without an Idempotency-Key.",
+    retry_after_s=5,
+)
 TOO_BUSY: Final = PLAIN_ERRORS.declare(
     "too_busy",
     HTTPStatus.SERVICE_UNAVAILABLE,

@@ -1,14 +1,15 @@
-"""The cluster drill: ``python -m tests.drills.cluster [--rate N] [SCENARIO ...]``.
+"""The cluster drill: ``python -m tests.drills.cluster [--rate N] [--orders N,N] [SCENARIO ...]``.
 
 Patroni runs a PostgreSQL primary and two replicas, Sentinel a Redis master and its replica; PDFs are in a bucket; two
 application hosts stand behind HAProxy, one of which reaches the primary through PgBouncer. Under a mixed load one part
-after the other is killed, restarted, frozen or silenced. For each it prints the answers by status and the longest time
-without a good one; at the end it compares the carriers' ledger with the table.
+after the other is killed, restarted, frozen, cut off or silenced, once for each rate of orders. For each it prints the
+answers by status and the longest time without a good one; at the end it compares the carriers' ledger with the table.
 
 Debian: apt-get install etcd-server haproxy patroni pgbouncer postgresql; and `make .venv-s3/.done`.
 """
 
 import argparse
+import itertools
 import os
 import shutil
 import signal
@@ -44,7 +45,8 @@ RATE = 100.0
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.cluster", description=__doc__)
-    parser.add_argument("--rate", type=float, default=RATE, help="requests a second")
+    parser.add_argument("--rate", type=float, default=RATE, help="look-ups and searches a second")
+    parser.add_argument("--orders", type=rates, default=[1.0], metavar="N,N", help="orders a second")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
     options = parser.parse_args()
     check_programs()
@@ -52,20 +54,20 @@ def main() -> None:
     started_at = time.monotonic()
     with ExitStack() as stack:
         system, port = set_up(stack)
-        faults = drill(system, port, options.scenarios or list(SCENARIOS), options.rate)
+        faults = drill(system, port, options)
     print(f"\n{len(faults)} faults, {time.monotonic() - started_at:.0f} s")
     sys.exit(exit_code(faults))
 
 
-def drill(system: System, port: int, scenarios: list[str], rate: float) -> list[str]:
+def drill(system: System, port: int, options: argparse.Namespace) -> list[str]:
     """Run the scenarios and compare the purchases; return the faults."""
     samples = import_samples(PARCELS)
     numbers = [sample["trackingId"] for sample in samples]
     orders = [sample["orderNumber"] for sample in samples]
     keys: dict[str, list[Answer]] = {}
     faults: list[str] = []
-    for name in scenarios:
-        load = Load(system.env, port, rate, numbers, orders)
+    for name, order_rate in itertools.product(options.scenarios or SCENARIOS, options.orders):
+        load = Load(system.env, port, options.rate, order_rate, numbers, orders)
         play(name, system, load)
         keys |= load.keys
         try:
@@ -74,6 +76,10 @@ def drill(system: System, port: int, scenarios: list[str], rate: float) -> list[
             faults.append(f"after {name}: {error}")
             break
     return faults + settle(system.env, keys)
+
+
+def rates(text: str) -> list[float]:
+    return [float(rate) for rate in text.split(",")]
 
 
 def check_programs() -> None:
@@ -140,7 +146,7 @@ def settings_of(database: DatabaseCluster, redis: RedisCluster) -> dict[str, obj
 def play(name: str, system: System, load: Load) -> None:
     """Run a scenario under load; print its events and the answers."""
     scenario = SCENARIOS[name]
-    print(f"\n{(scenario.__doc__ or name).splitlines()[0]}")
+    print(f"\n{(scenario.__doc__ or name).splitlines()[0]} {load.order_rate:g} orders a second.")
     with load:
         time.sleep(LEAD_S)
         for event in scenario(system):
@@ -150,6 +156,7 @@ def play(name: str, system: System, load: Load) -> None:
         gap_s = tally.longest_gap_s(load.began_at, load.ended_at)
         outcomes = counts(tally.outcomes)
         print(f"  {kind:8} longest gap {gap_s:5.1f} s, slowest {tally.slowest_s:5.1f} s   {outcomes}", flush=True)
+    say(f"first answers to orders: {counts(load.first_answers)}; the slowest label took {load.slowest_label_s:.1f} s")
 
 
 def say(what: str) -> None:

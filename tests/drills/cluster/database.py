@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.drills.process import Process, process_tree
 from tests.support.processes import free_port
+from tests.support.proxies import Proxy
 from tests.support.waiting import until
 
 USER = "postgres"  # PostgreSQL refuses to be root
@@ -28,13 +29,16 @@ def binaries() -> Path | None:
 
 
 class Node:
-    """A database host: Patroni and its PostgreSQL."""
+    """A database host: Patroni and its PostgreSQL, with a proxy on each way to it and from it to etcd."""
 
-    def __init__(self, folder: Path, name: str, etcd_port: int) -> None:
+    def __init__(self, folder: Path, name: str, etcd_port: int, stack: ExitStack) -> None:
         self.folder = folder / name
         self.folder.mkdir()
         self.name = name
-        self.port, self.rest_port = free_port(), free_port()
+        self.own_port, self.own_rest_port = free_port(), free_port()
+        ports = (self.own_port, self.own_rest_port, etcd_port)
+        self.ways = [stack.enter_context(Proxy(("127.0.0.1", port))) for port in ports]
+        self.port, self.rest_port, etcd_port = (way.port for way in self.ways)
         self.process: Process | None = None
         config = self.folder / "patroni.json"  # YAML takes JSON
         config.write_text(json.dumps(self.config(etcd_port)))
@@ -43,15 +47,13 @@ class Node:
         self.command = [*as_user(), "patroni", str(config)]
 
     def config(self, etcd_port: int) -> dict[str, Any]:
-        host = f"127.0.0.1:{self.port}"
-        rest = f"127.0.0.1:{self.rest_port}"
         users = {role: {"username": name, "password": "drill"} for role, name in
                  (("superuser", "postgres"), ("replication", "replicator"), ("rewind", "rewind"))}  # fmt: skip
         return {
             "scope": "drill",
             "name": self.name,
-            "restapi": {"listen": rest, "connect_address": rest},
-            "etcd3": {"hosts": [f"127.0.0.1:{etcd_port}"]},
+            "restapi": at(self.own_rest_port, self.rest_port),
+            "etcd3": {"hosts": [f"127.0.0.1:{etcd_port}"], "use_proxies": True},  # not etcd's own address
             "bootstrap": {
                 "dcs": {
                     "ttl": TTL_S,
@@ -63,9 +65,8 @@ class Node:
                 },
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C.UTF-8"}, "data-checksums"],
             },
-            "postgresql": {
-                "listen": host,
-                "connect_address": host,
+            "postgresql": at(self.own_port, self.port)
+            | {
                 "data_dir": str(self.folder / "data"),
                 "bin_dir": str(binaries()),
                 "pgpass": str(self.folder / "pgpass"),
@@ -91,11 +92,25 @@ class Node:
             with suppress(ProcessLookupError):
                 os.kill(pid, what)
 
+    def cut_off(self) -> None:
+        """Let nothing through to it or from it, as when its network fails; it runs on."""
+        for way in self.ways:
+            way.silence()
+
+    def reconnect(self) -> None:
+        for way in self.ways:
+            way.restore()
+
     def kill(self) -> None:
         self.signal_all(signal.SIGKILL)
         if self.process:
             self.process.kill()
             self.process = None
+
+
+def at(own_port: int, port: int) -> dict[str, Any]:
+    """Return Patroni's settings of a server: its own port, and the one that others reach it by."""
+    return {"listen": f"127.0.0.1:{own_port}", "connect_address": f"127.0.0.1:{port}"}
 
 
 def as_user() -> list[str]:
@@ -112,7 +127,7 @@ class DatabaseCluster:
         command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
         stack.enter_context(Process(command, dict(os.environ), folder / "etcd.log"))
         port = int(client.rpartition(":")[2])
-        self.nodes = [Node(folder, f"pg{number}", port) for number in (1, 2, 3)]
+        self.nodes = [Node(folder, f"pg{number}", port, stack) for number in (1, 2, 3)]
         for node in self.nodes:
             stack.callback(node.kill)
         self.nodes[0].start()

@@ -11,7 +11,7 @@ from tests.drills.process import Process
 from tests.support.processes import free_port
 
 GRACE_S = 90
-THREADS = 16
+WORKERS = 2  # the default, as the number of threads
 
 
 class Host:
@@ -26,7 +26,7 @@ class Host:
 
     def start(self) -> None:
         command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
-        command += ["--workers", "1", "--threads", str(THREADS)]
+        command += ["--workers", str(WORKERS)]
         self.process = Process(command, dict(os.environ) | self.variables, self.log)
         self.process.wait_until_listening(self.port)
 

@@ -1,10 +1,11 @@
-"""A mixed load at a fixed rate (an open loop): 95 % look-ups, 4 % searches and 1 % label orders, and its outcomes."""
+"""Loads at fixed rates (open loops), 24 look-ups to a search beside label orders, and their outcomes."""
 
 import itertools
 import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from tests.support.paths import PARCELS, SEARCH
 
 SEARCH_ORDER = f"{SEARCH}?orderName="
 KINDS = ("look-up", "search", "label")
-CLIENTS, BUYERS = 32, 64
+CLIENTS, BUYERS = 32, 800
 CLIENT_TIMEOUT_S = 10
 # A buyer retries with the same key until it has a label or a final refusal, at most for this long.
 BUYER_TIMEOUT_S, PAUSE_S = 90, 1.0
@@ -50,7 +51,8 @@ class Load:
 
     env: Environment
     port: int
-    rate: float  # requests a second
+    rate: float  # look-ups and searches a second
+    order_rate: float  # orders a second
     numbers: list[str]
     orders: list[str]
     tallies: dict[str, Tally] = field(default_factory=lambda: {kind: Tally() for kind in KINDS})
@@ -62,13 +64,14 @@ class Load:
     def __post_init__(self) -> None:
         self.over = threading.Event()
         self.lock = threading.Lock()
-        self.ticks = itertools.count()
         self.buyers = ThreadPoolExecutor(BUYERS)
         self.bought: list[Any] = []
 
     def __enter__(self) -> Self:
         self.began_at = time.monotonic()
-        self.threads = [threading.Thread(target=self.client) for _ in range(CLIENTS)]
+        ticks = itertools.count()
+        self.threads = [threading.Thread(target=self.client, args=(ticks,)) for _ in range(CLIENTS)]
+        self.threads.append(threading.Thread(target=self.order))
         for thread in self.threads:
             thread.start()
         return self
@@ -82,20 +85,33 @@ class Load:
         wait(self.bought)
         self.buyers.shutdown()
 
-    def client(self) -> None:
+    def client(self, ticks: Iterator[int]) -> None:
         with closing(Connection(self.port, CLIENT_TIMEOUT_S)) as connection:
-            while (tick := self.next_tick()) is not None:
-                if tick % 100 == 99:
-                    self.bought.append(self.buyers.submit(self.buy, tick))
-                else:
-                    self.get("search" if tick % 100 in {20, 40, 60, 80} else "look-up", connection)
+            while (tick := self.next_tick(ticks, self.rate)) is not None:
+                self.get("look-up" if tick % 25 else "search", connection)
 
-    def next_tick(self) -> int | None:
+    def order(self) -> None:
+        ticks = itertools.count()
+        while (tick := self.next_tick(ticks, self.order_rate)) is not None:
+            self.bought.append(self.buyers.submit(self.buy, tick))
+
+    def next_tick(self, ticks: Iterator[int], rate: float) -> int | None:
         """Take the next request and wait for its time; None at the end."""
         with self.lock:
-            tick = next(self.ticks)
-        wait_s = self.began_at + tick / self.rate - time.monotonic()
+            tick = next(ticks)
+        wait_s = self.began_at + tick / rate - time.monotonic()
         return None if self.over.wait(max(0.0, wait_s)) else tick
+
+    @property
+    def first_answers(self) -> Counter[str]:
+        """What the orders were answered before any retry."""
+        return Counter(answers[0].outcome for answers in self.keys.values())
+
+    @property
+    def slowest_label_s(self) -> float:
+        """The longest that a request for an order took that was answered with its label."""
+        answers = itertools.chain.from_iterable(self.keys.values())
+        return max((answer.duration_s for answer in answers if answer.status == 201), default=0.0)
 
     def get(self, kind: str, connection: Connection) -> None:
         prefix, values = (PARCELS, self.numbers) if kind == "look-up" else (SEARCH_ORDER, self.orders)
@@ -108,7 +124,7 @@ class Load:
     def buy(self, tick: int) -> None:
         """Order a label, and retry with the same key, as a sensible client does."""
         key = new_key()
-        body = order(key, carrier_of(tick // 100))
+        body = order(key, carrier_of(tick))
         seen = self.keys[key] = []
         deadline = time.monotonic() + BUYER_TIMEOUT_S
         while True:

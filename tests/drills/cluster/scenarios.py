@@ -81,6 +81,15 @@ def primary_frozen(system: System) -> Iterator[str]:
     time.sleep(5)
 
 
+def primary_cut_off(system: System) -> Iterator[str]:
+    """The primary's host cut off: nothing reaches it or leaves it, and it runs on; until another has taken over."""
+    node = system.database.node("leader")
+    node.cut_off()
+    yield from wait_for_successor(system, node)
+    node.reconnect()
+    time.sleep(5)
+
+
 def wait_for_successor(system: System, gone: Node) -> Iterator[str]:
     began_at = time.monotonic()
     others = {node.name for node in system.database.nodes} - {gone.name}
@@ -125,6 +134,7 @@ SCENARIOS: dict[str, Callable[[System], Iterator[str]]] = {
     "replica-killed": replica_killed,
     "primary-killed": primary_killed,
     "primary-frozen": primary_frozen,
+    "primary-cut-off": primary_cut_off,
     "redis-killed": redis_killed,
     "redis-silent": redis_silent,
 }
