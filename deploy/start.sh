@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Starts everything of compose.yaml on this host, with a first shop: deploy/start.sh SERVICE_HOST LABELS_HOST SHOP_NAME
 #
-# Run again, it keeps the secrets, builds the image of the present commit and replaces what has changed; without
-# SHOP_NAME it makes no further shop. COMPOSE and ENGINE name others than "docker compose" and "docker".
+# Run again, it keeps the secrets and the release, and replaces what has changed; without SHOP_NAME it makes no further
+# shop. deploy/upgrade.sh brings another release. COMPOSE and ENGINE name others than "docker compose" and "docker".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { echo "usage: $0 SERVICE_HOST LABELS_HOST [SHOP_NAME]" >&2; exit 2; }
@@ -13,10 +13,10 @@ compose() {
 }
 
 if [ ! -e deploy/.env ]; then
-    deploy/new-secrets.sh "$1" "$2" >deploy/.env.new
+    (umask 077 && deploy/new-secrets.sh "$1" "$2" >deploy/.env.new)
     mv deploy/.env.new deploy/.env
 fi
-${ENGINE:-docker} build --file deploy/Containerfile --tag parcel-service:latest .
+grep -q ^IMAGE= deploy/.env || ${ENGINE:-docker} build --file deploy/Containerfile --tag parcel-service:latest .
 compose up --detach --wait
 [ $# -eq 3 ] || exit 0
 shop=$(compose run --rm --no-TTY service create_shop "$3")

@@ -96,7 +96,7 @@ def copy_build_context(folder: Path) -> None:
 
 def test_compose_names_settings_and_commands_that_exist(env_file: dict[str, str]) -> None:
     ours = [service for service in compose_services(env_file, {}).values() if service.is_ours]
-    assert {service.name for service in ours} == {"service", "migrate", "work"}
+    assert {service.name for service in ours} == {"service", "spare", "migrate", "work"}
     for service in ours:
         assert set(service.environment) <= NAMES
         assert set(service.environment) >= REQUIRED
@@ -108,7 +108,7 @@ def test_only_the_migration_knows_the_role_that_owns_the_tables(env_file: dict[s
     services = compose_services(env_file, {})
     urls = {service.name: service.environment["DATABASE_URL"] for service in services.values() if service.is_ours}
     roles = {name: urlsplit(url).username for name, url in urls.items()}
-    assert roles == {"service": "parcels", "work": "parcels", "migrate": "parcels_owner"}
+    assert roles == {"service": "parcels", "spare": "parcels", "work": "parcels", "migrate": "parcels_owner"}
     database = services["postgres"]
     assert urlsplit(urls["service"]).password == database.environment["SERVICE_PASSWORD"]
     assert urlsplit(urls["migrate"]).password == database.environment["OWNER_PASSWORD"]
@@ -155,6 +155,14 @@ def test_compose_waits_longer_than_the_service_takes_to_stop(env_file: dict[str,
     stop_s = int(service.environment["STOP_TIMEOUT"])
     assert service.definition["stop_grace_period"] == f"{stop_s}s"
     assert settings.CARRIER_TIMEOUT < settings.GRACEFUL_TIMEOUT < stop_s
+
+
+def test_the_proxy_finds_the_spare_under_the_services_name(env_file: dict[str, str]) -> None:
+    spare, service = (compose_services(env_file, {})[name].definition for name in ("spare", "service"))
+    assert (spare["profiles"], spare["ports"]) == (["upgrade"], [])  # never by `up`
+    assert spare["networks"] == {name: {"aliases": ["service"]} for name in service["networks"]}
+    changed = ("profiles", "ports", "networks")
+    assert [name for name in spare if name not in changed and spare[name] != service[name]] == []
 
 
 def test_ports_agree(env_file: dict[str, str]) -> None:

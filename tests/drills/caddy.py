@@ -10,11 +10,17 @@ from tests.drills.process import Process
 from tests.support.processes import ROOT, free_port
 
 CADDYFILE = ROOT / "deploy" / "Caddyfile"
+HOSTS = ("127.0.0.1", "127.0.0.2")
+# Run a command with a file as its /etc/hosts.
+WITH_HOSTS = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"']
 
 
 @contextmanager
-def proxy(folder: Path, port: int, service_port: int) -> Iterator[None]:
-    """Run Caddy on a port, without TLS."""
+def proxy(folder: Path, port: int, service_port: int, *, spare: bool = False) -> Iterator[None]:
+    """Run Caddy on a port, without TLS.
+
+    With a spare the service's name has two addresses, 127.0.0.1 and 127.0.0.2, as that of two containers has.
+    """
     variables = dict(os.environ) | {
         "SERVICE_HOST": f"http://127.0.0.1:{port}",
         "LABELS_HOST": f"http://127.0.0.1:{free_port()}",
@@ -22,8 +28,12 @@ def proxy(folder: Path, port: int, service_port: int) -> Iterator[None]:
         "XDG_DATA_HOME": str(folder),
     }
     configuration = folder / "Caddyfile"
-    configuration.write_text(for_version(CADDYFILE.read_text().replace("service:8000", f"127.0.0.1:{service_port}")))
+    upstream = f"{'service' if spare else HOSTS[0]}:{service_port}"
+    configuration.write_text(for_version(CADDYFILE.read_text().replace("service:8000", upstream)))
     command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(configuration)]
+    if spare:
+        (folder / "hosts").write_text("".join(f"{host} service\n" for host in HOSTS))
+        command = [*WITH_HOSTS, str(folder / "hosts"), *command]
     with Process(command, variables, folder / "caddy.log") as process:
         process.wait_until_listening(port)
         yield

@@ -38,8 +38,8 @@ class Answer:
 class Connection:
     """A keep-alive connection, opened again after a failure."""
 
-    def __init__(self, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-        self._http = HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    def __init__(self, port: int, timeout_s: float = ANSWER_TIMEOUT_S, host: str = "127.0.0.1") -> None:
+        self._http = HTTPConnection(host, port, timeout=timeout_s)
 
     def request(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
         """Send one request, with `body` as JSON; it is never repeated."""
