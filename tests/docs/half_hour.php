@@ -23,9 +23,10 @@ if (PHP_SAPI === 'cli-server') {
     $body = file_get_contents('php://input');
     $headers = array_change_key_case(getallheaders());
     $genuine = is_genuine(file_get_contents(getenv('FOLDER') . '/secret'), $headers, $body);
+    $status = file_exists(getenv('FOLDER') . '/broken') ? 500 : 204; // as it was: the walk goes on with the line
     $line = json_encode(['id' => $headers['webhook-id'], 'genuine' => $genuine, 'event' => json_decode($body)]);
     file_put_contents(getenv('FOLDER') . '/received', "$line\n", FILE_APPEND);
-    http_response_code(file_exists(getenv('FOLDER') . '/broken') ? 500 : 204);
+    http_response_code($status);
     return;
 }
 

@@ -46,9 +46,10 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         genuine = is_genuine(Receiver.secret, self.headers, body)
-        queue = Receiver.received if Receiver.status == 204 else Receiver.lost
+        status = Receiver.status  # as it was: the walk goes on with the queue
+        queue = Receiver.received if status == 204 else Receiver.lost
         queue.put((self.headers["webhook-id"], genuine, json.loads(body)))
-        self.send_response(Receiver.status)
+        self.send_response(status)
         self.end_headers()
 
     def log_message(self, *args: object) -> None:

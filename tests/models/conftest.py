@@ -1,5 +1,13 @@
-"""The world in which labels are bought, for the models."""
+"""The world in which labels are bought, for the models, and how much of their lives is played."""
+
+import pytest
 
 from tests.labels.conftest import buyer, folder, sandbox, sandbox_server
 
 __all__ = ["buyer", "folder", "sandbox", "sandbox_server"]
+
+
+@pytest.fixture
+def stories(pytestconfig: pytest.Config) -> int:
+    """Play the first third again on SQLite: all are played on PostgreSQL, whose locks matter."""
+    return 5 if pytestconfig.getoption("services") == "sqlite" else 15

@@ -13,6 +13,6 @@ from tests.support.api import Caller
 
 
 def test_every_story_of_a_label_ends_as_the_design_says(
-    buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    buyer: Caller, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings, stories: int
 ) -> None:
-    play(LabelStories, World(buyer, sandbox, folder, monkeypatch), stories=15, steps=6)
+    play(LabelStories, World(buyer, sandbox, folder, monkeypatch), stories=stories, steps=6)

@@ -19,6 +19,7 @@ def test_every_story_of_a_parcel_is_told_as_the_design_says(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: Settings,
+    stories: int,
 ) -> None:
     with ExitStack() as stack:
-        play(ParcelStories, World(sandbox, tmp_path, settings, monkeypatch, stack), stories=15, steps=8)
+        play(ParcelStories, World(sandbox, tmp_path, settings, monkeypatch, stack), stories=stories, steps=8)

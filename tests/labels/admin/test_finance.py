@@ -24,8 +24,9 @@ FINANCE = "/admin/labels/labelfigure/"
 
 
 @pytest.fixture
-def counted(db: None) -> None:
-    """Labels of two months and two shops, counted."""
+def counted(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of two months and two shops, counted in April: each day since is a count."""
+    monkeypatch.setattr("labels.figures.counting.clock.now", lambda: datetime(2026, 4, 1, tzinfo=UTC))
     lumiere, port = ShopFactory(id="lumiere", name="Maison Lumière"), ShopFactory(id="port", name="Port")
     facts: list[tuple[Any, ...]] = [
         (lumiere, "beta", "label_generated", "2026-03-01", ["1.25", "0.5"], 2),

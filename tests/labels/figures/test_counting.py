@@ -64,8 +64,11 @@ def test_labels_are_counted_by_shop_carrier_state_and_reason_with_their_parcels_
 
 
 @pytest.mark.parametrize("day", [date(2026, 3, 1), date(2026, 3, 29), date(2025, 10, 26)])
-def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_paris(shop: Shop, day: date) -> None:
+def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_paris(
+    shop: Shop, day: date, monkeypatch: pytest.MonkeyPatch
+) -> None:
     midnight, end = bounds(day)
+    monkeypatch.setattr("labels.figures.counting.clock.now", lambda: end)
     half_an_hour = timedelta(minutes=30)
     for created_at in (midnight - half_an_hour, midnight, midnight + half_an_hour, end - half_an_hour):
         LabelFactory(shop=shop, created_at=created_at)
@@ -78,7 +81,10 @@ def test_the_first_count_is_of_all_days_and_a_day_begins_at_midnight_in_paris(sh
         assert len(staff.get(link).context["cl"].queryset) == labels
 
 
-def test_days_of_another_time_zone_are_counted_from_the_start(shop: Shop, settings: Any) -> None:
+def test_days_of_another_time_zone_are_counted_from_the_start(
+    shop: Shop, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labels.figures.counting.clock.now", lambda: datetime(2026, 3, 3, tzinfo=UTC))
     settings.STAFF_TIME_ZONE = "UTC"
     LabelFactory(shop=shop, created_at=datetime(2026, 3, 1, 23, 30, tzinfo=UTC))
     recount()

@@ -65,7 +65,7 @@ def promised(hours_ago: float) -> dict[str, int]:
     [
         (26, None, "Late: past its promise for 1 day."),
         (-26, None, "Not late: promised within 1 day."),
-        (5, 2, "Delivered late, 3 hours after its promise."),
+        (5.5, 2, "Delivered late, 3 hours after its promise."),  # in full hours
         (5, 6, "Delivered within its promise."),
         (None, None, "No delivery date was promised."),
     ],
