@@ -5,6 +5,7 @@ The validated body has the names of the row's columns, as `LabelOrderSerializer`
 
 import logging
 from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -72,23 +73,28 @@ def new_label(
     *, contract: CarrierContract, order: dict[str, Any], key: IdempotencyKey | None, token_id: str
 ) -> ShippingLabel:
     """Make the row of an order that has its sender, leased from now on; it is not saved."""
-    label = ShippingLabel(
+    created_at, leased_until = beginning(contract.carrier_code, len(order["weights_kg"]))
+    return ShippingLabel(
         account_number=number_for(contract, order["product_code"]),
+        created_at=created_at,
+        leased_until=leased_until,
         shop_id=contract.shop_id,
         token_id=token_id,
         idempotency_key=key.value if key else None,
         body_digest=key.body_digest if key else "",
         **order,
     )
-    begin_lease(label)
-    return label
 
 
-def begin_lease(label: ShippingLabel) -> None:
-    """Let a row that is not saved begin now, and be leased for all calls of its purchase."""
-    label.created_at = clock.upper_bound_now()
-    calls = CARRIERS[label.carrier_code].call_count(len(label.weights_kg))
-    label.leased_until = lease(label.created_at, calls=calls)
+def begin_again(label: ShippingLabel) -> None:
+    """Let a row that is not saved begin now, with a new lease."""
+    label.created_at, label.leased_until = beginning(label.carrier_code, len(label.weights_kg))
+
+
+def beginning(carrier_code: str, parcel_count: int) -> tuple[datetime, datetime]:
+    """Return the moment of an order that begins now, and the end of its lease for all calls of its purchase."""
+    ordered_at = clock.upper_bound_now()
+    return ordered_at, lease(ordered_at, calls=CARRIERS[carrier_code].call_count(parcel_count))
 
 
 def shipment(label: ShippingLabel, contract: CarrierContract) -> Shipment:

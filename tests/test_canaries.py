@@ -188,8 +188,8 @@ def test_nor_is_it_when_the_database_the_counter_and_the_storage_fail(
             assert (told(answers), found_in(figures(server))) == ([], [])
         seen.update(answer.status for answer in answers)
         assert found_in(server.log.read_bytes()) == []
-    assert seen[500] == 2 + 2 + 3 + 2
-    assert [answer.status for answer in answers].count(503) == 1  # /readyz, without a database
+    assert seen[500] == 2 + 3 + 2
+    assert [answer.status for answer in answers].count(503) == 2 + 1  # orders and /readyz, without a database
 
 
 def test_nor_does_it_leave_with_traces_and_error_reports(shop: Shop, sandbox: dict[str, str], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from labels.lifecycle import metrics, outcomes
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline, with_db_retry
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
-from labels.orders import begin_lease, check_customs, check_product, completed, credentials_on, new_label, shipment
+from labels.orders import begin_again, check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.pdfs import receipts
 from shops import spans
 from shops.api.errors.coded import (
@@ -199,7 +199,7 @@ def reserve(label: ShippingLabel) -> None:
 def reserve_again(label: ShippingLabel) -> None:
     """Reserve a label whose reservation raised, with a new lease, and without what may have been written of it."""
     withdraw(label)
-    begin_lease(label)
+    begin_again(label)
     reserve(label)
 
 
