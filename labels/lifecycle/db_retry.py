@@ -38,10 +38,8 @@ def with_db_retry(write: Callable[[], T], *, deadline: float | None = None) -> T
     while True:
         try:
             return write()
-        except PERMANENT_ERRORS:
-            raise
-        except DATABASE_ERRORS:
-            if time.monotonic() > ends_at:
+        except DATABASE_ERRORS as error:
+            if not is_away(error) or time.monotonic() > ends_at:
                 raise
             connection.close()
             time.sleep(PAUSE_S)

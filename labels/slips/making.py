@@ -94,7 +94,7 @@ def ask(slip: DepositSlip, labels: Sequence[ShippingLabel], ends_at: float) -> l
     if made is None:
         refuse(slip, "\n".join(wrong.values()))
         return []
-    rest = leave_out(slip, labels, wrong) if wrong else []
+    rest = [leave_out(slip, labels, wrong)] if wrong else []
     listed = {"label_ids": slip.label_ids, "tracking_numbers": slip.tracking_numbers}
     save_answer(slip, **listed, number=made.number, published_at=made.published_at, pdf=made.pdf)
     for refused in rest:
@@ -122,7 +122,7 @@ def ask_without_wrong(
     return None, wrong
 
 
-def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[str, str]) -> list[DepositSlip]:
+def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[str, str]) -> DepositSlip:
     """Take parcels off the slip, and labels that have no other; return a refused row of them, not saved yet."""
     refused = DepositSlip(
         shop_id=slip.shop_id,
@@ -135,7 +135,7 @@ def leave_out(slip: DepositSlip, labels: Sequence[ShippingLabel], wrong: dict[st
     )
     slip.label_ids = [label.id for label in labels if set(label.tracking_numbers) - wrong.keys()]
     slip.tracking_numbers = [number for number in slip.tracking_numbers if number not in wrong]
-    return [refused]
+    return refused
 
 
 def refuse(slip: DepositSlip, reason: str) -> None:

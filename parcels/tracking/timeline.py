@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happened to a parcel, in the columns of its row; times are Unix milliseconds."""
+    """The events and the status of a parcel, in the columns of its row; times are Unix milliseconds."""
 
     last_status: str | None = None
     last_status_updated_at: int | None = None

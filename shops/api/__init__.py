@@ -1,1 +1,1 @@
-"""What every path of the API has: errors, strict fields, authentication, limits."""
+"""The parts of every path of the API: errors, strict fields, authentication, limits."""

@@ -1,1 +1,1 @@
-"""What every page of the staff has: lists, sheets, search, masking, the audit log."""
+"""The parts of every page of the staff: lists, sheets, search, masking, the audit log."""

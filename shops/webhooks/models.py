@@ -186,7 +186,7 @@ class WebhookEvent(models.Model):
 
     @property
     def body(self) -> dict[str, Any]:
-        """What is told of it, the same by every way."""
+        """The event as it is told, the same by every way."""
         return {"type": self.type, "timestamp": iso(self.created_at), "data": self.data}
 
 

@@ -1,4 +1,4 @@
-"""What shops send and get of their events and webhook endpoints; the public names are camelCase."""
+"""The bodies of shops' events and webhook endpoints; the public names are camelCase."""
 
 # ruff: noqa: N815
 
