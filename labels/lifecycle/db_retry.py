@@ -72,8 +72,13 @@ class OrderWait:
             connection.close()
             try:
                 with bulkhead.enter(None, key=self.key, is_test=self.is_test):
-                    return with_db_retry(read, deadline=self.ends_at)
+                    return self.retry(read)
             except KeyInUseError:
                 raise ApiError(IDEMPOTENCY_KEY_IN_PROGRESS) from None
             except BulkheadFullError:
                 raise error from None
+
+    def retry(self, step: Callable[[], T]) -> T:
+        """Repeat a step that failed until the deadline; others wait for the place that it keeps for as long."""
+        bulkhead.patient_until = self.ends_at
+        return with_db_retry(step, deadline=self.ends_at)

@@ -24,7 +24,7 @@ from carriers.observer import calls_for
 from carriers.shipment import PurchasedLabel, Shipment
 from labels.idempotency import IdempotencyKey
 from labels.lifecycle import metrics, outcomes
-from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline, with_db_retry
+from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away, retry_deadline
 from labels.lifecycle.errors import PurchaseFailedError
 from labels.models import LabelState, ShippingLabel
 from labels.orders import begin_again, check_customs, check_product, completed, credentials_on, new_label, shipment
@@ -113,6 +113,7 @@ def buy_new(
 ) -> ShippingLabel:
     """Buy the label of an order that has its sender; raise NotBegunError where nothing was written, else ApiError."""
     carrier_code = contract.carrier_code
+    is_held_up = bulkhead.is_patient
     try:
         # What can fail here without the carrier fails before there is a row, which would have to be explained.
         credentials = credentials_on(contract, order["product_code"])
@@ -125,7 +126,8 @@ def buy_new(
         raise NotBegunError(ApiError(IDEMPOTENCY_KEY_IN_PROGRESS)) from error
     except BulkheadFullError as error:
         refusal = CarrierUnavailable(carrier_code, "too many purchases at a time")
-        raise NotBegunError(CarrierFailedError(refusal, wait=BULKHEAD_FULL_S)) from error
+        answer = ApiError(ORDERS_HELD_UP) if is_held_up else CarrierFailedError(refusal, wait=BULKHEAD_FULL_S)
+        raise NotBegunError(answer) from error
     except (CarrierUnavailable, Rejected) as error:
         raise NotBegunError(CarrierFailedError(error)) from error
 
@@ -174,7 +176,7 @@ def place(label: ShippingLabel, ordered: Shipment, talk: Conversation, wait: Ord
     except DATABASE_ERRORS as error:
         if not is_away(error):
             raise
-        with_db_retry(lambda: reserve_again(label), deadline=wait.ends_at)
+        wait.retry(lambda: reserve_again(label))
     receipts.keep(label)
     return purchase(label, ordered, talk)
 

@@ -4,7 +4,8 @@ A request that hangs, at a carrier or at the storage, keeps a thread of its serv
 anything is written, and leaves it when all is done; for an order that is when the label is stored. So such requests
 never hang in more threads than the bulkheads admit, and all other threads are free for look-ups.
 
-A burst waits a moment to enter while the carrier is prompt. Nobody waits for a carrier that is silent.
+A burst waits a moment to enter while the carrier is prompt. Nobody waits for a carrier that is silent. While the
+database is away, those under way wait for it, and those who wait to enter for them.
 """
 
 import threading
@@ -76,6 +77,7 @@ class Bulkhead:
         self._changed_at: dict[Place, float] = defaultdict(float)  # when a request last entered or left
         self._waiting: Counter[tuple[Service, bool]] = Counter()
         self._changed = threading.Condition()
+        self.patient_until = 0.0  # monotonic; the end of the latest wait for the database
 
     @contextmanager
     def enter(
@@ -86,7 +88,7 @@ class Bulkhead:
         key: Hashable = None,
         is_test: bool = False,
     ) -> Iterator[None]:
-        """Admit the block, after WAIT_TIMEOUT_S at the latest; raise KeyInUseError or BulkheadFullError.
+        """Admit the block; raise KeyInUseError or, after WAIT_TIMEOUT_S or `patient_until`, BulkheadFullError.
 
         Without a carrier, which is not known yet, the block has a place of the one with most left, at once or not.
         """
@@ -107,6 +109,11 @@ class Bulkhead:
             with self._changed:
                 self._keys[place].remove(key)
                 self._note_change(place)
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether an order waits for the database, or has just now."""
+        return time.monotonic() < self.patient_until
 
     @property
     def waiting(self) -> int:
@@ -139,7 +146,8 @@ class Bulkhead:
         self._waiting[place.service, place.is_test] += 1
         try:
             while self._must_wait(place, key):
-                remaining_s = min(ends_at, self._changed_at[place] + WAIT_TIMEOUT_S) - time.monotonic()
+                stalls_at = min(ends_at, self._changed_at[place] + WAIT_TIMEOUT_S)
+                remaining_s = max(stalls_at, self.patient_until) - time.monotonic()
                 if remaining_s <= 0:
                     break
                 self._changed.wait(remaining_s)

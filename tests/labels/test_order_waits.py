@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
@@ -17,6 +19,7 @@ from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.orders import order, post
 from tests.support.api import Caller, Response
 from tests.support.proxies import postgresql_target
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_services
 KEY = "k"
@@ -132,6 +135,34 @@ def test_beyond_what_the_bulkhead_holds_an_order_is_refused_at_once(
     proxy.refuse()
     with bulkhead.enter("alpha"), bulkhead.enter("beta"):
         assert_held_up(post(buyer, order(), key=KEY))
+
+
+@pytest.mark.usefixtures("one_at_a_time")
+def test_an_order_that_has_waited_waits_for_its_carriers_place_too(
+    proxy: SeveringProxy, after_pauses: Callable[[Callable[[], None]], None], buyer: Caller, sandbox: Sandbox
+) -> None:
+    def leave_late() -> None:
+        until(lambda: bulkhead.waiting == 1)
+        place.close()
+
+    with ThreadPoolExecutor(1) as pool, ExitStack() as place:
+        place.enter_context(bulkhead.enter("alpha"))
+        proxy.refuse()
+        after_pauses(proxy.restore)
+        pool.submit(leave_late)
+        assert post(buyer, order(), key=KEY).status_code == 201
+    assert len(sandbox.made()) == 2
+
+
+@pytest.mark.usefixtures("impatient", "one_at_a_time")
+def test_an_order_that_has_waited_for_its_carriers_place_in_vain_is_told_to_come_again(
+    proxy: SeveringProxy, after_pauses: Callable[..., None], buyer: Caller, sandbox: Sandbox
+) -> None:
+    proxy.refuse()
+    after_pauses(proxy.restore, count=0)
+    with bulkhead.enter("alpha"):
+        assert_held_up(post(buyer, order(), key=KEY))
+    assert sandbox.calls() == 1
 
 
 def test_a_key_waits_once(proxy: SeveringProxy, buyer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The bulkhead itself: no more may be under way or wait than it admits."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -65,6 +66,17 @@ def test_a_carrier_that_is_silent_is_not_waited_for() -> None:
         own._changed_at[Place("alpha", Service.SHIPPING)] -= DEADLINE_S
         with pytest.raises(BulkheadFullError):
             enter(own, "alpha")
+
+
+def test_while_the_database_is_away_a_place_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shops.contracts.bulkhead.WAIT_TIMEOUT_S", 0)
+    own = Bulkhead()
+    with ThreadPoolExecutor(1) as pool:
+        with own.enter("alpha"):
+            own.patient_until = time.monotonic() + 60
+            waiter = pool.submit(enter, own, "alpha")
+            until(lambda: own.waiting == 1)
+        waiter.result()
 
 
 @pytest.mark.usefixtures("long_wait")

@@ -20,6 +20,7 @@ from config.login import limits
 from shops.api import throttling
 from shops.api.authentication import find, find_replicated, known_digests
 from shops.api.errors.plain import PATH_UNKNOWN
+from shops.contracts.bulkhead import bulkhead
 from shops.models import Shop
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import PARCELS, SEARCH
@@ -41,6 +42,7 @@ def forget() -> None:
     find_replicated.cache_clear()
     known_digests.clear()
     throttling.back_off.until = 0
+    bulkhead.patient_until = 0
     throttling.in_process.counts.clear()
     throttling.blocked.windows.clear()
     limits.blocked.windows.clear()
