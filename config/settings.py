@@ -418,8 +418,8 @@ LABEL_THREADS = (4 if SANDBOX_URL else 2) * len(CARRIER_ENDPOINTS) * CARRIER_CON
 SERVE_THREADS = env.int("SERVE_THREADS", LABEL_THREADS + 8, validate=validators.above_zero)  # 8 for all else
 SERVE_CONNECTIONS = env.int("SERVE_CONNECTIONS", 1024, validate=validators.above_zero)
 KEEP_ALIVE = env.int("KEEP_ALIVE", 75, validate=validators.above_zero)
-GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 75, validate=validators.above_zero)
-STOP_TIMEOUT = env.int("STOP_TIMEOUT", 90, validate=validators.above_zero)
+GRACEFUL_TIMEOUT = env.int("GRACEFUL_TIMEOUT", 105, validate=validators.above_zero)
+STOP_TIMEOUT = env.int("STOP_TIMEOUT", 120, validate=validators.above_zero)
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
 # Empty counts as not set, as compose gives a variable that has no value.
 METRICS_PORT = int(env.str("METRICS_PORT", "", validate=validators.port_or_none) or 0)

@@ -71,8 +71,8 @@ def serve(plan: Plan) -> None:
 
 def check_timeouts() -> None:
     """Raise ServingError unless ending a process allows for a whole purchase, so that none is cut off."""
-    # The carrier, the storage, and retries while the database is away.
-    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_TIMEOUT_S + DB_RETRY_TIMEOUT_S
+    # The carrier, the storage, and retries while the database is away: before the carrier is asked, and after.
+    purchase_s = settings.CARRIER_TIMEOUT + settings.STORAGE_TIMEOUT_S + 2 * DB_RETRY_TIMEOUT_S
     if not purchase_s < settings.GRACEFUL_TIMEOUT < settings.STOP_TIMEOUT:
         raise ServingError(
             f"GRACEFUL_TIMEOUT ({settings.GRACEFUL_TIMEOUT} s) has to be above {purchase_s:g} s, which a purchase may"

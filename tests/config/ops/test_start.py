@@ -15,9 +15,9 @@ pytestmark = pytest.mark.real_services
 @pytest.mark.parametrize(
     ("name", "value_s", "words"),
     [
-        ("CARRIER_TIMEOUT", 40.0, "GRACEFUL_TIMEOUT (75 s) has to be above 85 s"),
-        ("GRACEFUL_TIMEOUT", 65, "GRACEFUL_TIMEOUT (65 s) has to be above 65 s"),
-        ("STOP_TIMEOUT", 75, "below STOP_TIMEOUT (75 s)"),
+        ("CARRIER_TIMEOUT", 40.0, "GRACEFUL_TIMEOUT (105 s) has to be above 115 s"),
+        ("GRACEFUL_TIMEOUT", 95, "GRACEFUL_TIMEOUT (95 s) has to be above 95 s"),
+        ("STOP_TIMEOUT", 105, "below STOP_TIMEOUT (105 s)"),
     ],
 )
 def test_timeouts_in_the_wrong_order_are_refused(name: str, value_s: float, words: str, settings: Settings) -> None:
