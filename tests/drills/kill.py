@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 
 from tests.drills.audit import FIGURES, Audit, AuditResult
 from tests.drills.environment import Environment, environment
@@ -94,12 +95,12 @@ class Run:
             self.interrupt_all(server, [case for case in cases if case.fault])
             interrupted_at = time.monotonic()
             time.sleep(LEASE_S)
-            self.env.reconcile()
+            reconcile_in_two_processes()
             self.ask_meanwhile(server, cases)
             time.sleep(max(LEASE_S, interrupted_at + WAIT_S - time.monotonic()))
             self.env.buy_control(server.port)
             self.env.end_pauses()
-            self.env.reconcile()
+            reconcile_in_two_processes()
             for case in cases:
                 case.reconciled.update(self.ask(server.port, case, key).outcome for key in case.answers)
             return self.audit(cases, server.port)
@@ -181,6 +182,21 @@ class Run:
         answer = self.env.buy(port, key, case.order(key, self.carrier), **headers)
         case.answers[key].append(answer)
         return answer
+
+
+def reconcile_in_two_processes() -> None:
+    """Run the command in two processes at once, forked from this one, which has imported everything."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    connections.close_all()
+    context = get_context("fork")
+    processes = [context.Process(target=call_command, args=["reconcile_labels"]) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
 
 
 if __name__ == "__main__":
