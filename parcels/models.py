@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from carriers import CARRIERS
 from carriers.tracking import Status
 from parcels.figures.models import DayFigure, ParcelFigure, TrackingFigure  # noqa: F401 - Django finds an app's models here
+from parcels.figures.silence import NEWEST_OF_CARRIER
 from parcels.figures.timing import HAS_TIMING, IS_PROMISED, TIMING, WINDOW_END
 from shops.db.fields import JSONTextField, KeyField, NullableKeyField
 from shops.db.indexes import index_of_both_cases
@@ -250,7 +251,9 @@ class TrackingNumber(models.Model):
                 fields=["carrier_code", "shop", "due_at"], name="number_due_of_shop", condition=Q(due_at__isnull=False)
             ),
             # For the staff's list of parcels without news.
-            models.Index(fields=["last_event_at"], name="number_silent", condition=Q(due_at__isnull=False)),
+            models.Index(NEWEST_OF_CARRIER, name="number_newest_event", condition=Q(due_at__isnull=False)),
+            # For the staff's list of labels that are not handed in.
+            models.Index(fields=["label", "parcel"], name="number_bought", condition=Q(state=NumberState.BOUGHT.value)),
             # For imports: the labels that were bought while one ran.
             models.Index(
                 fields=["shop", "followed_since"], name="number_of_a_label", condition=Q(state=NumberState.BOUGHT.value)

@@ -26,6 +26,10 @@ RAISE_DURABILITY = """
 """
 # All statements behind one that waits for a table's lock wait too. An operator's own limit stays.
 LIMIT_LOCK_WAIT = "SELECT set_config('lock_timeout', '5s', true) WHERE current_setting('lock_timeout') = '0'"
+# A request reads little of large tables. Left alone, the planner joins all of them for a list that is capped.
+ALONG_INDEXES = (
+    "-c enable_hashjoin=off -c enable_mergejoin=off -c max_parallel_workers_per_gather=0 -c random_page_cost=1.1"
+)
 
 
 class SchemaEditor(DatabaseSchemaEditor):
@@ -78,7 +82,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             params.pop(ours, None)
         is_pooled = params.pop("pgbouncer", False)
         if self.timeout_s and not is_pooled:
-            params["options"] = f"{params.get('options', '')} {server_timeouts(self.timeout_s)}".strip()
+            params["options"] = f"{ALONG_INDEXES} {params.get('options', '')} {server_timeouts(self.timeout_s)}"
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:

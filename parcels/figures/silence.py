@@ -1,7 +1,7 @@
 """Parcels without news: nothing has happened to them since a moment, by their carrier or by their shop's imports."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 from django.db.models import Case, F, Func, Q, Value, When
@@ -22,6 +22,10 @@ class FirstEvent(Func):
         return self.as_sql(compiler, connection, template=template, **extra_context)
 
 
+# As the index has it: one column has no statistics of the followed numbers alone.
+NEWEST_OF_CARRIER: Final = Coalesce("last_event_at", Value(0, models.BigIntegerField()))
+
+
 def is_silent(since: datetime) -> Q:
     """Make the condition of a number whose parcel was created before, and of which no source has told anything since.
 
@@ -29,7 +33,7 @@ def is_silent(since: datetime) -> Q:
     filter beside the index of the carriers' newest events.
     """
     told = milliseconds(since)
-    by_carrier = Q(last_event_at=None) | Q(last_event_at__lt=told)
+    by_carrier = Q(LessThan(NEWEST_OF_CARRIER, number(told)))
     has_news = Q(parcel__last_status_updated_at__gte=told)
     newest = Case(When(has_news, then=number(told)), default=Coalesce(FirstEvent(F("parcel__events")), number(0)))
     return Q(parcel__created_at__lt=told) & by_carrier & Q(LessThan(newest, told))

@@ -23,7 +23,7 @@ CODES = ("ALPHA_ADDRESS_REJECTED", "BETA_ADDRESS_REJECTED", "ALPHA_UNAVAILABLE",
 FOLLOW = """
 UPDATE parcels_parcelnumber SET carrier_code = 'beta', followed_since = now(), due_at = now(),
     last_event_at =
-        1000 * extract(epoch FROM now() - CASE WHEN random() < 0.002 THEN 20 ELSE 1 END * interval '1 day')::bigint
+        1000 * extract(epoch FROM now() - (random() + CASE WHEN random() < 0.002 THEN 20 ELSE 1 END) * interval '1 day')
 WHERE random() < 0.1
 """
 # Of 100 parcels or labels one is a small shop's, of 1,000 parcels one has a rare status, of 100,000 one a rare carrier.
@@ -34,7 +34,42 @@ UNEVEN = (
     "UPDATE parcels_parcel SET carrier_code = 'other' WHERE id LIKE '%55555'",
     "UPDATE labels_shippinglabel SET shop_id = 'small' WHERE id LIKE '%37'",
     "UPDATE labels_shippinglabel SET state = 'cancelled' WHERE id LIKE '%4242'",
+    "UPDATE labels_shippinglabel SET state = 'unknown', tracking_numbers = '[]' WHERE id LIKE '%50001'",
 )
+# Each bought label has a parcel; the carriers do not have those of the newest third yet.
+BOUGHT = """
+UPDATE parcels_parcelnumber n SET state = 'bought', label = l.id FROM labels_shippinglabel l
+WHERE l.state = 'label_generated' AND n.parcel_id = 'B00' || right(l.id, 7) AND n.number LIKE '%0FR'
+"""
+WAITING = "UPDATE parcels_parcel SET handed_in_at = NULL WHERE id < 'B' || lpad((%s::int / 3)::text, 9, '0')"
+LABELS_TABLE = "labels_shippinglabel"
+LABEL_SAMPLES = 4_800  # of these the second half is copied
+# The columns of `some_labels` in SQL, of the copy `i` of a label `s`.
+OWN = {
+    "id": "pg_temp.id_prefix(at) || lpad(i::text, 7, '0')",
+    **dict.fromkeys(("created_at", "finished_at", "leased_until"), "at"),
+    "order_id": "'L' || i",
+    "recipient": "s.recipient || jsonb_build_object('firstName', 'Zoé' || i % 1000 || 'x',"
+    " 'lastName', 'Lefèvre' || i || 'y', 'zip', (10000 + i % 80000)::text, 'phone', '+336' || lpad(i::text, 8, '0'),"
+    " 'email', 'person' || i || '@mail.example')",
+    "search_words": "array_to_tsvector(ARRAY['nzoe' || i % 1000 || 'x', 'nlefevre' || i || 'y',"
+    " 'z' || 10000 + i % 80000, 'p336' || lpad(i::text, 8, '0'), 'p6' || lpad(i::text, 8, '0'),"
+    " 'eperson' || i || '@mail.example'])",
+    "tracking_numbers": "CASE s.state WHEN 'failed' THEN '[]'"
+    " ELSE jsonb_build_array('8R' || lpad(i::text, 11, '0')) END",
+}
+FUNCTION = """
+CREATE OR REPLACE FUNCTION pg_temp.id_prefix(at timestamptz) RETURNS text STABLE LANGUAGE sql
+RETURN (SELECT string_agg(substr('{}', (ms / (36 ^ digit)::bigint % 36)::int + 1, 1), '' ORDER BY digit DESC)
+        FROM (SELECT floor(1000 * extract(epoch FROM at - '{}'))::bigint AS ms) time, generate_series(0, 7) digit)
+"""
+COPY_LABELS = f"""
+INSERT INTO {LABELS_TABLE} ({{columns}}) SELECT {{values}}
+FROM (SELECT i, %s::timestamptz - {DAYS} * (i + 1) / {{count}}.0 * interval '1 day' AS at
+      FROM generate_series({LABEL_SAMPLES}, {{count}} - 1) i) own
+JOIN (SELECT right(id, 7)::bigint AS place, * FROM {LABELS_TABLE}) s
+ON place = {LABEL_SAMPLES // 2} + i % {LABEL_SAMPLES // 2}
+"""
 
 
 def main() -> None:
@@ -55,46 +90,63 @@ def load(parcels: int, labels: int) -> None:
     from django.db import connection
 
     from shops.models import Shop
-    from tests.benchmarks.parcels import load_parcels
+    from tests.benchmarks.parcels import NUMBERS, PARCELS, loading, make_parcels
 
     started_at = time.monotonic()
     Shop.objects.create(id="small", name="Small")
-    load_parcels(SHOP, parcels)
     with connection.cursor() as cursor:
-        cursor.execute(FOLLOW)
-        load_labels(cursor, labels)
-        for statement in UNEVEN:
-            cursor.execute(statement)
+        with loading(cursor, PARCELS, NUMBERS, LABELS_TABLE):
+            make_parcels(cursor, SHOP, parcels)
+            cursor.execute(FOLLOW)
+            make_labels(cursor, labels)
+            for statement in UNEVEN:
+                cursor.execute(statement)
+            cursor.execute(BOUGHT)
+            cursor.execute(WAITING, [labels])
         cursor.execute("VACUUM ANALYZE")
     print(f"{parcels} parcels and {labels} labels loaded in {time.monotonic() - started_at:.0f} s", flush=True)
 
 
 def load_labels(cursor: Any, count: int) -> None:
+    from tests.benchmarks.parcels import loading
+
+    with loading(cursor, LABELS_TABLE):
+        make_labels(cursor, count)
+
+
+def make_labels(cursor: Any, count: int) -> None:
+    """Copy the first labels, and have the database make the others of them."""
     from django.db import connection
 
-    from labels.models import ShippingLabel
-
-    fields = {str(field.column): field for field in ShippingLabel._meta.concrete_fields}
-    with cursor.copy(f"COPY {ShippingLabel._meta.db_table} ({', '.join(fields)}) FROM STDIN") as copy:
-        for label in some_labels(count):
-            values = ((field, field.pre_save(label, add=True)) for field in fields.values())
-            copy.write_row([field.get_db_prep_save(value, connection) for field, value in values])
-
-
-def some_labels(count: int) -> Iterator[Any]:
-    """Yield labels of the last days, each to a recipient of its own; every twelfth has failed, a few are to decide."""
-    from labels.ids import id_prefix
+    from labels.ids import ALPHABET, EPOCH
     from labels.models import ShippingLabel
 
     now = datetime.now(UTC)
-    for index in range(count):
+    fields = {str(field.column): field for field in ShippingLabel._meta.concrete_fields}
+    with cursor.copy(f"COPY {LABELS_TABLE} ({', '.join(fields)}) FROM STDIN") as copy:
+        for label in some_labels(count, now):
+            values = ((field, field.pre_save(label, add=True)) for field in fields.values())
+            copy.write_row([field.get_db_prep_save(value, connection) for field, value in values])
+    cursor.execute(f"ANALYZE {LABELS_TABLE}")
+    cursor.execute(FUNCTION.format(ALPHABET, EPOCH))
+    columns = {name: OWN.get(name, f"s.{name}") for name in fields}
+    statement = COPY_LABELS.format(columns=", ".join(columns), values=", ".join(columns.values()), count=count)
+    cursor.execute(statement.replace("%", "%%").replace("%%s", "%s"), [now])
+
+
+def some_labels(count: int, now: datetime) -> Iterator[Any]:
+    """Yield the first of `count` labels of the last days, each to a recipient of its own; every twelfth has failed."""
+    from labels.ids import id_prefix
+    from labels.models import ShippingLabel
+
+    for index in range(min(count, LABEL_SAMPLES)):
         ordered_at = now - timedelta(days=DAYS) * (index + 1) / count
         carrier = carrier_of(index // FAILED_EVERY + index)
-        is_failed, is_open = index % FAILED_EVERY == 0, index % 50_000 == 1
+        is_failed = index % FAILED_EVERY == 0
         yield ShippingLabel(
             id=id_prefix(ordered_at) + f"{index:07d}",
             shop_id=SHOP,
-            state="failed" if is_failed else "unknown" if is_open else "label_generated",
+            state="failed" if is_failed else "label_generated",
             created_at=ordered_at,
             finished_at=ordered_at,
             leased_until=ordered_at,
@@ -104,7 +156,7 @@ def some_labels(count: int) -> Iterator[Any]:
             sender=SENDER,
             recipient=recipient(index),
             weights_kg=["1.25"],
-            tracking_numbers=[] if is_failed or is_open else [f"8R{index:011d}"],
+            tracking_numbers=[] if is_failed else [f"8R{index:011d}"],
             error_code=CODES[index // FAILED_EVERY % len(CODES)] if is_failed else "",
             error_message="The carrier refused the address." if is_failed else "",
         )
@@ -121,9 +173,14 @@ def recipient(index: int) -> dict[str, str]:
 
 
 def show_pages(parcels: int, labels: int) -> None:
+    from django.db import connection
+
+    from config.postgresql.base import DatabaseWrapper
     from tests.benchmarks.desk_pages import pages
     from tests.support.api import logged_in
 
+    connection.close()
+    DatabaseWrapper.is_serving = True  # pages are planned as in `serve`
     logging.disable()  # a line a request
     browser = logged_in(is_superuser=True)
     for name, path in pages(parcels, labels).items():

@@ -69,6 +69,9 @@ LABEL_FILTERS: dict[str, dict[str, object]] = {
     "of today": {"when": "today"},
     "of this month": {"when": "month"},
     "of no day": {"created_from": "2001-01-01", "created_to": "2001-01-01"},
+    "not handed in": {"handed": "no"},
+    "not handed in, carrier": {"handed": "no", "carrier": "alpha"},
+    "not handed in, small shop": {"handed": "no", "shop__id__exact": "small"},
     "failed, of a small shop": {"state": "failed", "shop__id__exact": "small"},
     "cancelled, of a small shop": {"state": "cancelled", "shop__id__exact": "small"},
     "cancelled, carrier": {"state": "cancelled", "carrier": "beta"},
@@ -85,6 +88,7 @@ def pages(parcels: int, labels: int) -> dict[str, str]:
     days_ago_40 = (datetime.now(UTC) - timedelta(days=40)).date().isoformat()
     one_day: dict[str, object] = {"created_from": days_ago_40, "created_to": days_ago_40}
     return {
+        "first page": "/admin/",
         "parcels": PARCELS,
         **{f"parcels: {name}": address(PARCELS, values) for name, values in PARCEL_FILTERS.items()},
         "parcels: of one day": address(PARCELS, one_day),
@@ -94,6 +98,8 @@ def pages(parcels: int, labels: int) -> dict[str, str]:
         "labels: failed, of one day": address(LABELS, {"state": "failed"} | one_day),
         "labels: searched by order": address(LABELS, {"q": f"L{labels // 2}"}),
         "labels to decide": f"{LABELS}to-decide/",
+        "finance": "/admin/labels/labelfigure/",
+        "a parcel": f"{PARCELS}B{parcels // 2:09d}/change/",
         **{f"search: {name}": address("/admin/search/", {"q": text}) for name, text in texts(parcels, labels)},
     }
 

@@ -24,12 +24,6 @@ INSERT INTO shops_webhookevent (message_id, shop_id, type, subject, data)
 SELECT 'msg_' || number, %s, 'label.label_generated', number, '{"id": "' || number || '"}'
 FROM generate_series(1, %s) number
 """
-MADE_BY_PYTHON = 20_000
-# More of them at the same times, without numbers.
-COPY_LABELS = """
-INSERT INTO labels_shippinglabel ({columns})
-SELECT {values} FROM labels_shippinglabel, generate_series(1, %s) number
-"""
 
 
 def main() -> None:
@@ -55,21 +49,11 @@ def load(labels: int, events: int) -> None:
 
     started_at = time.monotonic()
     with connection.cursor() as cursor:
-        load_labels(cursor, min(labels, MADE_BY_PYTHON))
-        copy_labels(cursor, labels // MADE_BY_PYTHON - 1)
+        load_labels(cursor, labels)
         cursor.execute(EVENTS, [SHOP, events])
         cursor.execute("VACUUM ANALYZE")
     connection.close()
     print(f"{labels} labels and {events} events loaded in {time.monotonic() - started_at:.0f} s", flush=True)
-
-
-def copy_labels(cursor: Any, times: int) -> None:
-    from labels.models import ShippingLabel
-
-    columns = [str(field.column) for field in ShippingLabel._meta.concrete_fields]
-    own = {"id": "left(id, 8) || lpad(number::text, 2, '0') || right(id, 5)", "tracking_numbers": "'[]'"}
-    values = ", ".join(own.get(name, name) for name in columns)
-    cursor.execute(COPY_LABELS.format(columns=", ".join(columns), values=values), [times])
 
 
 class Client:

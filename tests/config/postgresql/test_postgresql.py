@@ -192,6 +192,15 @@ def test_a_servers_statement_is_ended_by_the_database(
     assert value(connection, "SHOW idle_in_transaction_session_timeout") == "2s"
 
 
+def test_a_servers_statements_are_planned_along_indexes_and_a_commands_are_not(
+    servers: list[Server], connect: Connect
+) -> None:
+    served, command = (connect(servers[0], query="timeout=1", is_serving=is_serving) for is_serving in (True, False))
+    for connection, plans_hash_joins, cost in ((served, "off", "1.1"), (command, "on", "4")):
+        assert value(connection, "SHOW enable_hashjoin") == plans_hash_joins
+        assert value(connection, "SHOW random_page_cost") == cost
+
+
 def test_a_commands_statement_has_no_timeout(servers: list[Server], connect: Connect) -> None:
     connection = connect(servers[0], query="timeout=1")
     assert value(connection, "SHOW statement_timeout") == "0"
