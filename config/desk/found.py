@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from config.desk.pasted import Line
 from labels.models import LabelState, ShippingLabel
 from parcels.models import NumberState, Parcel, TrackingNumber
-from parcels.templatetags.parcel_page import moment
+from parcels.templatetags.parcel_page import late_label, moment
 from parcels.tracking.events import milliseconds
 from shops.staff import days
 from shops.staff.pages import address_of
@@ -24,6 +24,7 @@ TOLERANCE_KG: Final = Decimal("0.01")
 OF_PARCEL: Final = (
     *("number", "state", "label", "parcel_id", "created_at", "parcel__last_status", "parcel__carrier_code"),
     *("parcel__handed_in_at", "parcel__shop__name", "parcel__order_number"),
+    *("parcel__estimated_delivery_date_window", "parcel__delivery_date", "parcel__is_withdrawn"),
 )
 OF_LABEL: Final = (
     *("id", "state", "created_at", "finished_at", "cancel_requested_at", "weights_kg", "tracking_numbers"),
@@ -53,6 +54,7 @@ class Result:
     is_cancelled: bool = False
     weight_kg: Decimal | None = None
     page: str = ""
+    late: str = ""  # the mark of a parcel that is
 
     def cells(self) -> list[Any]:
         """Return the cells of the sheet, in the order of `TITLES`."""
@@ -132,10 +134,13 @@ def look_up(numbers: set[str]) -> dict[str, Result]:
 
 
 def of_parcel(row: tuple[Any, ...], label: tuple[Any, ...] | None) -> Result:
-    number, state, _label, parcel_id, _created, status, carrier, handed_in_at, shop, order = row
+    number, state, _label, parcel_id, _created, status, carrier, handed_in_at, shop, order, *promise = row
     known = of_label(number, label) if label else Result(number, FOUND)
     known.status, known.shop, known.carrier, known.order = status or "", shop, carrier, order or known.order
     known.handed_in_at = moment(handed_in_at)
+    window, delivered_at, is_withdrawn = promise
+    parcel = Parcel(estimated_delivery_date_window=window, delivery_date=delivered_at, is_withdrawn=is_withdrawn)
+    known.late = late_label(parcel)
     known.is_cancelled = known.is_cancelled or state == NumberState.CANCELLED
     known.page = address_of("parcels.parcel", parcel_id)
     return known

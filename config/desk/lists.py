@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from config.desk.found import FOUND, MISSING, RIGHT, TITLES, Bill, Result, results
+from config.desk.found import FOUND, MISSING, NOT_OURS, RIGHT, TITLES, Bill, Result, results
 from config.desk.pasted import MAX_LINES, Line, decoded, lines
 from labels.admin.finance import are_figures_allowed
 from shops.staff.audit.models import Action
@@ -67,6 +67,10 @@ class Group:
     count: int = 0
     billed: Decimal = Decimal(0)
     rows: list[Result] = field(default_factory=list)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.outcome not in {MISSING, NOT_OURS}
 
     @property
     def is_fault(self) -> bool:

@@ -107,6 +107,17 @@ def test_a_list_says_of_each_number_what_is_known(staff: Client, shop: Shop) -> 
     assert staff.get("/admin/search/", {"q": f"{A} {B}"}).context["groups"][0].count == 2
 
 
+def test_what_is_not_ours_is_its_number_and_what_is_late_is_marked(staff: Client, shop: Shop) -> None:
+    import_parcel(shop, trackingId=A)
+    Parcel.objects.update(estimated_delivery_date_window={"minimumDeliveryDate": 1, "maximumDeliveryDate": 2})
+    numbers = {"numbers": f"{A} 6A00000000000 6A00000000001"}
+    text = staff.post(LIST, numbers, headers={"Accept-Language": "fr"}).text
+    assert "Introuvable\u00a0: 2" in text
+    assert "<p>6A00000000000, 6A00000000001</p>" in text
+    assert text.count("<table>") == 1
+    assert "En retard" in text
+
+
 def test_an_invoice_is_checked_against_what_was_bought_and_handed_in(staff: Client, shop: Shop) -> None:
     right, heavy, gone, forgotten = (bought(shop, f"XU{number}23456789FR", carrier_code="alpha") for number in range(4))
     old = bought(shop, "XU923456789FR", carrier_code="alpha")
