@@ -17,37 +17,37 @@ def index_of_both_cases(column: str, name: str) -> Index:
     return Index(Lower(column), name=name, condition=has_both_cases(column))
 
 
-class AddIndexConcurrently(operations.AddIndexConcurrently):
-    """Adds an index without blocking writes on PostgreSQL; elsewhere it is Django's AddIndex.
+class Concurrently:
+    """An operation that does not block writes on PostgreSQL; elsewhere it is the one of `usual`."""
+
+    usual: type[AddIndex | RemoveIndex]
+    concurrent: type[AddIndex | RemoveIndex]
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        self.kind(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)  # type: ignore[arg-type]  # a subclass of both
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        self.kind(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)  # type: ignore[arg-type]  # a subclass of both
+
+    def kind(self, schema_editor: BaseDatabaseSchemaEditor) -> type[AddIndex | RemoveIndex]:
+        return self.concurrent if schema_editor.connection.vendor == "postgresql" else self.usual
+
+
+class AddIndexConcurrently(Concurrently, operations.AddIndexConcurrently):
+    """Adds an index while the service runs.
 
     Its migration needs ``atomic = False``. An interrupted run leaves an invalid index: drop it by its name, and
     migrate again.
     """
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        implementation(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        implementation(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)
+    usual, concurrent = AddIndex, operations.AddIndexConcurrently
 
 
-class RemoveIndexConcurrently(operations.RemoveIndexConcurrently):
-    """Removes an index without blocking writes on PostgreSQL; elsewhere it is Django's RemoveIndex.
+class RemoveIndexConcurrently(Concurrently, operations.RemoveIndexConcurrently):
+    """Removes an index while the service runs. Its migration needs ``atomic = False``."""
 
-    Its migration needs ``atomic = False``.
-    """
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        is_postgresql = schema_editor.connection.vendor == "postgresql"
-        usual = operations.RemoveIndexConcurrently if is_postgresql else RemoveIndex
-        usual.database_forwards(self, app_label, schema_editor, from_state, to_state)
-
-
-def implementation(schema_editor: BaseDatabaseSchemaEditor) -> type[AddIndex]:
-    return operations.AddIndexConcurrently if schema_editor.connection.vendor == "postgresql" else AddIndex
+    usual, concurrent = RemoveIndex, operations.RemoveIndexConcurrently
