@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 from config.desk.pasted import Line
 from labels.models import LabelState, ShippingLabel
@@ -65,7 +65,16 @@ class Result:
 
 
 TITLES: Final = (
-    *(_("Number"), _("Result"), _("Status"), _("Label"), _("Shop"), _("Carrier"), _("Order"), _("Bought")),
+    *(
+        _("Number"),
+        _("Result"),
+        _("Status"),
+        _("Label"),
+        _("Shop"),
+        _("Carrier"),
+        _("Order"),
+        pgettext_lazy("of a label", "Bought"),
+    ),
     *(_("Handed in"), _("Cancelled"), _("Weight (kg)"), _("Billed")),
 )
 

@@ -55,7 +55,7 @@ def labels_a_day(today: date) -> Chart:
         )
         for carrier in CARRIERS
     ]
-    places = [date_format(day, "j M") for day in days]
+    places = [date_format(day, "j N") for day in days]
     note = gettext("Bought, by the day of the order; labels cancelled since are among them.")
     return Chart(gettext("Labels a day"), gettext("Day"), places, series, note, is_wide=True)
 

@@ -66,7 +66,7 @@ class FinanceForm(forms.Form):
     )
 
     def __init__(self, chosen: dict[str, str]) -> None:
-        months = [(f"{month:%Y-%m}", date_format(month, "M Y")) for month in months_counted()]
+        months = [(f"{month:%Y-%m}", date_format(month, "N Y")) for month in months_counted()]
         super().__init__({"since": months[0][0], "until": months[0][0]} | chosen)
         for name in ("since", "until"):
             cast("forms.ChoiceField", self.fields[name]).choices = months
