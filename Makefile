@@ -117,12 +117,13 @@ drill: $(VENV)/.dev ## run the drills of labels, tracking, webhooks, upgrades an
 	exit $$status
 
 # What the first two write anew is a change, which the check refuses.
-release: openapi ## check what a release needs, build the image, put it and its bill of materials into var/release
+release: openapi ## check what a release needs, build the image, put it, its bill of materials and provenance into var/release
 	@version=$$($(BIN)/python -m deploy.release) && name=parcel-service-$$version && \
 	deploy/build.sh --tag "parcel-service:$$version" $(ARGS) && \
 	rm -rf var/release && mkdir var/release && cd var/release && \
-	buildah push --quiet "parcel-service:$$version" "oci-archive:$$name.tar:parcel-service:$$version" && \
+	buildah push --quiet --digestfile digest "parcel-service:$$version" "oci-archive:$$name.tar:parcel-service:$$version" && \
 	python3 ../../deploy/sbom.py ../../requirements.txt >"$$name.cdx.json" && \
+	python3 ../../deploy/provenance.py "parcel-service:$$version" "$$(cat digest)" >"$$name.provenance.json" && rm digest && \
 	sha256sum "$$name".* | tee SHA256SUMS
 
 lock: $(VENV)/.dev ## pin all requirements again, with hashes

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.provenance import PINS, statement
 from deploy.release import CHANGES, faults
 from tests.support.processes import ROOT
 
@@ -98,3 +99,23 @@ def test_both_files_have_the_version(repository: Path) -> None:
 def test_every_version_of_our_changelog_tells_operators_what_to_do() -> None:
     versions = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]
     assert all("\n### Upgrade\n" in each for each in versions)
+
+
+def test_the_provenance_names_what_went_into_the_image_by_digest() -> None:
+    base = {"name": "python:3.11", "digest": "sha256:" + "b" * 64}
+    made = statement("parcel-service:0.2.0", "sha256:" + "a" * 64, commit="c" * 40, epoch=1_790_000_000, base=base)
+    assert (made["_type"], made["predicateType"]) == (
+        "https://in-toto.io/Statement/v1",
+        "https://slsa.dev/provenance/v1",
+    )
+    assert made["subject"] == [{"name": "parcel-service:0.2.0", "digest": {"sha256": "a" * 64}}]
+    definition = made["predicate"]["buildDefinition"]
+    assert definition["externalParameters"] == {
+        "commit": "c" * 40,
+        "SOURCE_DATE_EPOCH": 1_790_000_000,
+        "BASE": "python:3.11",
+    }
+    source, its_base, *pins = definition["resolvedDependencies"]
+    assert (source["digest"], its_base["digest"]) == ({"gitCommit": "c" * 40}, {"sha256": "b" * 64})
+    assert {pin["name"] for pin in pins} == set(PINS)
+    assert all(len(pin["digest"]["sha256"]) == 64 for pin in pins)
