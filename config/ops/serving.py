@@ -8,11 +8,13 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from granian import Granian
+from granian import Granian, _signals
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
@@ -155,12 +157,33 @@ def reset_signals() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def end_once() -> None:
+    """Let granian hear of the first signal to end only, in a worker that is about to install its handler.
+
+    A second one while the first takes effect hangs the worker for ever: the handler waits for a lock, whose thread
+    waits for the interpreter. Two come where a supervisor signals all processes and the parent its workers, or where
+    a parent of several threads dies (4 of about 80 kills under load).
+    """
+    install: Callable[[Callable[..., None]], None] = _signals.set_main_signals
+    is_first = threading.Lock()
+
+    def install_once(handler: Callable[..., None]) -> None:
+        def end(*signal_and_frame: Any) -> None:
+            if is_first.acquire(blocking=False):
+                handler(*signal_and_frame)
+
+        install(end)
+
+    _signals.set_main_signals = install_once  # type: ignore[assignment]
+
+
 def load() -> "WSGIHandler":
     """Make a worker ready, in the worker."""
     # A SIGTERM just before the main thread begins to wait does not interrupt the wait (3 of 100 stops right after a
     # start): wake every second to see it.
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    end_once()
     if settings.METRICS_PORT:
         metrics.expose(settings.METRICS_HOST, settings.METRICS_PORT)
     checks()["credentials"].start()  # it says in the log what it finds

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import encode_multipart
+from granian import _signals
 
 from carriers.sandbox.server import SandboxServer
+from config.ops import serving
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.plain import PLAIN_ERRORS
 from shops.models import Shop
@@ -217,6 +219,22 @@ def test_any_process_serves_the_metrics_of_all(transactional_db: None, tmp_path:
             assert found[f"http_request_duration_seconds_count{labels}"] == count
         assert found['rate_limit_refusals_total{group="address"}'] == 50
         assert found["labels_interrupted_oldest_seconds"] == 0
+
+
+def test_a_second_signal_within_the_first_is_not_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[Callable[..., None]] = []
+    heard = []
+
+    def granians_own(*signal_and_frame: object) -> None:
+        heard.append(signal_and_frame)
+        assert len(heard) == 1
+        installed[0](*signal_and_frame)
+
+    monkeypatch.setattr(_signals, "set_main_signals", installed.append)
+    serving.end_once()
+    _signals.set_main_signals(granians_own)  # type: ignore[no-untyped-call]
+    installed[0](signal.SIGTERM, None)
+    assert heard == [(signal.SIGTERM, None)]
 
 
 def test_workers_end_when_their_parent_is_killed(transactional_db: None, tmp_path: Path) -> None:
