@@ -92,7 +92,7 @@ def demonstration(folder: Path) -> Iterator[Demo]:
             (folder / "demo.log").open("wb") as log,
             ended(subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log)) as process,
         ):
-            printed = read_until_ready(process)
+            printed = read_until_ready(process, folder / "demo.log")
             yield Demo(
                 url=found(r"running at (\S+)\.", printed),
                 token=found(r"Bearer (\S+)'", printed),
@@ -119,14 +119,14 @@ def stand_in(tmp_path: Path) -> str:
     return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def read_until_ready(process: "subprocess.Popen[bytes]") -> str:
+def read_until_ready(process: "subprocess.Popen[bytes]", log: Path) -> str:
     assert process.stdout
     lines = []
     for line in process.stdout:  # ends with the process if the demo fails
         lines.append(line.decode())
         if lines[-1].strip() == LAST_LINE:
             return "".join(lines)
-    raise RuntimeError("the demo did not start")
+    raise RuntimeError(f"the demo did not start: {log.read_text()}")
 
 
 def found(pattern: str, text: str) -> str:

@@ -66,7 +66,7 @@ def test_it_runs_where_debug_is_off_and_ends_at_ctrl_c_from_any_shell(tmp_path: 
             subprocess.Popen([*STARTED_DEAF, *arguments], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log)
         ) as process,
     ):
-        url = re.findall(r"running at (\S+)\.", read_until_ready(process))[0]
+        url = re.findall(r"running at (\S+)\.", read_until_ready(process, tmp_path / "log"))[0]
         assert requests.get(f"{url}/livez", timeout=TIMEOUT_S).status_code == 200
         interrupt_another_thread(process.pid)
         out, _ = process.communicate(timeout=TIMEOUT_S)

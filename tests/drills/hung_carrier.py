@@ -1,6 +1,6 @@
 """The hung-carrier drill: ``python -m tests.drills.hung_carrier``.
 
-The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up, and 32 clients order
+The service runs as in production (granian, 2 workers, PostgreSQL, Redis). Clients look parcels up, and others order
 labels, while a carrier or the storage accepts connections and stays silent. It prints the look-ups before, during and
 after, and the label clients' answers.
 """
@@ -84,6 +84,7 @@ class Run:
     title: str
     threads: int
     concurrency: int
+    clients: int
     phases: dict[str, LookUps] = field(default_factory=dict)
     labels: dict[str, list[Answer]] = field(default_factory=dict)
     rows: int = 0
@@ -112,7 +113,7 @@ class Run:
         """Print the look-ups of each phase and the label clients' answers."""
         print(
             f"\n{self.title}: {WORKERS} workers x {self.threads} threads, CARRIER_CONCURRENCY {self.concurrency}; "
-            f"{LOOK_UP_CLIENTS} look-up clients, {LABEL_CLIENTS} label clients"
+            f"{LOOK_UP_CLIENTS} look-up clients, {self.clients} label clients"
         )
         print(f"  {'look-ups':10} answered      rate      p50      p95      p99  slowest    CPU each")
         for name, phase in self.phases.items():
@@ -136,13 +137,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="duration of a phase")
     parser.add_argument("--threads", type=int, default=24, help="SERVE_THREADS")
     parser.add_argument("--concurrency", type=int, default=4, help="CARRIER_CONCURRENCY")
+    parser.add_argument("--clients", type=int, default=LABEL_CLIENTS, help="clients that order labels")
     parser.add_argument("--what", choices=TITLES, action="append", help="what hangs; by default each in turn")
     options = parser.parse_args()
     faults = []
     with environment("postgresql", {}, redis=True) as env:
         numbers = load_parcels()
         for what in options.what or list(TITLES):
-            run = drill(env, numbers, what, options.threads, options.concurrency, options.seconds)
+            run = Run(TITLES[what], options.threads, options.concurrency, options.clients)
+            drill(env, numbers, what, run, options.seconds)
             run.show()
             faults += run.faults
     print(f"\n{len(faults)} faults")
@@ -160,13 +163,13 @@ def load_parcels() -> list[str]:
     return [number for index in range(PARCELS) for number in parcels.numbers(index)]
 
 
-def drill(env: Environment, numbers: list[str], what: str, threads: int, concurrency: int, seconds: float) -> Run:
-    run = Run(TITLES[what], threads, concurrency)
+def drill(env: Environment, numbers: list[str], what: str, run: Run, seconds: float) -> None:
+    """Look parcels up before, while and after it hangs, for as many seconds each; write down what comes."""
     rows_before = count_rows()
     with (
         storage_settings(what) as bucket,
-        env.setting({"CARRIER_CONCURRENCY": str(concurrency)} | bucket),
-        env.served(workers=WORKERS, threads=threads) as (port, process),
+        env.setting({"CARRIER_CONCURRENCY": str(run.concurrency)} | bucket),
+        env.served(workers=WORKERS, threads=run.threads) as (port, process),
         ProcessPoolExecutor(2) as pool,
     ):
         clients = look_up_clients(env, port, seconds)
@@ -177,7 +180,7 @@ def drill(env: Environment, numbers: list[str], what: str, threads: int, concurr
         delay_s = seconds + 2 * LEAD_S + SLACK_S
         hangs = [{"fault": "hang", "carrier": each, "delay_s": delay_s} for each in HUNG_CARRIERS.get(what, [])]
         with env.faults(*hangs):
-            buyers = Clients(env, port, LABEL_CLIENTS, seconds + LEAD_S, LABEL_PACE_S)
+            buyers = Clients(env, port, run.clients, seconds + LEAD_S, LABEL_PACE_S)
             labels = pool.submit(buyers.labels)
             time.sleep(LEAD_S)
             run.phases["during"] = look_up(clients)
@@ -185,7 +188,6 @@ def drill(env: Environment, numbers: list[str], what: str, threads: int, concurr
         run.phases["after"] = look_up(clients)
     run.rows = count_rows() - rows_before
     run.bought_twice = Audit(env).keys(run.labels).bought_twice
-    return run
 
 
 def look_up_clients(env: Environment, port: int, seconds: float) -> Clients:

@@ -49,18 +49,17 @@ def test_a_label_whose_row_is_lost_is_written_again_and_not_bought_again(pytestc
 
 @pytest.mark.real_services
 def test_with_both_carriers_hanging_every_look_up_is_answered_and_excess_labels_are_refused_quickly() -> None:
-    options = ["--what", "both", "--seconds", "1", "--threads", "16", "--concurrency", "2"]
+    options = ["--what", "both", "--seconds", "1", "--threads", "8", "--concurrency", "1", "--clients", "12"]
     output = run_module("tests.drills.hung_carrier", *options)
     assert "0 faults" in output
     during = next(line for line in output.splitlines() if line.strip().startswith("during"))
     assert "100.00%" in during
-    # 2 workers have a bulkhead of 2 for each carrier; only the calls that hang there write rows, and those made before.
-    # In a second a slow machine may not bring orders to both.
+    # 2 workers have a bulkhead of 1 for each carrier; only the calls that hang there write rows, and those made before.
     lines = re.findall(r"^ *(201|502 \w+) +(\d+) ", output, re.MULTILINE)
     made = {name: int(count) for name, count in lines}
     for carrier in ("ALPHA", "BETA"):
-        assert 0 < made[f"502 {carrier}_OUTCOME_UNKNOWN"] <= 4, output
-        assert f"502 {carrier}_UNAVAILABLE" in made
+        assert 0 < made.get(f"502 {carrier}_OUTCOME_UNKNOWN", 0) <= 2, output
+        assert f"502 {carrier}_UNAVAILABLE" in made, output
     written = sum(count for name, count in made.items() if not name.endswith("_UNAVAILABLE"))
     assert f"rows written: {written}; bought twice: 0" in output
 

@@ -43,7 +43,7 @@ from shops.webhooks.models import WebhookEndpoint
 HOST = "127.0.0.1"
 SHOP_ID, TEST_SHOP_ID = "demo", "demo-test"
 PARCELS = 400
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 60
 WAKE_S = 0.5
 # A parcel in transit is asked about every 5 seconds instead of every 2 hours.
 TRACKING_PACE = 1440
