@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from labels.figures.counting import recount
 from tests.labels.admin.pages import LABELS, TO_DECIDE
 from tests.labels.factories import ContractFactory, LabelFactory
 from tests.support.api import logged_in
@@ -16,7 +17,8 @@ LISTS = ["shops/accesstoken/", "shops/carriercontract/", "shops/auditentry/", "l
 FORMS = ["shops/shop/add/", "shops/accesstoken/add/", "shops/carriercontract/add/", "shops/webhookendpoint/add/"]
 OTHERS = ["", "labels/labelfigure/", "shops/shop/", *LISTS, *FORMS]
 PAGES = [LABELS, PARCELS, TO_DECIDE, *SEARCHES, *(f"/admin/{path}" for path in OTHERS)]
-PHONE, DESK = 390, 1440
+PHONE, LAPTOP, DESK = 390, 1280, 1440
+SCROLLING = 'return [...page.querySelectorAll(".figures-scroll")].map((each) => each.scrollWidth > each.clientWidth);'
 SCREEN = 844
 ROWS = 50
 
@@ -48,3 +50,14 @@ def test_a_browser_finds_no_fault_in_any_page(tmp_path: Path, width: int, scheme
     assert [result for result in results if result["scrollWidth"] > result["width"]] == []
     heights = {result["path"]: result["scrollHeight"] for result in results}
     assert width == DESK or max(heights[LABELS], heights[PARCELS]) <= 12 * SCREEN, heights
+
+
+@needs_browser
+def test_the_figures_for_finance_fit_a_laptop_in_french(tmp_path: Path) -> None:
+    shop = ShopFactory(name="Maison Lumière de Provence")
+    for number, product_code in enumerate(["beta_point_retrait_france", "alpha_domicile_sans_signature"]):
+        LabelFactory(shop=shop, product_code=product_code, weights_kg=[1234.567], order_id=f"{number}")
+    recount()
+    cookie = f"sessionid={logged_in(is_superuser=True).cookies['sessionid'].value}; language=fr"
+    (result,) = shown([("/admin/labels/labelfigure/", LAPTOP, "light", SCROLLING)], tmp_path, cookie)
+    assert result["told"] == [False, False]  # labels bought; handed in and delivered
