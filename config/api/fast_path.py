@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.db import close_old_connections
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.middleware.security import SecurityMiddleware
 
 from config.api import request_record
@@ -82,7 +83,7 @@ def reading(environ: Environ) -> tuple[str, Read | None]:
     if number != path and ORDINARY_NUMBER.fullmatch(number):
         return "parcel", lambda shop_id: queries.find(shop_id=shop_id, number=number)
     if path == SEARCH and ORDINARY_QUERY.fullmatch(query):
-        fields = QueryDict(query)
+        fields = dict(parse_qsl(query, keep_blank_values=True))  # of each name the last value, as Django does
         order_number, email = fields.get("orderName"), fields.get("email")
         if order_number or email:
             return "parcel-search", lambda shop_id: queries.search(

@@ -1,29 +1,19 @@
-"""The rate limit's counter: one round trip to Redis for each request."""
+"""The rate limit's counter: one round trip to Redis for each request, two for the first of a window."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
-from redis.exceptions import NoScriptError
 
 from config.redis.deadlines import Deadline
 
-# Creates the key with 0 unless it exists, and counts: atomic, in one round trip.
-COUNT = """
-redis.call('SET', KEYS[1], 0, 'EX', ARGV[1], 'NX')
-return redis.call('INCR', KEYS[1])
-"""
 # Adds to the fields of a hash: all of them or none.
 ADD = """
 for field = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[field], ARGV[field + 1]) end
 return redis.call('EXPIRE', KEYS[1], ARGV[1])
 """
-# Redis identifies a script that it has cached by this digest.
-COUNT_DIGEST = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
-
 Answer = TypeVar("Answer", int, bytes, list[bytes])
 
 
@@ -60,15 +50,16 @@ class CountingRedisCache(RedisCache):
         self.deadline.begin()
         full_key = self.make_key(key)
         try:
-            return self.run_script(full_key, timeout_s)
+            return self.increment(full_key, timeout_s)
         except redis.ConnectionError:
-            return self.run_script(full_key, timeout_s)
+            return self.increment(full_key, timeout_s)
 
-    def run_script(self, key: str, timeout_s: int) -> int:
-        try:
-            return self.ask(int, "EVALSHA", COUNT_DIGEST, 1, key, timeout_s)
-        except NoScriptError:
-            return self.ask(int, "EVAL", COUNT, 1, key, timeout_s)
+    def increment(self, key: str, timeout_s: int) -> int:
+        """Count, and let the first to count say when the key goes; if it ends before, the key of one window stays."""
+        counted = self.ask(int, "INCR", key)
+        if counted == 1:
+            self.ask(int, "EXPIRE", key, timeout_s)
+        return counted
 
     def add_counts(self, key: str, counts: Mapping[str, int], timeout_s: int) -> None:
         """Add to the fields of a hash; raise redis.RedisError or OSError, no later than the deadline.
@@ -98,8 +89,6 @@ class CountingRedisCache(RedisCache):
         try:
             self.connection.send_command(*command)
             answer = self.connection.read_response()
-        except NoScriptError:
-            raise
         except (AttributeError, TypeError, ValueError) as error:  # unreadable answers, a sentinel's included
             self.connection.disconnect()
             raise redis.InvalidResponse("the answer can't be read") from error

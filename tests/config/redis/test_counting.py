@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings as django_settings
+from django.core.cache import caches
 from pytest_django.fixtures import Settings
 
 from config.redis.counter import CountingRedisCache
@@ -65,35 +66,44 @@ def store() -> Iterator[Stores]:
 
 
 def counting(name: str) -> bytes:
-    return b":1\r\n" if name.startswith("EVAL") else b"+OK\r\n"
+    return b":1\r\n" if name in {"INCR", "EXPIRE"} else b"+OK\r\n"
 
 
 def test_a_new_connection_sends_only_the_commands_that_counting_needs(store: Stores) -> None:
-    counter = store(counting)
+    answers = iter([b"+OK\r\n", b"+OK\r\n", b":1\r\n", b":1\r\n", b":2\r\n"])
+    counter = store(lambda name: next(answers))
     cache = counter.cache("redis://user:password@{}/3")
-    assert [cache.count("key", 60), cache.count("key", 60)] == [1, 1]
-    assert counter.asked == ["AUTH", "SELECT", "EVALSHA", "EVALSHA"]
+    assert [cache.count("key", 60), cache.count("key", 60)] == [1, 2]
+    assert counter.asked == ["AUTH", "SELECT", "INCR", "EXPIRE", "INCR"]
 
 
 @pytest.mark.parametrize(
-    ("url", "refusal", "asked"),
+    ("url", "answer_to_count", "asked"),
     [
-        ("redis://user:password@{}/3", b"-NOSCRIPT No matching script.\r\n", ["AUTH", "SELECT", "EVALSHA"]),
+        ("redis://user:password@{}/3", b":1\r\n", ["AUTH", "SELECT", "INCR"]),
+        ("redis://{}/3", b":1\r\n", ["SELECT", "INCR", "EXPIRE"]),
         # The second attempt has only the time that the first one left.
-        ("redis://{}/3", b"-LOADING Redis is loading the dataset in memory\r\n", ["SELECT", "EVALSHA", "SELECT"]),
+        ("redis://{}/3", b"-LOADING Redis is loading the dataset in memory\r\n", ["SELECT", "INCR", "SELECT"]),
     ],
 )
 def test_all_commands_of_a_count_share_one_deadline(
-    url: str, refusal: bytes, asked: list[str], store: Stores, clock: Clock
+    url: str, answer_to_count: bytes, asked: list[str], store: Stores, clock: Clock
 ) -> None:
     def answer(name: str) -> bytes:
         clock.tick(WAIT_TIMEOUT_S * 0.4)
-        return refusal if name == "EVALSHA" else counting(name)
+        return answer_to_count if name == "INCR" else counting(name)
 
     counter = store(answer)
     with pytest.raises((redis.TimeoutError, TimeoutError)):
         counter.cache(url).count("key", 60)
     assert counter.asked == asked
+
+
+@pytest.mark.real_services
+def test_a_key_goes_when_the_first_of_its_window_said() -> None:
+    cache: Any = caches["rate_limit"]
+    assert [cache.count("a window", 60), cache.count("a window", 3600)] == [1, 2]
+    assert 0 < cache.ask(int, "TTL", cache.make_key("a window")) <= 60
 
 
 def test_the_counts_of_a_shop_are_added_together_or_not_at_all(store: Stores) -> None:
