@@ -303,4 +303,4 @@ def _read_cancelled(answer: Answer, *, redactor: Redactor) -> None:
 def _read_proof(answer: Answer, *, redactor: Redactor) -> bytes | None:
     result = result_of(answer, PROVE, redactor)
     check_code(result, redactor)
-    return pdf_of(result, "pod") if soap.text(result, "podPresente") == "true" else None
+    return pdf_of(result, "pod") if soap.is_true(result, "podPresente") else None

@@ -163,7 +163,7 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
         city=soap.text(point, "localite"),
         country_code=country if len(country) == _ALPHA_2_LENGTH else _ALPHA_2.get(country, country_code),
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
-        is_open=soap.text(point, "actif").lower() not in ("false", "0"),
+        is_open=soap.is_true(point, "actif", otherwise=True),
         closures=tuple(_closures(point)),
         kind="locker" if hours is None else "relay",
         type_code=soap.text(point, "typeDePoint"),

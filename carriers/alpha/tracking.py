@@ -48,7 +48,6 @@ APPOINTMENT_END: Final = "Fin créneau RDV"
 DAY_FORMAT: Final = "%d/%m/%Y"
 MINUTE_FORMATS: Final = ("%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S")
 DAY: Final = timedelta(days=1)
-TRUE: Final = ("true", "1")  # both forms of XML's boolean
 MAX_DETAILS: Final = 50  # of an event
 MAX_PEOPLE: Final = 50
 
@@ -115,7 +114,7 @@ def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
     if elements and not found:
         raise UnreadableError("no event of the answer can be read")
     # The event that is said to be the parcel's state is the last of those at its time.
-    found.sort(key=lambda pair: (pair[0].happened_at, soap.text(pair[1], "highPriority") in TRUE))
+    found.sort(key=lambda pair: (pair[0].happened_at, soap.is_true(pair[1], "highPriority")))
     windows = (window for _, element in reversed(found) if (window := _window(element)))
     expected_from, expected_until = next(windows, NO_WINDOW)
     events = tuple(_without_late_arrivals(event for event, _ in found))

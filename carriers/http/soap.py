@@ -83,6 +83,11 @@ def text(element: Element, name: str) -> str:
     return (found.text or "").strip() if found is not None else ""
 
 
+def is_true(element: Element, name: str, *, otherwise: bool = False) -> bool:
+    """Read an XML boolean, which has two forms of each value; `otherwise` for anything else."""
+    return {"true": True, "1": True, "false": False, "0": False}.get(text(element, name).lower(), otherwise)
+
+
 def leaf(name: str, value: str) -> Element:
     """Return an element that holds text."""
     element = Element(name)

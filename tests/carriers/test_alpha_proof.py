@@ -1,5 +1,6 @@
 """alpha's proof of a delivery: a PDF once the parcel is delivered, nothing before."""
 
+from base64 import b64encode
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
@@ -47,8 +48,14 @@ def test_the_proof_is_the_pdf_of_the_answer(serve: Serve) -> None:
     assert answered(serve) == b"%PDF-1.4 signed"
 
 
-def test_without_a_proof_there_is_none(serve: Serve) -> None:
-    assert answered(serve, rest="<podPresente>false</podPresente>") is None
+def test_the_proof_is_the_pdf_of_the_answer_whichever_form_its_flag_has(serve: Serve) -> None:
+    pod = b64encode(b"%PDF-1.4 signed").decode()
+    assert answered(serve, rest=f"<podPresente>1</podPresente><pod>{pod}</pod>") == b"%PDF-1.4 signed"
+
+
+@pytest.mark.parametrize("flag", ["false", "0", ""])
+def test_without_a_proof_there_is_none(serve: Serve, flag: str) -> None:
+    assert answered(serve, rest=f"<podPresente>{flag}</podPresente>") is None
 
 
 @pytest.mark.parametrize(("code", "rest"), [(1, ""), (7, ""), (0, "<podPresente>true</podPresente><pod>eA==</pod>")])
