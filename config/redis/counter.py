@@ -55,7 +55,7 @@ class CountingRedisCache(RedisCache):
             return self.increment(full_key, timeout_s)
 
     def increment(self, key: str, timeout_s: int) -> int:
-        """Count, and let the first to count say when the key goes; if it ends before, the key of one window stays."""
+        """Count; the first to count says when the key goes. If that fails, the key stays: one for a window at most."""
         counted = self.ask(int, "INCR", key)
         if counted == 1:
             self.ask(int, "EXPIRE", key, timeout_s)
