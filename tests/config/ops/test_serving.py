@@ -189,7 +189,7 @@ def test_staff_upload_a_pdf_of_several_megabytes(transactional_db: None, tmp_pat
 
 def test_a_killed_worker_is_replaced_and_its_metrics_stay(transactional_db: None, tmp_path: Path) -> None:
     with served(tmp_path / "log", workers=2, with_metrics=True) as server:
-        until(lambda: len(worker_pids(server)) == 2)
+        until(lambda: server.log.read_text().count("Started worker-") == 2)
         for _ in range(20):
             assert ask(server.port, "GET", "/public/unknown")[0] == 404
         before = worker_pids(server)
