@@ -307,6 +307,16 @@ class ShippingLabel(models.Model):
         return self.state == LabelState.RECEIVED or (self.state in STORED and not self.pdf_removed_at)
 
     @property
+    def left_of_surplus(self) -> list[str]:
+        """The parcels beyond the label's own that are not cancelled yet."""
+        return [number for number in self.surplus_numbers if number not in self.cancelled_numbers]
+
+    @property
+    def is_cancelled_in_part(self) -> bool:
+        """Tell if a parcel of its own is cancelled."""
+        return not set(self.tracking_numbers).isdisjoint(self.cancelled_numbers)
+
+    @property
     def is_leased(self) -> bool:
         return self.leased_until > clock.now()
 

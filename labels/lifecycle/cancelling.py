@@ -22,6 +22,7 @@ from carriers.errors import (
 from labels.lifecycle import parcels
 from labels.lifecycle.db_retry import with_db_retry
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, schedule
+from labels.lifecycle.outcomes import unique
 from labels.lifecycle.states import Event, move
 from labels.models import IN_CANCELLATION, LabelState, ShippingLabel, lease
 from shops.contracts.accounts import UnknownAccountError
@@ -149,13 +150,13 @@ def perform(label: ShippingLabel, talk: Conversation | None, *, is_first: bool =
         end(label, Event.CANCELLED)
     elif any(isinstance(failure, OutcomeUnknown) for failure in failures):
         end(label, Event.CANCEL_UNANSWERED)
-    elif not label.cancelled_numbers and all(is_certain(each) if is_first else is_final(each) for each in failures):
+    elif not label.is_cancelled_in_part and all(is_certain(each) if is_first else is_final(each) for each in failures):
         raise kept(label, Event.CANCEL_REFUSED, str(failures[0]), failures[0])
 
 
 def kept(label: ShippingLabel, event: Event, problem: str, failure: CarrierError | None = None) -> CancelError:
     """Return the error, after the label is bought again, unless some of its parcels are cancelled or may be."""
-    if not label.cancelled_numbers:
+    if not label.is_cancelled_in_part:
         end(label, event, cancel_requested_at=None, ask_again_at=None)
     return CancelError(f"{label.id} is not cancelled: {problem}", failure, reason=problem)
 
@@ -208,13 +209,14 @@ def cancel_parcels(label: ShippingLabel, talk: Conversation, numbers: Sequence[s
 
 
 def record_cancelled(label: ShippingLabel, number: str) -> None:
-    """Record that a parcel is cancelled, and renew the lease: a hundred parcels take a while."""
-    label.cancelled_numbers = [*label.cancelled_numbers, number]
+    """Record that a parcel is cancelled, beside what others cancel, and renew the lease: a hundred take a while."""
     label.leased_until = lease()
-    facts = {"cancelled_numbers": label.cancelled_numbers, "leased_until": label.leased_until}
 
     @transaction.atomic
     def write() -> None:
+        row = ShippingLabel.objects.row_of(label).select_for_update(of=("self",)).only("cancelled_numbers").first()
+        label.cancelled_numbers = unique((row or label).cancelled_numbers, [number])
+        facts = {"cancelled_numbers": label.cancelled_numbers, "leased_until": label.leased_until}
         ShippingLabel.objects.row_of(label).update(**facts)
         parcels.release_numbers(label, {number})
 

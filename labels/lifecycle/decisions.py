@@ -173,10 +173,10 @@ def cancel(*, label: ShippingLabel, decided_by: AbstractBaseUser) -> ShippingLab
 def end_cancellation(*, label: ShippingLabel, is_cancelled: bool, decided_by: AbstractBaseUser) -> None:
     """Record that the parcels were cancelled elsewhere, or that the label stays bought. Raise DecisionError."""
     event = Event.MARKED_CANCELLED if is_cancelled else Event.MARKED_KEPT
-    guards = [is_free()] if is_cancelled else [is_free(), Q(cancelled_numbers=[])]
     facts = decided(decided_by) | ({} if is_cancelled else {"cancel_requested_at": None})
+    is_seen = Q(cancelled_numbers=label.cancelled_numbers)
     with transaction.atomic():
-        if not move(label, event, *guards, **facts):
+        if (label.is_cancelled_in_part and not is_cancelled) or not move(label, event, is_free(), is_seen, **facts):
             raise NotOpenError
         record(label, decided_by, "Marked as cancelled." if is_cancelled else "Kept: it is not cancelled.")
 

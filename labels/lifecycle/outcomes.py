@@ -150,10 +150,7 @@ def publish(label: ShippingLabel, *, deadline: float | None = None) -> ShippingL
     assert label.pdf is not None
     try:
         storage.store(label, unmerged.merged(bytes(label.pdf)))
-        facts: dict[str, Any] = {"pdf": None}
-        if label.surplus_numbers:  # to be cancelled
-            facts["ask_again_at"] = facts["leased_until"] = clock.now()
-        with_db_retry(lambda: move(label, Event.STORED, **facts), deadline=deadline)
+        with_db_retry(lambda: move(label, Event.STORED, pdf=None), deadline=deadline)
     except UnreadableError as error:
         logger.warning("PDFs not merged", extra={"label": label.id})
         end_lease(label, ask_again_at=clock.now() + MERGE_AGAIN_AFTER)

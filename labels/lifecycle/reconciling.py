@@ -16,7 +16,7 @@ from labels.lifecycle.asking import ask
 from labels.lifecycle.errors import PurchaseFailedError, StorageUnavailableError
 from labels.lifecycle.leases import ASK_AGAIN_AFTER, due, fail_own, hold, schedule, take
 from labels.lifecycle.states import Event
-from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, LabelState, ShippingLabel, settle_wait
+from labels.models import CANCEL_TIMEOUT, IN_CANCELLATION, STORED, LabelState, ShippingLabel, settle_wait
 from labels.pdfs import recovery
 from labels.pdfs.storage import StorageError
 from shops.contracts.clients import client
@@ -79,7 +79,7 @@ def settle(label: ShippingLabel) -> None:
         store(label)
     elif label.state in IN_CANCELLATION:
         cancelling.repeat(label, was_interrupted=label.ask_again_at is None)
-    elif label.state == LabelState.GENERATED:
+    elif label.state in STORED:
         cancel_surplus(label)
     elif label.state != LabelState.FAILED and record_stored(label):
         store(label)
@@ -135,10 +135,9 @@ def cancel_surplus(label: ShippingLabel) -> None:
     with suppress(NoAccountError, CarrierError), cancelling.conversation_if_billed(label) as talk:
         if talk:
             cancelling.cancel_parcels(label, talk, label.surplus_numbers)
-    left = [number for number in label.surplus_numbers if number not in label.cancelled_numbers]
-    if not left or not is_billed:
+    if not label.left_of_surplus or not is_billed:
         schedule(label, None)
     elif label.decided_at and clock.now() < label.decided_at + CANCEL_TIMEOUT:
         schedule(label, clock.now() + ASK_AGAIN_AFTER)
     else:
-        schedule(label, None, staff_notice=SURPLUS % ", ".join(left))
+        schedule(label, None, staff_notice=SURPLUS % ", ".join(label.left_of_surplus))

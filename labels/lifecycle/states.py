@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from labels.lifecycle import events, metrics, parcels
-from labels.models import IN_CANCELLATION, OPEN, STORED, LabelState, ShippingLabel
+from labels.models import IN_CANCELLATION, OPEN, OVER, STORED, LabelState, ShippingLabel
 from labels.pdfs import receipts
 from shops.db import clock
 from shops.db.prepared import PreparedUpdate, argument, pipelined
@@ -155,13 +155,16 @@ def move(label: ShippingLabel, event: Event, *guards: Q, **facts: Any) -> bool:
     """Make a transition, with its key, its parcel and its webhook, in one transaction; tell if it was made.
 
     It is not where the row is in another state than the table says, or `guards` are not true of it. `facts` are what
-    else is known by now: they are the label's afterwards, and the row's if the transition was made. A row that the
-    database has lost, in a failover to a standby without it, is written again by the purchase that it is of.
+    else is known by now: they are the label's afterwards, and the row's if the transition was made. A label that is
+    over is taken up at once if parcels beyond it are left to be cancelled. A row that the database has lost, in a
+    failover to a standby without it, is written again by the purchase that it is of.
     """
     step = TRANSITIONS[event]
     changed = {"state": step.target, "last_event": event.value, **facts}
     if step.frees_key:
         changed["idempotency_key"] = None
+    if step.target in OVER and label.left_of_surplus:
+        changed["ask_again_at"] = changed["leased_until"] = clock.now()
     if step.ends_purchase:
         changed["finished_at"] = clock.upper_bound_now()
     for name, value in changed.items():

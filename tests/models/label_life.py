@@ -164,7 +164,7 @@ class LabelLife(RuleBasedStateMachine):
     def hand_in(self, which: int) -> None:
         """Hand parcels in, also those that are to be cancelled and are not yet."""
         row = self.one_of(which, {LabelState.GENERATED, *CANCELLATION})
-        if row and len(self.world.live(row)) == len(row.tracking_numbers):
+        if row and len(self.world.live_own(row)) == len(row.tracking_numbers):
             if row.state == LabelState.GENERATED:
                 self.oracle.moved.add(row.id)
             self.world.move(row)
@@ -184,7 +184,7 @@ class LabelLife(RuleBasedStateMachine):
         """A person looks at the carrier's portal and says what is true."""
         row = self.one_of(which, CANCELLATION)
         if row:
-            live = self.world.live(row)
+            live = self.world.live_own(row)
             if len(live) not in {0, len(row.tracking_numbers)}:
                 return
             self.decide(

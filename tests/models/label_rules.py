@@ -57,7 +57,7 @@ class Oracle:
         if row.state == LabelState.GENERATED:
             self.check_bought(row)
         if row.state == LabelState.CANCELLED and row.id not in self.settled_by_person:
-            assert row.carrier_code == "beta" or not self.world.live(row), "cancelled here, and not at the carrier"
+            assert row.carrier_code == "beta" or not self.world.live_own(row), "cancelled here, and not at the carrier"
         if row.id in self.moved:
             assert row.state == LabelState.GENERATED, f"handed in, and {row.state}"
         self.check_told(row, told)

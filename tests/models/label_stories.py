@@ -111,6 +111,32 @@ class LabelStories(LabelLife):
         if is_handed_in:
             self.hand_in(which=NEWEST)
 
+    @rule(
+        count=st.integers(2, 3),
+        left_out=st.integers(0, 2),
+        seconds=waits_s,
+        answer=answers,
+        is_handed_in=st.booleans(),
+        again=answers,
+    )
+    def cancel_part(
+        self, count: int, left_out: int, seconds: int, answer: str | None, is_handed_in: bool, again: str | None
+    ) -> None:
+        """A part of an order was adopted, and is cancelled before or after what was left out."""
+        self.adopt_order(
+            carrier="alpha", count=count, fault=FAULTS["alpha"].index("nolabel"), seconds=400, left_out=left_out
+        )
+        self.let_pass(seconds)
+        if seconds:
+            self.reconcile(question=None, is_blind=False, place=None)
+        self.cancel(which=NEWEST, answer=answer, place=None)
+        self.holds()
+        if is_handed_in:
+            self.hand_in(which=NEWEST)
+        self.let_pass(400)
+        self.reconcile(question=again and (CANCEL, again), is_blind=False, place=None)
+        self.end_cancellation(which=NEWEST)
+
     @precondition(lambda self: self.world.orders)
     @rule(
         first=st.sampled_from(["order", "repeat", "reconcile", "cancel", "adopt"]),

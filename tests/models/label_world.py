@@ -274,6 +274,10 @@ class World:
         """The numbers that alpha made and will bill, or that beta made."""
         return [each.tracking_number for each in self.made(label) if not self.sandbox.is_cancelled(each)]
 
+    def live_own(self, label: ShippingLabel) -> list[str]:
+        """The live numbers without those that the label leaves out: these are cancelled by and by."""
+        return [number for number in self.live(label) if number not in label.surplus_numbers]
+
     def told(self) -> dict[str, list[WebhookEvent]]:
         """Return the webhooks of each label, in order."""
         found: dict[str, list[WebhookEvent]] = defaultdict(list)
