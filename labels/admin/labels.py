@@ -44,6 +44,7 @@ from labels.lifecycle.states import said_of
 from labels.models import IN_CANCELLATION, OPEN, LabelState, ShippingLabel
 from labels.pdfs import unmerged
 from labels.templatetags.label_page import reason, recipient_name, state_label, state_meaning, timestamp, weights
+from parcels.templatetags.parcel_page import late_label
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
@@ -257,8 +258,8 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         return TemplateResponse(request, template, site | self.facts(request, label) | context)
 
     @admin.display(description=gettext_lazy("state"))
-    def status(self, label: ShippingLabel) -> str:
-        return state_label(label)
+    def status(self, label: Any) -> str:
+        return format_html("{} {}", state_label(label), late_label(label.parcel) if label.parcel else "")
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, label: ShippingLabel) -> str:

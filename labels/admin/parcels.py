@@ -5,7 +5,7 @@ from django.template.loader import render_to_string
 
 from labels.models import ShippingLabel
 from parcels.admin import ParcelAdmin
-from parcels.models import Parcel, TrackingNumber
+from parcels.models import NumberState, Parcel, TrackingNumber
 from shops.staff.masking import may_see
 
 ORDERED_AT_MOST = 10
@@ -29,6 +29,13 @@ def parcel_of(label: ShippingLabel) -> Parcel | None:
     numbers = TrackingNumber.objects.filter(shop=label.shop_id, number__in=label.tracking_numbers)
     found: Parcel | None = Parcel.objects.filter(numbers__in=numbers).newest_first().first()
     return found
+
+
+def parcels_by_label(label_ids: list[str]) -> dict[str, Parcel]:
+    """Return the parcels that labels bought numbers of, with what tells if one is late."""
+    bought = TrackingNumber.objects.filter(state=NumberState.BOUGHT, label__in=label_ids).select_related("parcel")
+    promise = ("estimated_delivery_date_window", "delivery_date", "is_withdrawn")
+    return {str(row.label): row.parcel for row in bought.only("label", *(f"parcel__{name}" for name in promise))}
 
 
 ParcelAdmin.panels.append(label_panel)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from parcels.models import NumberState, TrackingNumber
 from shops.staff.filters import PeriodFilter
 from tests.config.test_ids import LISTS
+from tests.labels.factories import LabelFactory
 from tests.support.api import Response
 from tests.support.desk import member, routes, rows
 from tests.support.factories import ShopFactory, import_parcel
@@ -109,8 +111,11 @@ def test_a_parcel_past_its_promise_is_marked_late_in_lists() -> None:
     shop = ShopFactory()
     window = dict.fromkeys(("exactDeliveryDay", "minimumDeliveryDate", "maximumDeliveryDate"), 1_700_000_000_000)
     past = {"estimatedDeliveryDateWindow": window, "deliveryDate": None}
-    import_parcel(shop, orderNumber="#1", orderId="1", **past)
+    late = import_parcel(shop, orderNumber="#1", orderId="1", **past)
     import_parcel(shop, orderNumber="#1", orderId="1", estimatedDeliveryDateWindow=None, deliveryDate=None)
+    label = LabelFactory(shop=shop)
+    LabelFactory(shop=shop)
+    TrackingNumber.objects.filter(parcel=late["id"]).update(label=label.id, state=NumberState.BOUGHT)
     staff = member("root")
-    for address in (PARCELS, "/admin/search/?q=%231"):
+    for address in (PARCELS, "/admin/search/?q=%231", "/admin/labels/shippinglabel/"):
         assert staff.get(address, headers=FRENCH).text.count("En retard") == 1, address
