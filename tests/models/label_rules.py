@@ -113,6 +113,8 @@ class Oracle:
             assert is_free, f"beta bills nothing, and its order is {row.state} for ever"
             return
         known = {*row.tracking_numbers, *row.cancelled_numbers}
+        if row.state in CANCELLATION:  # a person ends it, and then these are cancelled
+            known.update(row.surplus_numbers)
         for number in self.world.live(row):
             assert number in known or number in (row.staff_notice or ""), f"{number} is paid for, and nobody knows it"
             is_sold = row.state == LabelState.GENERATED and number in row.tracking_numbers

@@ -74,6 +74,7 @@ def test_it_is_cancelled_after_a_person_has_decided_about_the_label(
 ) -> None:
     assert adopted.cancel("2") == 200
     assert adopted.label.state == "cancelling"
+    assert f"Made too, and cancelled when this is over: {adopted.left}." in page_of(staff, adopted.label)
     decide(staff, adopted.label, "cancelled", outcome=outcome)
     adopted.reconcile()
     assert adopted.label.state == state
