@@ -11,6 +11,7 @@ MIGRATIONS = "*/migrations/*.py"
 # The tables that a change is made to: those that look-ups and orders read and write.
 CHANGED = {"shops": "AccessToken", "parcels": "Parcel", "labels": "ShippingLabel"}
 FIELD = """
+from django.db import models
 {model}.add_to_class("upgrade_note", models.TextField(null=True, default="new"))
 """
 COLUMNS = """
@@ -70,7 +71,8 @@ def check_out_changed(folder: Path) -> None:
         names = {"app": app, "model": model, "last": max(made.glob("0*.py")).stem}
         (made / "9998_upgrade_columns.py").write_text(COLUMNS.format(**names))
         (made / "9999_upgrade_index.py").write_text(INDEX.format(**names))
-        with (folder / app / "models.py").open("a") as models:
+        (module,) = (path for path in (folder / app).glob("models*") if path.name in {"models", "models.py"})
+        with (module / "__init__.py" if module.is_dir() else module).open("a") as models:
             models.write(FIELD.format(**names))
     git("add", "--all", folder=folder)
     who = ["-c", "user.name=Drill", "-c", "user.email=drill@example.com"]

@@ -1,121 +1,27 @@
 """The labels that shops bought or tried to buy."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import reduce
-from operator import or_
-from typing import Self
 
-from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Cast, StrIndex
-from django.db.models.lookups import GreaterThan
 
-from carriers import CARRIERS
 from labels import ids
-from labels.figures.models import LabelFigure
-from labels.slips.models import DepositSlip
+from labels.models.label_queries import ShippingLabelQuerySet
+from labels.models.label_states import CANCEL_TIMEOUT, STORED, LabelState
 from shops.api.request_ids import current_request_id
 from shops.contracts.models import CARRIER_CHOICES
 from shops.db import clock
 from shops.db.fields import KeyField, NullableKeyField
 from shops.db.indexes import index_of_both_cases
-from shops.db.querysets import ForShop
 from shops.db.words import WordsField
 from shops.models import Shop
 from shops.staff.recipients import words_of
 
-__all__ = ["DepositSlip", "LabelFigure", "LabelState", "ShippingLabel", "lease"]  # Django finds an app's models here
-
-
-class LabelState(models.TextChoices):
-    """The progress of a purchase. Only `GENERATED` exists for the API."""
-
-    PURCHASING = "purchasing", "being bought: the carrier is asked, or the process was interrupted"
-    RECEIVED = "received", "bought: the PDF waits for the storage"
-    GENERATED = "label_generated", "bought, stored"
-    FAILED = "failed", "not bought"
-    INCOMPLETE = "incomplete", "some parcels were bought before the carrier refused another"
-    UNKNOWN = "unknown", "may have been bought: to be found out or decided"
-    CANCELLING = "cancelling", "bought, to be cancelled: the carrier could not yet"
-    CANCEL_UNKNOWN = "cancel_unknown", "bought, to be cancelled: the carrier may have done so without an answer"
-    CANCELLED = "cancelled", "bought, then cancelled"
-
-
-OVER = (LabelState.GENERATED, LabelState.FAILED, LabelState.CANCELLED)
-IN_CANCELLATION = (LabelState.CANCELLING, LabelState.CANCEL_UNKNOWN)
-# It is not known, or not decided, what was made.
-OPEN = (LabelState.PURCHASING, LabelState.UNKNOWN, LabelState.INCOMPLETE)
-UNFINISHED = (LabelState.RECEIVED, *OPEN, *IN_CANCELLATION)
-# The PDF is in the storage, until it is removed by its age or on request.
-STORED = (LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED)
-# What was made and is not used costs nothing: such an order settles itself.
-UNBILLED = [code for code, carrier in CARRIERS.items() if not carrier.bills_unused_labels]
-# A carrier may know a new parcel only after an hour: until then a cancellation that failed is tried again.
-CANCEL_TIMEOUT = timedelta(hours=1)
-# What is stored, merged or settled without anybody has that much time after its wait, before it is a person's.
-PERSONS_AFTER = timedelta(minutes=15)
-
-
-class ShippingLabelQuerySet(ForShop):
-    """Ways to find labels."""
-
-    def row_of(self, label: "ShippingLabel") -> Self:
-        """The label's own row, by its shop too: a database that is partitioned by shop searches one partition."""
-        return self.for_shop(label.shop_id).filter(id=label.id)
-
-    def generated(self) -> Self:
-        return self.filter(state=LabelState.GENERATED)
-
-    def cancellable(self) -> Self:
-        """Labels that a shop may cancel, and those that are cancelled or about to be."""
-        return self.filter(state__in=(LabelState.GENERATED, *IN_CANCELLATION, LabelState.CANCELLED))
-
-    def free(self) -> Self:
-        """Labels that no process works on."""
-        return self.filter(leased_until__lt=clock.Now())
-
-    def interrupted(self) -> Self:
-        """Purchases and cancellations that are not over and were never looked at, or are to be looked at at once."""
-        return self.free().filter(state__in=UNFINISHED, ask_again_at=None)
-
-    def to_ask_again(self) -> Self:
-        """Labels of any state that are to be looked at again by now."""
-        return self.free().filter(ask_again_at__lt=clock.Now())
-
-    def needing_decision(self) -> Self:
-        """Live labels that wait for a person; what costs nothing, or is only late, does so at last."""
-        is_late = Q(created_at__lt=clock.Now() - settle_wait() - PERSONS_AFTER)
-        is_open = Q(state__in=OPEN) & ~Q(state=LabelState.PURCHASING, leased_until__gte=clock.Now())
-        is_persons = is_open & ~Q(carrier_code__in=UNBILLED)
-        is_overdue = Q(state__in=IN_CANCELLATION, cancel_requested_at__lt=clock.Now() - CANCEL_TIMEOUT)
-        return self.live().filter(is_persons | is_late & (is_open | Q(state=LabelState.RECEIVED)) | is_overdue)
-
-    def with_notice(self) -> Self:
-        return self.live().exclude(staff_notice="")
-
-    def over(self) -> Self:
-        """Purchases that have ended: nothing is left to do, to ask or to decide."""
-        return self.filter(state__in=OVER)
-
-    def with_tracking_number(self, *numbers: str) -> Self:
-        """Find by any parcel's number, of letters and digits: along the index on PostgreSQL."""
-        if connection.features.supports_json_field_contains:
-            return self.filter(any_of(Q(tracking_numbers__contains=[number]) for number in numbers))
-        text = Cast("tracking_numbers", models.TextField())
-        places = (StrIndex(text, models.Value(f'"{number}"')) for number in numbers)
-        return self.filter(any_of(Q(GreaterThan(place, 0)) for place in places))
-
 
 def total_kg(weights_kg: Iterable[str]) -> Decimal:
     return sum(map(Decimal, weights_kg), Decimal(0))
-
-
-def any_of(conditions: Iterable[Q]) -> Q:
-    return reduce(or_, conditions, Q(pk__in=[]))
 
 
 class ShippingLabel(models.Model):
@@ -325,13 +231,3 @@ class ShippingLabel(models.Model):
         """Tell if the time is over in which a cancellation is tried again."""
         asked_at = self.cancel_requested_at
         return asked_at is not None and asked_at < clock.now() - CANCEL_TIMEOUT
-
-
-def lease(begins_at: datetime | None = None, *, calls: int = 1) -> datetime:
-    """Return the end of a lease, taken now by default: later than so many calls to a carrier can end."""
-    return (begins_at or clock.now()) + timedelta(seconds=settings.CARRIER_TIMEOUT * calls + settings.LEASE_MARGIN_S)
-
-
-def settle_wait() -> timedelta:
-    """Return the time after which an order without a PDF settles itself, if what was made of it costs nothing."""
-    return timedelta(seconds=settings.SETTLE_WAIT_S)
