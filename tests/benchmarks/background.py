@@ -6,15 +6,20 @@ which every fourth brings news, and delivers the events. Only the ratio within o
 
 import argparse
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from statistics import median
+from itertools import count
+from statistics import median, quantiles
+from threading import Event
 
-from tests.benchmarks import purchases, tracking
+from tests.benchmarks import importing, purchases, tracking
 from tests.benchmarks.driver import drive
+from tests.benchmarks.mixed import Driver, Request
 from tests.benchmarks.webhooks import switch
 from tests.drills.environment import Environment, environment, tracking_settings
 from tests.drills.printing import print_table
@@ -23,12 +28,13 @@ from tests.drills.shop import SHOP
 from tests.drills.webhooks import world
 from tests.drills.webhooks.receiver import SLOW
 from tests.support.paths import PARCELS
-from tests.support.processes import free_port
+from tests.support.processes import ROOT, free_port
 from tests.support.waiting import until
 
 ROUNDS = 3
 CONNECTIONS = 16
 LOOK_UPS, LABELS = 25_000, 600
+PACE, PACED_S, IMPORTED = 200, 20.0, 20_000  # look-ups a second, for so long; parcels of an import
 NAMES = {False: "without", True: "with tracking and webhooks"}
 HOURS_BETWEEN_POLLS = 2.4
 SETTLE_S = 30.0  # `work` begins with all that is due: counts, and the polls of the time without it
@@ -53,16 +59,73 @@ def main() -> None:
         spread()
         server = stack.enter_context(env.served(workers=2))
         purchases.buy(env, server[0], 2 * LABELS, CONNECTIONS)
-        for name, count, work in (
+        for name, size, work in (
             ("look-ups", LOOK_UPS, partial(look_up, env, parcels, server[0])),
             ("purchases", LABELS, partial(purchases.buy, env, server[0], LABELS, CONNECTIONS)),
         ):
-            show(name, count, compare(env, work, count, server[1].popen.pid))
+            show(name, size, compare(env, work, size, server[1].popen.pid))
+        show_paced(env, server[0], parcels)
+
+
+def show_paced(env: Environment, port: int, parcels: int) -> None:
+    """Show look-ups at a steady pace, alone and beside everything else, by turns."""
+    files = count()
+    buy, read = partial(purchases.buy, env, port, 20, 1), partial(import_new, env, files)
+    rows = []
+    for _ in range(ROUNDS):
+        rows.append(["alone", *paced(env, port, parcels)])
+        with background(env), repeated(buy), repeated(read):
+            rows.append(["beside all", *paced(env, port, parcels)])
+    print_table([f"{PACE} look-ups a second", "a second", "p50, ms", "p95", "p99"], rows)
+
+
+def paced(env: Environment, port: int, parcels: int) -> Iterator[str]:
+    """Send look-ups at random moments; yield how many were answered in a second, and percentiles of their time."""
+    rng = random.Random(1)
+    numbers = [rng.randrange(1, parcels + 1) for _ in range(int(PACE * PACED_S))]
+    due_s = sorted(rng.uniform(0, PACED_S) for _ in numbers)
+    requests = [Request(at, "look-up", "GET", path_of(number)) for at, number in zip(due_s, numbers, strict=True)]
+    began_at = time.monotonic()
+    with ProcessPoolExecutor(1) as pool:
+        outcomes = pool.submit(Driver(port, env.token, requests).drive).result()
+    took_s = time.monotonic() - began_at
+    assert {each.status for each in outcomes} == {200}
+    cuts = quantiles((each.latency_ms for each in outcomes), n=100)
+    yield f"{len(outcomes) / took_s:.0f}"
+    yield from (f"{cuts[percent - 1]:.1f}" for percent in (50, 95, 99))
+
+
+@contextmanager
+def repeated(act: Callable[[], object]) -> Iterator[None]:
+    """Do something again and again meanwhile."""
+    is_over = Event()
+
+    def repeat() -> None:
+        while not is_over.is_set():
+            act()
+
+    with ThreadPoolExecutor(1) as pool:
+        repeating = pool.submit(repeat)
+        try:
+            yield
+        finally:
+            is_over.set()
+        repeating.result()
+
+
+def import_new(env: Environment, files: Iterator[int]) -> None:
+    file = importing.write_samples(env, IMPORTED, f"import-{next(files)}-")
+    command = [sys.executable, "manage.py", "import_parcels", SHOP, str(file)]
+    subprocess.run(command, cwd=ROOT, env=env.variables, check=True, capture_output=True)
+
+
+def path_of(number: int) -> str:
+    return f"{PARCELS}{'6A' if number % 2 else 'XU'}{number:011d}"
 
 
 def look_up(env: Environment, parcels: int, port: int) -> None:
     chosen = (random.randrange(1, parcels + 1) for _ in range(LOOK_UPS))
-    paths = [f"{PARCELS}{'6A' if number % 2 else 'XU'}{number:011d}" for number in chosen]
+    paths = [path_of(number) for number in chosen]
     assert drive(port, paths, env.token, CONNECTIONS)[1] == 0
 
 

@@ -99,3 +99,10 @@ class Buyers:
         result.faults += audit.wrongly_shown(self.answers, port)
         result.add(audit.unrecorded())
         return result
+
+    def audited_in_flight(self, port: int) -> AuditResult:
+        """Do as `audited`; also find purchases that were settled by others while their own process still made them."""
+        result, audit = self.audited(port), Audit(self.env)
+        rows = [row for key in self.answers for row in audit.rows[key]]
+        settled = [row.id for row in rows if row.last_event == "answered_late"]
+        return result.with_faults([f"{label_id}: was settled while it was bought" for label_id in settled])

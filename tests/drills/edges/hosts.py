@@ -40,7 +40,7 @@ def skewed_clock(env: Environment, buyer_minutes: int, reconciler_minutes: int) 
             until(lambda: sum(env.requests().values()) >= before + len(buyers.carriers))  # they are with the carriers
             buyers.settle(other, seconds=IN_FLIGHT_S, reconciler=other)
         buyers.settle(other, reconciler=port if reconciler_minutes else other)
-        return buyers.audited(other)
+        return buyers.audited_in_flight(other)
 
 
 def frozen(env: Environment) -> AuditResult:
@@ -60,7 +60,7 @@ def frozen(env: Environment) -> AuditResult:
         for mortal in mortals:
             mortal.thaw()
         everyone.settle(other, seconds=3)
-        return everyone.audited(other)
+        return everyone.audited_in_flight(other)
 
 
 def reconciler_frozen(env: Environment) -> AuditResult:
