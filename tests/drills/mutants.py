@@ -1,7 +1,7 @@
 """The mutants: ``python -m tests.drills.mutants [NAME ...]``: deliberate faults, each of which an act must catch.
 
 Each is a small change of the purchase path, of the table of a label's states or of a queue, in a copy of the tree. Its
-act or model, which passes on the tree itself, is played against the copy and has to find a broken promise.
+act, model or test, which passes on the tree itself, is played against the copy and has to find a broken promise.
 """
 
 import argparse
@@ -21,14 +21,15 @@ from tests.drills.printing import exit_code, print_table
 from tests.support.processes import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "node_modules", "__pycache__", ".*_cache")
-FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*AssertionError:) (.*)", re.MULTILINE)
+FAULT = re.compile(r"^(?:  FAULT|E +(?:\| )*(?:AssertionError:|assert)) (.*)", re.MULTILINE)
 BUDGET = "--as-found --seed 1 --minutes 0 --stories 100 --steps 12"
-MODELS = {name: ["-m", "tests.models", name, *BUDGET.split()] for name in ("label", "parcel")}
+PLAYED = {name: ["-m", "tests.models", name, *BUDGET.split(), "--database"] for name in ("label", "parcel")}
+PLAYED["order-waits"] = ["-m", "pytest", "-q", "tests/labels/test_order_waits.py", "--services"]
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text of a file, and what replaces it; the act or model that has to notice."""
+    """A text of a file, and what replaces it; the act, model or test that has to notice."""
 
     name: str
     path: str
@@ -88,7 +89,7 @@ MUTANTS = [
         "labels/lifecycle/purchase.py",
         "    with suppress(IntegrityError), transaction.atomic():\n        label.save(force_insert=True)\n",
         "",
-        "commits-severed",
+        "order-waits",
         "postgresql",
     ),
     Mutant(
@@ -192,15 +193,15 @@ def main() -> None:
 def is_chosen(mutant: Mutant, names: list[str]) -> bool:
     if names and mutant.name not in names:
         return False
-    return mutant.act in MODELS or is_possible(mutant.act, mutant.database)
+    return mutant.act in PLAYED or is_possible(mutant.act, mutant.database)
 
 
 def caught(mutant: Mutant) -> str:
     """Play a mutant's act; return the first fault that it found, empty if none."""
     with copied_tree() as tree:
         mutant.apply(tree)
-        played = MODELS.get(mutant.act) or ["-m", "tests.drills.edges", mutant.act]
-        command = [sys.executable, *played, "--database", mutant.database]
+        played = PLAYED.get(mutant.act) or ["-m", "tests.drills.edges", mutant.act, "--database"]
+        command = [sys.executable, *played, mutant.database]
         run = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     fault = FAULT.search(run.stdout)
     if run.returncode and not fault:

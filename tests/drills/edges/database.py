@@ -50,7 +50,8 @@ def database_away(env: Environment) -> AuditResult:
         proxy.restore()
         buyers.settle(port)
         result = buyers.audited(port)
-    return result.with_faults([f"{result.held} PDFs are lost"] if result.held else [])
+    lost = result.held + result.states["failed"]
+    return result.with_faults([f"{lost} PDFs are lost"] if lost else [])
 
 
 @contextmanager
