@@ -9,7 +9,7 @@ from carriers.order_table import refusals
 from carriers.products import PRODUCTS, Product
 from labels.customs import customs_faults
 from labels.ignored_fields import facts_in
-from shops.api.serializer_fields import Fault
+from shops.api.field_faults import Fault
 from shops.contracts import phones
 
 MAX_PARCELS = max(carrier.max_parcels for carrier in CARRIERS.values())

@@ -21,8 +21,8 @@ from shops.api.errors.plain import (
     REQUEST_UNREADABLE,
     UNEXPECTED,
 )
+from shops.api.field_faults import describe_faults
 from shops.api.paths import PREFIXES
-from shops.api.serializer_fields import describe_faults
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it loads the models, and this module is imported before them

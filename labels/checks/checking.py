@@ -17,7 +17,7 @@ from labels.ignored_fields import facts_in
 from labels.orders import check_customs, check_product, completed, credentials_on, new_label, shipment
 from labels.serializers import read_order
 from shops.api.errors.exceptions import ApiError, CarrierFailedError
-from shops.api.serializer_fields import faults
+from shops.api.field_faults import faults
 from shops.contracts.bulkhead import BulkheadFullError
 from shops.contracts.clients import client
 from shops.contracts.conversation import conversation

@@ -13,8 +13,9 @@ from carriers.pickup_points import FoundPoints
 from carriers.products import PRODUCTS
 from carriers.shipment import PickupPoint
 from labels.serializers import as_number
+from shops.api.field_faults import Fault
 from shops.api.query_fields import ChoiceParameter, QuerySerializer, WholeNumberParameter
-from shops.api.serializer_fields import DateField, Fault, StringField
+from shops.api.serializer_fields import DateField, StringField
 from shops.contracts.addresses import CountryField, TextField
 
 PICKUP_PRODUCTS: Final = tuple(product.code for product in PRODUCTS.values() if product.needs_pickup_point)

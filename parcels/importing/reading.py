@@ -21,7 +21,7 @@ from parcels.models import Parcel
 from parcels.serializers import ImportedParcelSerializer
 from parcels.tracking.shop_report import merge_with_stored
 from shops.api.compiled import RefusedError, compile_field
-from shops.api.serializer_fields import describe_faults
+from shops.api.field_faults import describe_faults
 from shops.db import clock
 from shops.db.bulk import instance
 

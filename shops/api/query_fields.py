@@ -12,7 +12,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from carriers.products import PARIS
-from shops.api.serializer_fields import ChoiceField, Fault, ObjectSerializer, StringField
+from shops.api.field_faults import Fault
+from shops.api.serializer_fields import ChoiceField, ObjectSerializer, StringField
 
 if TYPE_CHECKING:
     from rest_framework.fields import Field

@@ -11,7 +11,8 @@ from django.core.validators import EmailValidator
 from rest_framework import serializers
 
 from carriers.shipment import Party
-from shops.api.serializer_fields import Fault, ObjectSerializer, StringField
+from shops.api.field_faults import Fault
+from shops.api.serializer_fields import ObjectSerializer, StringField
 from shops.contracts import phones
 
 # ISO 3166-1 alpha-2, all that are assigned.

@@ -6,7 +6,7 @@ from typing import Any
 from carriers import CARRIERS
 from carriers.errors import Rejected
 from carriers.validation import SENDER
-from shops.api.serializer_fields import describe_faults
+from shops.api.field_faults import describe_faults
 from shops.contracts.addresses import AddressSerializer, party
 
 

@@ -12,8 +12,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from shops.api.cursors import PageSerializer, read_page
+from shops.api.field_faults import describe_faults
 from shops.api.query_fields import ChoiceParameter, MomentParameter, TextParameter
-from shops.api.serializer_fields import describe_faults
 from shops.models import AccessToken, Shop
 from tests.support.api import Clock
 from tests.support.factories import ShopFactory
