@@ -72,8 +72,9 @@ def stored(row: Model) -> list[Any]:
 def instance(model: type[AnyModel], **values: Any) -> AnyModel:
     """Make a row of values by attribute, and of defaults, without the constructor, which takes ten times as long."""
     made = model.__new__(model)
-    rest = {name: default() for name, default in defaults(model) if name not in values}
-    made.__dict__.update(values, _state=ModelState(), **rest)
+    constants, factories = defaults(model)
+    rest = {name: make() for name, make in factories if name not in values}
+    made.__dict__.update(constants | rest | values, _state=ModelState())
     return made
 
 
@@ -83,8 +84,12 @@ def instances(rows: QuerySet[AnyModel], fields: Sequence[str] = ()) -> Iterator[
 
 
 @cache
-def defaults(model: type[Model]) -> list[tuple[str, Callable[[], Any]]]:
-    return [(field.attname, field.get_default) for field in model._meta.concrete_fields if not field.generated]
+def defaults(model: type[Model]) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
+    """Return the defaults by attribute: those that are values, and those that are made for each row."""
+    fields = [field for field in model._meta.concrete_fields if not field.generated]
+    made = [field for field in fields if callable(field.default) or field.has_db_default()]
+    constants = {field.attname: field.get_default() for field in fields if field not in made}
+    return constants, [(field.attname, field.get_default) for field in made]
 
 
 def insert(rows: Sequence[Model]) -> None:
