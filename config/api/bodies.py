@@ -1,15 +1,15 @@
 """Request bodies: their largest size, how many a process reads at a time, and bodies in chunks."""
 
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from shops.api.concurrency import ConcurrencyLimit
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import BODY_CUT_SHORT, BODY_TOO_LARGE, TOO_BUSY
 from shops.contracts.bulkhead import bulkhead
@@ -19,9 +19,7 @@ MAX_FORM_BYTES = 1024 * 1024  # of the admin, without uploads
 # A larger body is read to its end up to here: a client that is still sending may miss the answer otherwise.
 MAX_DRAINED_BYTES = 8 * 1024 * 1024
 DRAINED_AT_ONCE_BYTES = 64 * 1024
-NOBODY = ""  # a sender who has no share of his own
 SPARE_THREADS = 2  # of a process, kept free of waiting for clients and carriers
-PUBLIC_FORMS_AT_ONCE = 2  # of those, what nobody who is known has sent
 
 
 class BodyTooLargeError(ApiError):
@@ -58,7 +56,7 @@ class Handler(WSGIHandler):
         return super().__call__(environ, start_response)
 
 
-class BodyReadLimit:
+class BodyReadLimit(ConcurrencyLimit):
     """Caps the bodies that a process reads at the same time; there is no cap before `limit` is called.
 
     Granian waits for a body's bytes without a timeout, and the thread that reads them waits with it: answered earlier,
@@ -67,45 +65,21 @@ class BodyReadLimit:
     """
 
     def __init__(self) -> None:
-        self._places: int | None = None
-        self._taken: Counter[str] = Counter()
-        self._public_forms = threading.BoundedSemaphore(PUBLIC_FORMS_AT_ONCE)
-        self._lock = threading.Lock()
+        super().__init__(0, TooBusyError)
+        self.limit(threads=sys.maxsize)
 
     def limit(self, *, threads: int) -> None:
         """Keep SPARE_THREADS of a process's `threads` free; with fewer threads than that, one reads bodies."""
-        self._places = max(1, threads - SPARE_THREADS)
+        self.places = max(1, threads - SPARE_THREADS)
+        self.share = max(1, self.places // 2)
 
-    @contextmanager
-    def hold(self, sender: str = NOBODY) -> Iterator[None]:
-        """Take a place while the block reads; raise TooBusyError at once if none is free, or none for the sender."""
-        with self._lock:
-            if self._places is not None and not self._has_place(sender, self._places):
-                raise TooBusyError
-            self._taken[sender] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._taken -= Counter([sender])  # without those that have none left
-
-    def _has_place(self, sender: str, places: int) -> bool:
-        has_share = sender == NOBODY or self._taken[sender] < max(1, places // 2)
-        return has_share and self._taken.total() < max(1, places - bulkhead.taken)
-
-    @contextmanager
-    def hold_public(self) -> Iterator[None]:
-        """Take one of the few places for forms that anyone may send, so that they leave places for orders."""
-        if not self._public_forms.acquire(blocking=False):
-            raise TooBusyError
-        try:
-            with self.hold():
-                yield
-        finally:
-            self._public_forms.release()
+    def has_place(self, sender: Hashable) -> bool:
+        has_share = sender is None or super().has_place(sender)
+        return has_share and self.taken.total() < max(1, self.places - bulkhead.taken)
 
 
 body_reads = BodyReadLimit()
+public_form_reads = ConcurrencyLimit(2, TooBusyError)  # forms that anyone may send leave places for orders
 
 
 def announced_length(environ: Mapping[str, Any]) -> int:
@@ -134,7 +108,7 @@ def receive_form(request: HttpRequest, *, limit_bytes: int, is_public: bool = Fa
     """Read a form's body into the request; raise as `receive_json` does."""
     if announced_length(request.META) > limit_bytes:
         raise BodyTooLargeError(limit_bytes)
-    with body_reads.hold_public() if is_public else body_reads.hold():
+    with public_form_reads.hold() if is_public else nullcontext(), body_reads.hold():
         body = request.body
     checked(body, request.META, limit_bytes)
 

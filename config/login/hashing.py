@@ -5,14 +5,13 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from config.login.devices import current_device
 from config.login.refused import too_busy
+from shops.api.concurrency import ConcurrencyLimit
 
-AT_ONCE = 2  # one that is hashed, and one that waits for its turn
 NICENESS = 10  # a tenth of a busy processor, all of an idle one
 
 
@@ -22,7 +21,7 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
+hashes = ConcurrencyLimit(2, too_busy)  # one that is hashed, and one that waits for its turn
 thread = ThreadPoolExecutor(1, "password-hash", initializer=give_way)
 
 
@@ -33,13 +32,8 @@ class OneAtATimeHasher(PBKDF2PasswordHasher):
     """
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        own = places_of_devices if current_device.get() else places
-        if not own.acquire(blocking=False):
-            raise too_busy()
-        try:
+        with hashes.hold(bool(current_device.get())):
             started_s = time.monotonic()
             encoded = thread.submit(super().encode, password, salt, iterations).result()
             thread.submit(time.sleep, time.monotonic() - started_s)  # so that hashes take half of a processor at most
             return encoded
-        finally:
-            own.release()

@@ -1,7 +1,7 @@
 """Middleware before all that a log-in costs: it counts senders, and lets two log-ins in at a time."""
 
 from collections.abc import Callable
-from threading import BoundedSemaphore
+from contextlib import ExitStack
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +11,11 @@ from config.login.devices import current_device, recognised, remember
 from config.login.limits import count_attempt, count_page
 from config.login.refused import LoginRefusedError, refusal_page, too_busy
 from config.login.urls import ROOT
+from shops.api.concurrency import ConcurrencyLimit
 
 LOGIN = f"/{ROOT}login/"
 SIGN_ON = {f"/{ROOT}sign-on/", f"/{ROOT}sign-on/back/"}  # wait for the issuer
-AT_ONCE = 2  # in a process: one whose password is hashed, and one that comes before or after it
-places, places_of_devices = BoundedSemaphore(AT_ONCE), BoundedSemaphore(AT_ONCE)
+logins = ConcurrencyLimit(2, too_busy)  # one whose password is hashed, and one that comes before or after it
 
 
 class LoginRateLimit:
@@ -52,18 +52,15 @@ class ConcurrentLogins:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        try:
+        with ExitStack() as request.login_place:  # type: ignore[attr-defined]  # for the view
             return self.get_response(request)
-        finally:
-            if hasattr(request, "login_places"):
-                request.login_places.release()
 
     def process_view(self, request: HttpRequest, *args: Any) -> HttpResponse | None:
         is_login = (request.path_info == LOGIN and request.method == "POST") or request.path_info in SIGN_ON
         if not is_login or not is_admin(request):
             return None
-        own = places_of_devices if current_device.get() else places
-        if not own.acquire(blocking=False):
-            return refusal_page(too_busy())
-        request.login_places = own  # type: ignore[attr-defined]  # for the release
+        try:
+            request.login_place.enter_context(logins.hold(bool(current_device.get())))  # type: ignore[attr-defined]  # as above
+        except LoginRefusedError as refusal:
+            return refusal_page(refusal)
         return None

@@ -9,15 +9,19 @@ from carriers.http.messages import UnreadableError
 from carriers.pdf_merger import MAX_OUTPUT_BYTES
 from labels.models import ShippingLabel
 from labels.pdfs import storage, unmerged
+from shops.api.concurrency import ConcurrencyLimit
 
 MAX_LABELS = 500
 READERS = 8  # an object store answers within some milliseconds, of which nearly all are waiting
 MERGING_TIMEOUT_S = 30.0
-is_printing = Lock()  # one at a time in a process: a print takes up to 200 MB of memory, and the merger as much
 
 
 class PrintingError(Exception):
     """Nothing is printed; `str()` says why, for staff."""
+
+
+# One at a time in a process: a print takes up to 200 MB of memory, and the merger as much.
+prints = ConcurrencyLimit(1, lambda: PrintingError("Another print is being made. Try again in some seconds."))
 
 
 class Reader:
@@ -44,17 +48,14 @@ def printed(labels: Sequence[ShippingLabel]) -> bytes:
 
     Each has a PDF, and those of the state `received` have it in `pdf`.
     """
-    if not is_printing.acquire(blocking=False):
-        raise PrintingError("Another print is being made. Try again in some seconds.")
     try:
-        pdfs = [part for content in contents(labels) for part in unmerged.parts(content).values()]
-        return pdf.rewritten(pdfs, MERGING_TIMEOUT_S)
+        with prints.hold():
+            pdfs = [part for content in contents(labels) for part in unmerged.parts(content).values()]
+            return pdf.rewritten(pdfs, MERGING_TIMEOUT_S)
     except storage.StorageError:
         raise PrintingError("The storage can't be reached now. The PDFs are safe there; try again later.") from None
     except UnreadableError:
         raise PrintingError("One of these PDFs can't be read. Print fewer, or open the labels one by one.") from None
-    finally:
-        is_printing.release()
 
 
 def contents(labels: Sequence[ShippingLabel]) -> list[bytes]:

@@ -151,8 +151,8 @@ def test_forms_of_strangers_leave_places_for_orders(
 ) -> None:
     body_reads.limit(threads=20)
     with ExitStack() as held:
-        for _ in range(bodies.PUBLIC_FORMS_AT_ONCE):
-            held.enter_context(body_reads.hold_public())
+        for _ in range(bodies.public_form_reads.share):
+            held.enter_context(bodies.public_form_reads.hold())
         assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code == 503
         assert post(own, b"{").status_code == 400
     assert nobody.request("POST", "/admin/login/", data=b"username=a").status_code != 503

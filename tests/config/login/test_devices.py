@@ -1,11 +1,9 @@
 """Known devices: whoever has logged in from a browser gets in there, whatever strangers do meanwhile."""
 
-import threading
-
 import pytest
 from pytest_django.fixtures import Settings
 
-from config.login import hashing, limits
+from config.login import hashing, limits, rate_limit
 from tests.config.login.staff import LOGIN, PASSWORD, Staff, give_password
 from tests.support.api import Clock, Response, client
 
@@ -91,15 +89,9 @@ def test_a_cookie_has_no_password_and_is_no_session(ada: Staff, settings: Settin
 
 def test_with_all_places_taken_a_known_device_gets_in(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     logged_out(ada)
-    for module in ("rate_limit", "hashing"):
-        monkeypatch.setattr(f"config.login.{module}.places", taken())
+    for limit in (rate_limit.logins, hashing.hashes):
+        monkeypatch.setitem(limit.taken, False, limit.share)
     refused: Response = give_password(client(), "ada", REMOTE_ADDR="203.0.113.9")
     assert refused.status_code == 503
     assert ada.give_password().status_code == 302
-    assert hashing.places_of_devices._value == hashing.AT_ONCE
-
-
-def taken() -> threading.BoundedSemaphore:
-    semaphore = threading.BoundedSemaphore(1)
-    semaphore.acquire()
-    return semaphore
+    assert hashing.hashes.taken[True] == 0

@@ -93,7 +93,7 @@ def test_one_password_is_hashed_at_a_time_and_one_waits(db: None) -> None:
     hashing.thread.submit(is_free.wait)  # the hash of another
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(hasher.encode, password, "salt", 1) for password in "ab"]
-        until(lambda: not hashing.places._value)
+        until(lambda: hashing.hashes.taken[False] == hashing.hashes.share)
         with pytest.raises(LoginRefusedError):
             hasher.encode("c", "salt", 1)
         refused = give_password(client(), "ada")
@@ -125,7 +125,7 @@ def test_the_page_is_limited_too(clock: Clock) -> None:
 
 
 def test_a_form_that_is_still_being_sent_takes_no_place(ada: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.login.rate_limit.places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("config.login.rate_limit.logins.share", 1)
     inner: list[int] = []
 
     class Slow(BytesIO):

@@ -107,7 +107,7 @@ def test_a_print_is_bounded(
 
 
 def test_a_process_makes_one_print_at_a_time(packer: Client, shop: Shop) -> None:
-    with printing.is_printing:
+    with printing.prints.hold():
         assert "Another print is being made" in print_selected(packer, [label(shop, "1")]).text
     assert len(drawings(print_selected(packer, [label(shop, "2")]))) == 1
 
