@@ -43,7 +43,12 @@ class Deadline:
     """The moment at which a call's time is up: nothing is sent after it, whatever held the process up."""
 
     def __init__(self, timeout_s: float) -> None:
-        self._ends_at = clock_s() + timeout_s
+        self._timeout_s = timeout_s
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the whole time anew."""
+        self._ends_at = clock_s() + self._timeout_s
 
     def remaining_s(self) -> float:
         """Return the seconds left, above 0; raises TimeoutError if there are none."""

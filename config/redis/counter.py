@@ -7,7 +7,7 @@ import redis
 from django.core.cache.backends.redis import RedisCache
 from django.utils.functional import cached_property
 
-from config.redis.deadlines import Deadline
+from carriers.http.connections import Deadline
 
 # Adds to the fields of a hash: all of them or none.
 ADD = """
@@ -23,13 +23,10 @@ class CountingRedisCache(RedisCache):
     Django gives each thread its own instance of a cache, so no two threads share one.
     """
 
-    _servers: list[str]  # Django's
-    _options: dict[str, Any]  # Django's
-
-    @cached_property
-    def deadline(self) -> Deadline:
-        """One deadline for connecting and all commands of a count: `socket_timeout` seconds."""
-        return Deadline(self._options["socket_timeout"])
+    def __init__(self, servers: list[str], params: dict[str, Any]) -> None:
+        super().__init__(servers, params)
+        self.url, self.options = servers[0], params["OPTIONS"]
+        self.deadline = Deadline(self.options["socket_timeout"])  # for connecting and all commands of a count
 
     @cached_property
     def connection(self) -> Any:
@@ -38,9 +35,9 @@ class CountingRedisCache(RedisCache):
         Django's cache creates a client for every call, which takes a third of a look-up's CPU time. (Before Python
         3.12 functools' `cached_property` would let only one thread at a time connect.)
         """
-        options = dict(self._options)
+        options = dict(self.options)
         pool_class = options.pop("pool_class", redis.ConnectionPool)
-        return pool_class.from_url(self._servers[0], deadline=self.deadline, **options).make_connection()
+        return pool_class.from_url(self.url, deadline=self.deadline, **options).make_connection()
 
     def count(self, key: str, timeout_s: int) -> int:
         """Count once; raise redis.RedisError or OSError, no later than the deadline.

@@ -4,29 +4,11 @@ redis-py's own timeouts apply to each socket operation, and a new connection tak
 """
 
 import socket
-import time
 from typing import Any
 
-import redis
 from redis.connection import AbstractConnection
 
-
-class Deadline:
-    """A time limit, started by each `begin`."""
-
-    def __init__(self, timeout_s: float) -> None:
-        self.timeout_s = timeout_s
-        self.begin()
-
-    def begin(self) -> None:
-        self.ends_at = time.monotonic() + self.timeout_s
-
-    def remaining_s(self) -> float:
-        """Return the seconds left, above 0; raise TimeoutError when there are none."""
-        remaining_s = self.ends_at - time.monotonic()
-        if remaining_s <= 0:
-            raise TimeoutError("the deadline has passed")
-        return remaining_s
+from carriers.http.connections import Deadline
 
 
 class BoundedSocket:
@@ -55,35 +37,12 @@ class Bounded(AbstractConnection):
         self.deadline = deadline
         super().__init__(**options)
 
-    @property
+    @AbstractConnection.socket_timeout.getter  # type: ignore[attr-defined,untyped-decorator]  # it is a property
     def socket_timeout(self) -> float | None:
-        return self.deadline.remaining_s() if self.deadline else self._socket_timeout
-
-    @socket_timeout.setter
-    def socket_timeout(self, value: float | None) -> None:
-        self._socket_timeout = value
+        return self.deadline.remaining_s() if self.deadline else super().socket_timeout
 
     socket_connect_timeout = socket_timeout
 
     def _connect(self) -> Any:
         connected = super()._connect()  # type: ignore[safe-super,no-untyped-call]  # the mixed-in class's
         return BoundedSocket(connected, self.deadline) if self.deadline else connected
-
-
-class BoundedConnection(Bounded, redis.Connection):
-    """A bounded connection over TCP."""
-
-
-class BoundedTLSConnection(Bounded, redis.SSLConnection):
-    """A bounded connection over TLS."""
-
-
-class BoundedUnixConnection(Bounded, redis.UnixDomainSocketConnection):
-    """A bounded connection over a Unix socket."""
-
-
-BOUNDED: dict[Any, Any] = {
-    redis.Connection: BoundedConnection,
-    redis.SSLConnection: BoundedTLSConnection,
-    redis.UnixDomainSocketConnection: BoundedUnixConnection,
-}

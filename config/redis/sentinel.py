@@ -10,7 +10,7 @@ from redis.connection import AbstractConnection
 from redis.sentinel import MasterNotFoundError
 
 from config.hosts import split_host
-from config.redis.deadlines import BOUNDED, BoundedConnection, BoundedTLSConnection
+from config.redis.deadlines import Bounded
 
 URL = re.compile(
     r"redis(?P<tls>s?)\+sentinel://(?:(?P<username>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?]+)"
@@ -26,7 +26,7 @@ class Sentinels:
         self.addresses = list(addresses)
         self.service = service
 
-    def master(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+    def master(self, connection_class: type[Any], **options: Any) -> Address:
         """Return the master's address; raise redis.RedisError. After one timeout no other sentinel is asked."""
         for _ in self.addresses[1:]:
             try:
@@ -35,9 +35,9 @@ class Sentinels:
                 continue
         return self.ask_first(connection_class, **options)
 
-    def ask_first(self, connection_class: type[redis.Connection], **options: Any) -> Address:
+    def ask_first(self, connection_class: type[Any], **options: Any) -> Address:
         first = self.addresses[0]
-        connection: Any = connection_class(host=first[0], port=first[1], **options)
+        connection = connection_class(host=first[0], port=first[1], **options)
         try:
             connection.send_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.service)
             answer = connection.read_response()
@@ -55,25 +55,26 @@ class Sentinels:
 sentinels_of = cache(Sentinels)
 
 
-class MasterConnection(BoundedConnection):
-    """A connection to the server that is the master when it connects."""
+class FoundConnection(Bounded):
+    """A connection to the server that is the master when it connects; without sentinels, to a fixed one."""
 
-    plain_class: type[redis.Connection] = BoundedConnection
-
-    def __init__(self, sentinels: Sentinels, sentinel_options: dict[str, Any], **options: Any) -> None:
+    def __init__(
+        self, *, sentinels: Sentinels | None = None, sentinel_options: dict[str, Any] | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.sentinels = sentinels
-        self.sentinel_options = sentinel_options
+        self.sentinel_options = sentinel_options or {}
 
     def _connect(self) -> Any:
-        self.host, self.port = self.sentinels.master(self.plain_class, **self.sentinel_options)
+        if self.sentinels:
+            self.host, self.port = self.sentinels.master(type(self), **self.sentinel_options)
         return super()._connect()
 
 
-class TLSMasterConnection(MasterConnection, BoundedTLSConnection):
-    """The same over TLS, to the sentinels too."""
-
-    plain_class = BoundedTLSConnection
+@cache
+def found(kind: Any) -> type[AbstractConnection]:
+    """Return the same kind of connections (TCP, TLS or Unix socket), bounded and found."""
+    return type(kind.__name__, (FoundConnection, kind), {})
 
 
 class Pool(redis.ConnectionPool):
@@ -82,8 +83,8 @@ class Pool(redis.ConnectionPool):
     The sentinels' own credentials are ``?sentinel_username=...&sentinel_password=...``.
     """
 
-    def __init__(self, connection_class: type[AbstractConnection] = redis.Connection, **options: Any) -> None:
-        super().__init__(connection_class=BOUNDED.get(connection_class, connection_class), **options)
+    def __init__(self, connection_class: Any = redis.Connection, **options: Any) -> None:
+        super().__init__(connection_class=found(connection_class), **options)
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
@@ -95,7 +96,7 @@ class Pool(redis.ConnectionPool):
         query = parse_qs(parts["query"] or "", strict_parsing=bool(parts["query"]))
         credentials = {name: unquote(parts[name]) for name in ("username", "password") if parts[name]}
         return cls(
-            connection_class=TLSMasterConnection if parts["tls"] else MasterConnection,
+            connection_class=redis.SSLConnection if parts["tls"] else redis.Connection,
             sentinels=sentinels_of(addresses, unquote(parts["service"])),
             sentinel_options=options | sentinel_credentials(query),
             db=int(parts["db"] or 0),

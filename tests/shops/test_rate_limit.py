@@ -189,7 +189,7 @@ def store_down(request: pytest.FixtureRequest, settings: Settings) -> None:
 
 def store_at(url: str, **options: Any) -> dict[str, Any]:
     backend = "config.redis.counter.CountingRedisCache"
-    return {"BACKEND": backend, "LOCATION": url, "OPTIONS": django_settings.REDIS_OPTIONS | options}
+    return {"BACKEND": backend, "LOCATION": [url], "OPTIONS": django_settings.REDIS_OPTIONS | options}
 
 
 def test_a_store_that_is_down_delays_few_requests(

@@ -189,7 +189,7 @@ def test_a_bucket_that_does_not_answer_is_shown(transactional_db: None, settings
 @pytest.mark.real_services
 def test_a_redis_that_does_not_answer_is_shown(transactional_db: None, settings: Settings) -> None:
     caches: dict[str, Any] = deepcopy(django_settings.CACHES)
-    caches["rate_limit"]["LOCATION"] = "redis://127.0.0.1:1/0"
+    caches["rate_limit"]["LOCATION"] = ["redis://127.0.0.1:1/0"]
     settings.CACHES = caches
     response = ask()
     assert (response.status_code, response.json()["checks"]) == (200, expected(redis="failing"))

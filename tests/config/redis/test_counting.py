@@ -12,8 +12,9 @@ from django.conf import settings as django_settings
 from django.core.cache import caches
 from pytest_django.fixtures import Settings
 
+from carriers.http.connections import Deadline
 from config.redis.counter import CountingRedisCache
-from config.redis.deadlines import BoundedSocket, Deadline
+from config.redis.deadlines import BoundedSocket
 from config.redis.sentinel import Pool
 from shops.api.throttling import in_process
 from tests.support.api import Caller, Clock
@@ -47,6 +48,12 @@ class Store:
     def cache(self, url: str = "redis://{}/0") -> CountingRedisCache:
         options = django_settings.REDIS_OPTIONS | {"socket_timeout": WAIT_TIMEOUT_S}
         return CountingRedisCache([url.format(self.address)], {"OPTIONS": options})
+
+
+@pytest.fixture
+def clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr("carriers.http.connections.clock_s", clock.time)
+    return clock
 
 
 Stores = Callable[[Callable[[str], bytes]], Store]
