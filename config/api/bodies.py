@@ -123,5 +123,5 @@ def checked(body: bytes, environ: Mapping[str, Any], limit_bytes: int) -> bytes:
 
 def is_unread(request: HttpRequest) -> bool:
     """Tell whether a request has a body that nobody read: the connection can't be used again."""
-    # Django's own mark, which DRF asks for too.
-    return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} and not request._read_started  # type: ignore[attr-defined]
+    has_body = request.META.get("CONTENT_LENGTH", "") not in {"", "0"}
+    return has_body and not request._read_started  # type: ignore[attr-defined]  # noqa: SLF001 - DRF asks for it too

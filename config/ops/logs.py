@@ -12,7 +12,7 @@ from shops.api.request_ids import request_id
 from shops.db.failures import sqlstate
 
 # Python would look up the caller, thread, process and task of each record; no line shows them.
-logging._srcfile = None
+logging._srcfile = None  # noqa: SLF001 - as Python's documentation says
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 # The attributes of every LogRecord; all others came through ``extra``.

@@ -55,5 +55,5 @@ def handing_over(answer: Answer) -> Answer:
 
 def install() -> None:
     """Let granian's workers, which are forked later, hand look-ups over."""
-    make_answer = mp._wsgi_call_wrap  # type: ignore[attr-defined]  # it has no public name
-    mp._wsgi_call_wrap = lambda *args: handing_over(make_answer(*args))  # type: ignore[attr-defined]
+    make_answer = mp._wsgi_call_wrap  # type: ignore[attr-defined]  # noqa: SLF001 - it has no public name
+    mp._wsgi_call_wrap = lambda *args: handing_over(make_answer(*args))  # type: ignore[attr-defined]  # noqa: SLF001

@@ -80,8 +80,9 @@ class OrderTracer:
             if self._sender is None:
                 self._sender = BatchSpanProcessor(self._exporter, MAX_WAITING, PAUSE_MS, BATCH)
                 self._provider.add_span_processor(self._sender)
-                # Its own shutdown would wait for 30 s. Ends before the log's writer (config.ops.log_writer).
-                Finalize(None, self._sender._batch_processor.shutdown, (FLUSH_TIMEOUT_MS,), exitpriority=1)
+                shutdown = self._sender._batch_processor.shutdown  # noqa: SLF001 - its public one would wait for 30 s
+                # Ends before the log's writer (config.ops.log_writer).
+                Finalize(None, shutdown, (FLUSH_TIMEOUT_MS,), exitpriority=1)
 
 
 def install() -> None:

@@ -94,7 +94,7 @@ class Connection(psycopg.Connection[Any]):
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
             return super().wait(gen, interval, timeout or self.answer_timeout.seconds)
-        except errors._WaitTimeout:
+        except errors._WaitTimeout:  # noqa: SLF001 - the documentation of `wait` names it
             self.pgconn.finish()  # `close` might wait for the server once more
             if self.hosts:
                 self.hosts.note_silence(self.host)

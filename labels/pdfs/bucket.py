@@ -53,10 +53,10 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     @property
     def connection(self) -> Any:
         """The thread's own, with a deadline."""
-        is_new = getattr(self._connections, "connection", None) is None
         resource = super().connection
-        if is_new:
+        if not hasattr(resource, "is_bound"):
             bound(resource.meta.client)
+            resource.is_bound = True
         return resource
 
     def check(self) -> None:
@@ -112,9 +112,9 @@ class _TLSPool(AWSHTTPSConnectionPool):
 
 def bound(client: Any) -> None:
     """Let a client's connections end with the deadline of the block, or else with one of each request."""
-    session = client._endpoint.http_session
-    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)
-    session._manager.connection_pool_kw["ssl_context"].sslsocket_class = BoundedTLSSocket
+    session = client._endpoint.http_session  # noqa: SLF001 - botocore lets nobody choose its connections
+    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001
+    session._manager.connection_pool_kw["ssl_context"].sslsocket_class = BoundedTLSSocket  # noqa: SLF001
     session.send = sent_within_deadline(session.send)
 
 

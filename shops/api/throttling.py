@@ -84,7 +84,7 @@ class ShopThrottle(BaseThrottle):
 
 def count_refusal(request: Request) -> None:
     """Count a request without a valid token against its address and network; raise ApiError beyond a limit."""
-    for group, key, limit in senders(request._request):
+    for group, key, limit in senders(request):
         usage = count(group=group, key=key, limit=limit)
         if usage.is_exceeded:
             blocked.add((group, key), usage)
@@ -93,7 +93,7 @@ def count_refusal(request: Request) -> None:
 
 def refuse_if_blocked(request: Request) -> None:
     """Raise ApiError where this process knows that the limit of the request's address or network is used up."""
-    for group, key, _ in senders(request._request):
+    for group, key, _ in senders(request):
         if usage := blocked.find((group, key)):
             metrics.REFUSALS.labels(group).inc()
             usage.check()
