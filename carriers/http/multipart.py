@@ -12,6 +12,7 @@ from carriers.http.messages import Answer, UnreadableError
 MAX_PARTS: Final = 8
 MAX_HEADER_LENGTH: Final = 1000  # also of all headers of a part
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
+_DELIMITER_END: Final = re.compile(rb"--|[ \t]*(?:\r?\n|\Z)")
 
 
 def is_multipart(answer: Answer) -> bool:
@@ -25,10 +26,20 @@ def parts_by_id(answer: Answer) -> dict[str, bytes]:
     Lines may end without a carriage return. A part without a boundary after it was truncated: it is left out, as is
     a part whose headers have no end. The other parts are kept.
     """
-    boundary = re.escape(_boundary(answer.content_type))
-    delimiter = re.compile(rb"(?:\A|\r?\n)--" + boundary + rb"(?=--|[ \t]*(?:\r?\n|\Z))")
-    _, *parts = delimiter.split(answer.body, MAX_PARTS + 1)
-    return dict(found for part in parts[:-1] if (found := _part(part)))
+    parts = _split(answer.body, b"--" + _boundary(answer.content_type))
+    return dict(found for part in parts[1:] if (found := _part(part)))
+
+
+def _split(body: bytes, delimiter: bytes) -> list[bytes]:
+    """Return the preamble and the parts, each of which ends before a delimiter at the start of a line."""
+    parts: list[bytes] = []
+    start, found = 0, -1
+    while len(parts) <= MAX_PARTS and (found := body.find(delimiter, found + 1)) >= 0:
+        end = found + len(delimiter)
+        if (found == 0 or body[found - 1 : found] == b"\n") and _DELIMITER_END.match(body, end):
+            parts.append(body[start:found].removesuffix(b"\n").removesuffix(b"\r"))
+            start = end
+    return parts
 
 
 def _boundary(content_type: str) -> bytes:

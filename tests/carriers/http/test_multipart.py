@@ -71,8 +71,9 @@ def test_a_part_wrongly_declared_as_base64_is_taken_unchanged(serve: Serve) -> N
     assert bought(serve, BODY.replace(b"binary", b"base64")) == PurchasedLabel((NUMBER,), {NUMBER: PDF})
 
 
-def test_a_longer_line_is_not_the_boundary(serve: Serve) -> None:
-    pdf = PDF + b"\r\n--uuid:0f4ab\r\n%%EOF\n"
+@pytest.mark.parametrize("line", [b"--uuid:0f4ab", b"see --uuid:0f4a", b"--uuid:0f4a b"])
+def test_another_line_with_the_boundary_in_it_is_not_the_boundary(serve: Serve, line: bytes) -> None:
+    pdf = PDF + b"\r\n" + line + b"\r\n%%EOF\n"
     assert bought(serve, BODY.replace(PDF, pdf)).pdfs == {NUMBER: pdf}
 
 
