@@ -207,7 +207,7 @@ def as_number(value: Decimal) -> int | float:
 
 
 class LabelSerializer(serializers.Serializer[ShippingLabel]):
-    """A label as a shop sees it; the context holds its freshly signed `url`."""
+    """A label as a shop sees it; the view adds the URL that it signs."""
 
     id = StringField(help_text="The label's identifier, and the reference that the carrier keeps.")
     shopId = StringField(help_text="The shop that owns the label.")
@@ -228,7 +228,7 @@ class LabelSerializer(serializers.Serializer[ShippingLabel]):
             "carrierCode": instance.carrier_code,
             "productCode": instance.product_code,
             "trackingNumber": instance.tracking_number,
-            "labelUrl": self.context.get("url"),
+            "labelUrl": None,
             "weight": as_number(instance.weight_kg),
             "status": instance.state,
             "createdAt": instance.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

@@ -51,7 +51,7 @@ PLAIN: Final = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not 
 
 
 logger = logging.getLogger("labels.purchase")
-LISTED, CANCELLATION = ListedLabelSerializer(), CancellationSerializer()
+LABEL, LISTED, CANCELLATION = LabelSerializer(), ListedLabelSerializer(), CancellationSerializer()
 
 
 class LabelViewSet(GenericViewSet[ShippingLabel]):
@@ -139,7 +139,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             url = storage.signed_url(label, base_url=self.request.build_absolute_uri("/"))
         except storage.StorageError as error:
             raise StorageUnavailableError(label) from error
-        return LabelSerializer(context={"url": url}).to_representation(label)
+        return LABEL.to_representation(label) | {"labelUrl": url}
 
 
 def found(labels: QuerySet[ShippingLabel], label_id: str) -> ShippingLabel:
