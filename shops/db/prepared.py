@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import AutoField, Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
@@ -30,18 +30,20 @@ def pipelined() -> Iterator[None]:
 
     A statement's error is raised there, and those that were sent after it are not carried out.
     """
-    if connection.vendor != "postgresql":
+    own: Any = connections[DEFAULT_DB_ALIAS]
+    if own.vendor != "postgresql":
         yield
         return
-    connection.close_if_health_check_failed()  # a cursor would do so in the block, where the pipeline is the old one's
-    connection.ensure_connection()
-    with connection.wrap_database_errors, connection.connection.pipeline():
+    own.close_if_health_check_failed()  # a cursor would do so in the block, where the pipeline is the old one's
+    own.ensure_connection()
+    with own.wrap_database_errors, own.connection.pipeline():
         yield
 
 
 def send(sql: str, values: Sequence[Any] = ()) -> Read:
     """Execute a statement; return a function that reads its rows."""
-    cursor = connection.cursor()
+    own = connections[DEFAULT_DB_ALIAS]
+    cursor = own.cursor()
     cursor.execute(sql, values)
 
     def read() -> list[Row]:
@@ -49,7 +51,7 @@ def send(sql: str, values: Sequence[Any] = ()) -> Read:
             rows: list[Row] = cursor.fetchall()
         return rows
 
-    if connection.vendor == "postgresql":
+    if own.vendor == "postgresql":
         return read
     rows = read()  # a cursor that nobody reads would keep SQLite at what the database was then
     return lambda: rows
