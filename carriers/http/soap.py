@@ -17,6 +17,8 @@ MAX_QUOTES: Final = 80_000
 MAX_DEPTH: Final = 32
 _DECLARED: Final = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40})["']""", re.ASCII)
 
+_DECLARATION: Final = b"<?xml version='1.0' encoding='utf-8'?>\n"
+
 register_namespace("soap", SOAP_NAMESPACE)
 
 
@@ -100,7 +102,8 @@ def envelope(operation: str, namespace: str, parts: list[Element]) -> bytes:
     root = Element(f"{{{SOAP_NAMESPACE}}}Envelope")
     body = SubElement(root, f"{{{SOAP_NAMESPACE}}}Body")
     SubElement(body, f"{{{namespace}}}{operation}").extend(parts)
-    return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
+    # Written as bytes, each piece would go through an encoder of its own.
+    return _DECLARATION + tostring(root, encoding="unicode").encode(errors="xmlcharrefreplace")
 
 
 def body_of(document: bytes) -> Element:
