@@ -19,6 +19,7 @@ _APOSTROPHES: Final = "\u2018\u2019\u02bb\u02bc"  # two of them are letters to U
 _MARKS: Final = str.maketrans(dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys("\u2010\u2011\u2013\u2014", "-"))
 _PLAIN: Final = _MARKS | str.maketrans(dict.fromkeys("\u201c\u201d\u201e", '"'))
 _LAST_LATIN_1: Final = "\xff"
+_PRINTABLE_LATIN_1: Final = re.compile(r"[ -~\xa1-\xac\xae-\xb4\xb6-\xff]*")  # without \xb5, a Greek letter to Unicode
 _FRACTION_SLASH: Final = "\u2044"
 _ORDINALS: Final = "ªº"  # Latin letters by script, though not by name
 _FOREIGN: Final = "\uffff"  # stands for a letter of another script; no text has this character
@@ -112,8 +113,6 @@ def to_plain(text: str, field: CarrierField) -> str:
 
 def _checked(text: str, field: CarrierField) -> str:
     """Return plain punctuation, composed letters and single spaces, without invisible characters."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
     composed = unicodedata.normalize("NFC", "".join(map(_plain, text.translate(_PLAIN))))
     spaced = " ".join(composed.split())
     shown = "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
@@ -125,6 +124,8 @@ def _checked(text: str, field: CarrierField) -> str:
 
 def to_latin(text: str, field: CarrierField) -> str:
     """Return Latin text with plain punctuation and single spaces; refuse characters that the carrier cannot print."""
+    if _PRINTABLE_LATIN_1.fullmatch(text):
+        return " ".join(text.split())
     checked = _checked(text, field)
     if any(char > _LAST_LATIN_1 and not _is_latin(char) for char in checked):
         raise field.error("only Latin letters, digits and plain punctuation can be printed")
