@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import phonenumbers
 from phonenumbers import PhoneNumber, PhoneNumberFormat
@@ -17,6 +18,7 @@ OTHER_DASHES = "\u02d7\u2027\u2043"  # dashes in other Unicode categories; phone
 E164_DIGITS = re.compile(r"\+[0-9]{5,15}")
 
 
+@lru_cache(maxsize=16)  # each of an order's is read to be judged, and again to be kept
 def e164(text: str, country_code: str) -> str:
     """Read a phone number as it is written in a country, and return it as E.164; raise ValueError.
 
