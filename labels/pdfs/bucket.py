@@ -18,6 +18,7 @@ from botocore.awsrequest import (
 )
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from django.core.files.base import ContentFile
 from storages.backends.s3 import S3Storage
 
 from carriers.http.connections import (
@@ -62,6 +63,10 @@ class LabelBucket(S3Storage):  # type: ignore[misc]  # it has no types
     def check(self) -> None:
         """Raise BotoCoreError or ClientError unless the bucket exists and may be read."""
         self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Store an object, in place of an earlier one of its name."""
+        self.save(name, ContentFile(content))
 
     def url(self, name: str, parameters: Any = None, **options: Any) -> str:
         """Sign a URL that says itself how the PDF is served, whatever headers the object was stored with."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
 from labels.pdfs.storage import signer
@@ -40,11 +40,7 @@ class LabelFolder(FileSystemStorage):
         with tempfile.TemporaryFile(dir=folder):  # root may write anywhere, except where nobody can
             pass
 
-    def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """Return the name itself: a label's PDF replaces what an earlier attempt has stored."""
-        return name
-
-    def _save(self, name: str, content: File[bytes]) -> str:
+    def write(self, name: str, content: bytes) -> None:
         """Put the whole file in its place, and onto the disk: the database forgets the PDF after this.
 
         Two processes may do it at once, and one of them may die half-way: each writes a partial file of its own.
@@ -52,27 +48,25 @@ class LabelFolder(FileSystemStorage):
         place, partial = Path(self.path(name)), Path(self.path(PARTIAL))
         for folder in (place.parent, partial):
             make_private_folders(folder)
-        descriptor, temporary = tempfile.mkstemp(dir=partial, prefix=f"{place.name}.")
+        temporary = partial / f"{place.name}.{secrets.token_hex(4)}"
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                for chunk in content.chunks():
-                    file.write(chunk)
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(temporary).replace(place)
+            temporary.replace(place)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         self.sync_folders(place)
-        return name
 
     def sync_folders(self, place: Path) -> None:
         """Make a file's name survive a power cut, and once a process the names of the month and the year above it.
 
         Another process may have made those just now, and not be so far.
         """
-        month, *above = place.parents[:3]
-        for folder in [month] if month in self.safe_months else [month, *above]:
+        month = place.parent
+        for folder in [month] if month in self.safe_months else place.parents[:3]:
             sync_folder(folder)
         self.safe_months.add(month)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from django.db.models import Field
+from django.db.models import BinaryField, DecimalField, Field
 
 from labels.ids import id_time
 from labels.models import ShippingLabel
@@ -26,6 +26,7 @@ MADE_ANEW: Final = ("search_words",)
 COLUMNS: Final[list[Field[Any, Any]]] = [
     column for column in ShippingLabel._meta.concrete_fields if column.name not in MADE_ANEW
 ]
+AS_TEXT: Final = [column for column in COLUMNS if isinstance(column, BinaryField | DecimalField)]
 logger = logging.getLogger("labels.receipts")
 
 
@@ -43,16 +44,10 @@ def keep(label: ShippingLabel) -> None:
 
 def write(label: ShippingLabel) -> None:
     """Write a label's receipt in place of an earlier one. Raise StorageError."""
-    facts = {column.attname: plain(column, label) for column in COLUMNS}
+    facts = {column.attname: getattr(label, column.attname) for column in COLUMNS}
+    # JSON has neither bytes nor decimals.
+    facts |= {each.attname: each.value_to_string(label) for each in AS_TEXT if facts[each.attname] is not None}
     storage.write(name(label.id), encrypt(facts, row_id=label.id).encode(), timeout_s=TIMEOUT_S)
-
-
-def plain(column: "Field[Any, Any]", label: ShippingLabel) -> Any:
-    """Return a value as JSON can have it: bytes and decimals as text."""
-    value = getattr(label, column.attname)
-    if isinstance(value, bytes | memoryview) or column.get_internal_type() == "DecimalField":
-        return None if value is None else column.value_to_string(label)
-    return value
 
 
 def read(label_id: str) -> ShippingLabel | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
 from carriers.http.connections import Deadline, within
@@ -99,7 +98,7 @@ def store(label: ShippingLabel, pdf: bytes) -> None:
 def write(name: str, content: bytes, *, timeout_s: float | None = None) -> None:
     """Write a file, in place of an earlier one of its name. Raise StorageError."""
     with reached(timeout_s):
-        pdfs().save(name, ContentFile(content))
+        pdfs().write(name, content)  # type: ignore[attr-defined]  # ours have it
 
 
 def remove(label: ShippingLabel) -> None:
