@@ -101,13 +101,16 @@ def insert(rows: Sequence[Model]) -> None:
 
 def insert_values(model: type[Model], columns: Sequence[str], rows: Iterable[list[Any] | tuple[Any, ...]]) -> None:
     """Insert rows of values as they are stored."""
+    rows = list(rows)
     with connection.wrap_database_errors, connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
+        if len(rows) == 1:  # PostgreSQL plans it once for a connection, where COPY takes three exchanges
+            cursor.execute(insertion(model, columns), rows[0])
+        elif connection.vendor == "postgresql":
             with cursor.copy(f"COPY {model._meta.db_table} ({listed(columns)}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
         else:
-            cursor.executemany(insertion(model, columns), list(rows))
+            cursor.executemany(insertion(model, columns), rows)
 
 
 def upsert(rows: Sequence[Model], fields: Sequence[str], *, stamps: Sequence[str] = ()) -> None:
