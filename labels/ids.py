@@ -12,17 +12,22 @@ MILLISECOND = timedelta(milliseconds=1)
 
 def new_label_id() -> str:
     """Make 15 upper-case letters and digits, in the order of time: short enough for the carriers' reference."""
-    random = "".join(secrets.choice(ALPHABET) for _ in range(LABEL_ID_LENGTH - TIME_LENGTH))
-    return id_prefix(datetime.now(UTC)) + random
+    length = LABEL_ID_LENGTH - TIME_LENGTH
+    return id_prefix(datetime.now(UTC)) + digits(secrets.randbelow(len(ALPHABET) ** length), length)
 
 
 def id_prefix(moment: datetime) -> str:
     """Return the start of all ids made in this millisecond; ids made later are greater."""
-    digits, rest = "", max((moment - EPOCH) // MILLISECOND, 0)
-    for _ in range(TIME_LENGTH):
-        rest, digit = divmod(rest, len(ALPHABET))
-        digits = ALPHABET[digit] + digits
-    return digits
+    return digits(max((moment - EPOCH) // MILLISECOND, 0), TIME_LENGTH)
+
+
+def digits(number: int, length: int) -> str:
+    """Return so many digits of a number to the base of 36, the last ones of a larger one."""
+    found = ""
+    for _ in range(length):
+        number, digit = divmod(number, len(ALPHABET))
+        found = ALPHABET[digit] + found
+    return found
 
 
 def id_time(label_id: str) -> datetime:
