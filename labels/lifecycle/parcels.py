@@ -1,11 +1,12 @@
 """A bought label as a parcel of its shop: made with it, withdrawn with its cancellation, erased with its addresses."""
 
+import csv
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
-from babel import Locale
 from django.db.models import QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
@@ -25,6 +26,8 @@ OF_THE_ORDER: Final = (
     *("order_number", "line_items", "customer_email", "customer_locale", "previous_emails"),
     *("gift_config", "cross_sell_recommendations", "web_template"),
 )
+# In French, the carriers' language, as the Unicode consortium has them.
+COUNTRY_NAMES: Final = dict(csv.reader(Path(__file__).with_name("country_names.csv").read_text("utf-8").splitlines()))
 SIBLING = PreparedQuery(
     lambda: (
         Parcel.objects.for_shop(argument("shop"))
@@ -203,19 +206,13 @@ def destination(label: ShippingLabel) -> dict[str, Any]:
         "zip": to["zip"],
         "province": "",
         "provinceCode": to.get("provinceCode", ""),
-        "country": country_name(to["countryCode"]),
+        "country": COUNTRY_NAMES.get(to["countryCode"], to["countryCode"]),
         "countryCode": to["countryCode"],
         "phone": to["phone"],
         "latitude": None,
         "longitude": None,
         "isPickupPoint": PRODUCTS[label.product_code].needs_pickup_point,
     }
-
-
-def country_name(code: str) -> str:
-    """Return a country's name in French, the carriers' language."""
-    name: str = Locale("fr").territories.get(code, code)
-    return name
 
 
 def parcels_of(label_ids: Sequence[str]) -> list[str]:

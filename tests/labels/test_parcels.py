@@ -8,13 +8,14 @@ from typing import Any
 
 import orjson
 import pytest
+from babel import Locale
 from django.core.management import call_command
 from django.db import connections, transaction
 from django.utils import timezone
 
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from labels.lifecycle import cancelling
-from labels.lifecycle.parcels import Publication
+from labels.lifecycle.parcels import COUNTRY_NAMES, Publication
 from labels.lifecycle.reconciling import reconcile
 from labels.lifecycle.states import Event, move
 from labels.models import LabelState, ShippingLabel
@@ -112,6 +113,11 @@ def test_a_label_is_a_parcel_at_once(buyer: Caller, other: Caller) -> None:
         "longitude": None,
         "isPickupPoint": False,
     }
+
+
+def test_its_country_has_its_french_name() -> None:
+    names: dict[str, str] = dict(Locale("fr").territories)
+    assert {code: name for code, name in names.items() if len(code) == 2} == COUNTRY_NAMES
 
 
 def test_it_is_found_by_each_number_and_by_email_and_not_by_its_reference(buyer: Caller, other: Caller) -> None:
