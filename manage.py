@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Django's command-line entry point."""
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,7 @@ from config.management.help import ServiceManagementUtility
 
 
 def main() -> None:
+    gc.set_threshold(20_000)  # Python's 700 takes a tenth of the start, for objects that all stay
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     for position, argument in enumerate(sys.argv):
         if any("\ud800" <= char <= "\udfff" for char in argument):  # Python's stand-in for a byte it can't decode
