@@ -17,7 +17,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 
@@ -140,9 +139,9 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
             text = gettext("You made this account, or chose its roles: a colleague who did not gives the link.")
             self.message_user(request, text, messages.ERROR)
             return None
-        context = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username(), "opts": self.opts}
+        context = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username()}
         context |= {"link": passwords.link_for(request, chosen[0]), "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
-        return TemplateResponse(request, "staff/password_link.html", self.admin_site.each_context(request) | context)
+        return self.page(request, "staff/password_link.html", context)
 
     @admin.action(description=gettext_lazy("Reset the second factor, and log out: two persons"), permissions=["change"])
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:

@@ -5,16 +5,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
 from labels.models import LabelState, ShippingLabel
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin
+    from shops.staff.base import ModelAdmin
 
     Base = ModelAdmin[ShippingLabel]
 else:
@@ -43,15 +41,8 @@ class SelectedLabels(Base):
             label.pdf = pdfs.get(label.pk)
         return labels
 
-    def ask(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-        """Show what an action would do, and ask for a confirmation."""
-        site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
-        context = {"checkbox_name": ACTION_CHECKBOX_NAME, **context}
-        return TemplateResponse(request, "labels/selected.html", site | context)
-
-
-def is_confirmed(request: HttpRequest) -> bool:
-    return "is_confirmed" in request.POST
+    def ask_about(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        return self.ask(request, "labels/selected.html", context)
 
 
 def by_reason(left_out: Iterable[tuple[ShippingLabel, str]]) -> list[tuple[str, list[ShippingLabel]]]:

@@ -10,9 +10,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from labels.admin.actions import SelectedLabels, by_reason, is_confirmed, joined_ids
+from labels.admin.actions import SelectedLabels, by_reason, joined_ids
 from labels.lifecycle import decisions
 from labels.models import OPEN, LabelState, ShippingLabel
+from shops.staff.acts import is_confirmed
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -79,7 +80,7 @@ class DecideSelected(SelectedLabels):
                 )
             return None
         if not is_confirmed(request):
-            return self.ask(request, context | {"labels": concerned, "left_out": by_reason(left_out)})
+            return self.ask_about(request, context | {"labels": concerned, "left_out": by_reason(left_out)})
         self.report_outcomes(request, left_out + outcomes(concerned, decision, cast("User", request.user)))
         return None
 

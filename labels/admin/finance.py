@@ -12,7 +12,6 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import Min, Q, QuerySet, Sum
 from django.db.models.functions import TruncMonth
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy
@@ -137,7 +136,6 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
         rows = grouped(form.figures())
         context = {
             "title": gettext("Figures for finance"),
-            "opts": self.opts,
             "form": form,
             "texts": TITLES[2:5],
             "counts": TITLES[5:9],
@@ -151,7 +149,7 @@ class FinanceAdmin(ReadOnly, ModelAdmin[LabelFigure]):
             "query": f"?{request.GET.urlencode()}" if request.GET else "",
             **age_of(figures.LABELS),
         }
-        return TemplateResponse(request, "labels/finance.html", self.admin_site.each_context(request) | context)
+        return self.page(request, "labels/finance.html", context)
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         rows = grouped(self.chosen(request).figures())

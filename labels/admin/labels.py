@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
@@ -48,10 +46,11 @@ from parcels.templatetags.parcel_page import late_label
 from shops.contracts.clients import client
 from shops.contracts.models import CarrierContract
 from shops.models import AccessToken
+from shops.staff.acts import Act
 from shops.staff.display_texts import NOTHING, number
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter
 from shops.staff.masking import conceal, masked, may_see
-from shops.staff.pages import page_of
+from shops.staff.pages import address_of, key_in
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -95,7 +94,7 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
 
     def shown_alone(self, request: HttpRequest, row: ShippingLabel) -> ShippingLabel:
         """Show a label that waits for a person whole to whoever decides about it; each look is on record."""
-        return row if self.may_decide(request) and waits_for_person(row) else self.shown(request, row)
+        return row if self.may_act(request) and waits_for_person(row) else self.shown(request, row)
 
     def customer_of(self, row: ShippingLabel) -> str:
         return str(row.recipient.get("email", ""))
@@ -130,26 +129,35 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
             "is_open": is_open and not label.is_leased,
             "is_over": not is_open,
             "is_cancellation_open": label.state in IN_CANCELLATION and not label.is_leased,
-            "may_decide": self.may_decide(request),
+            "may_decide": self.may_act(request),
             "can_be_asked": client(label.carrier_code, is_test=label.shop.is_test).can_be_asked,
         }
 
     def get_urls(self) -> list[Any]:
-        site, name = self.admin_site, "labels_shippinglabel"
-        own = [
-            # "Cacheable" leaves the headers to the view, which forbids caching.
-            path("<path:object_id>/pdf/", site.admin_view(self.pdf_view, cacheable=True), name=f"{name}_pdf"),
-            path("<path:object_id>/adopt/", site.admin_view(self.adopt_view), name=f"{name}_adopt"),
-            path("<path:object_id>/not-made/", site.admin_view(self.not_made_view), name=f"{name}_not_made"),
-            path("<path:object_id>/cancel/", site.admin_view(self.cancel_view), name=f"{name}_cancel"),
-            path("<path:object_id>/cancelled/", site.admin_view(self.cancelled_view), name=f"{name}_cancelled"),
-            path("<path:object_id>/notice/", site.admin_view(self.notice_view), name=f"{name}_notice"),
+        # "Cacheable" leaves the headers to the view, which forbids caching.
+        view = self.admin_site.admin_view(self.pdf_view, cacheable=True)
+        return [
+            path("<path:object_id>/pdf/", view, name="labels_shippinglabel_pdf"),
+            *self.act_urls(
+                adopt=Act(self.adopt, self.adopt),
+                not_made=Act(self.mark_as_not_made, self.ask_if_not_made),
+                cancel=Act(self.cancel, self.ask_to_cancel),
+                cancelled=Act(self.end_cancellation),
+                notice=Act(self.dismiss_notice),
+            ),
+            *super().get_urls(),
         ]
-        return own + super().get_urls()
 
-    def adopt_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def act_view(self, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
+        """Say on the label's page why a decision about it is refused."""
+        try:
+            return super().act_view(request, object_id, act)
+        except decisions.DecisionError as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(address_of("labels.shippinglabel", key_in(object_id)))
+
+    def adopt(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse | None:
         """Ask for the parcels' numbers and PDF, and adopt them."""
-        label = self.label_to_decide(request, object_id)
         form = AdoptForm(request.POST or None, request.FILES or None, label=label)
         if not form.is_valid():
             return self.adopt_page(request, label, form)
@@ -165,97 +173,61 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
                 "pdf", gettext("{error} Upload it instead, from the carrier's own portal.").format(error=error)
             )
             return self.adopt_page(request, label, form)
-        except decisions.DecisionError as error:
-            messages.error(request, str(error))
-            return self.back_to(label)
         if adopted.state == LabelState.GENERATED:
             messages.success(request, gettext("Adopted. The shop can retrieve the label now."))
         else:
             messages.warning(
                 request, gettext("Adopted. The PDF waits for the storage; the shop can retrieve the label then.")
             )
-        return self.back_to(label)
+        return None
 
     def adopt_page(self, request: HttpRequest, label: ShippingLabel, form: AdoptForm) -> HttpResponse:
-        return self.page(
-            request, "labels/adopt.html", label, {"title": gettext("Adopt the carrier's parcels"), "form": form}
-        )
+        return self.question(request, label, "labels/adopt.html", gettext("Adopt the carrier's parcels"), form=form)
 
-    def not_made_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for confirmation first: the shop may buy again afterwards."""
-        label = self.label_to_decide(request, object_id)
-        if request.method != "POST":
-            return self.page(request, "labels/not_made.html", label, {"title": gettext("Mark as not made")})
-        try:
-            decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
-        except decisions.DecisionError as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
-        return self.back_to(label)
+    def ask_if_not_made(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
+        return self.question(request, label, "labels/not_made.html", gettext("Mark as not made"))
 
-    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for confirmation first: the shop can't retrieve the label afterwards."""
-        label = self.label_to_decide(request, object_id)
-        if request.method != "POST":
-            is_billed = CARRIERS[label.carrier_code].bills_unused_labels
-            context = {"title": gettext("Cancel the label"), "is_billed": is_billed}
-            return self.page(request, "labels/cancel.html", label, context)
-        try:
-            cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))
-        except decisions.DecisionError as error:
-            messages.error(request, str(error))
-            return self.back_to(label)
+    def mark_as_not_made(self, request: HttpRequest, label: ShippingLabel) -> None:
+        """Let the shop buy again."""
+        decisions.mark_as_not_made(label=label, decided_by=cast("User", request.user))
+        messages.success(request, gettext("Marked as not made. The shop can order again, with the same key too."))
+
+    def ask_to_cancel(self, request: HttpRequest, label: ShippingLabel) -> HttpResponse:
+        is_billed = CARRIERS[label.carrier_code].bills_unused_labels
+        return self.question(request, label, "labels/cancel.html", gettext("Cancel the label"), is_billed=is_billed)
+
+    def cancel(self, request: HttpRequest, label: ShippingLabel) -> None:
+        """Cancel at the carrier: the shop can't retrieve the label afterwards."""
+        cancelled = decisions.cancel(label=label, decided_by=cast("User", request.user))
         if cancelled.state == LabelState.CANCELLED:
             messages.success(request, gettext("Cancelled. The shop cannot retrieve the label any more."))
         else:
-            messages.warning(
-                request,
-                gettext("{carrier_code} could not cancel it yet. It is tried again for an hour.").format(
-                    carrier_code=label.carrier_code
-                ),
-            )
-        return self.back_to(label)
+            text = gettext("{carrier_code} could not cancel it yet. It is tried again for an hour.")
+            messages.warning(request, text.format(carrier_code=label.carrier_code))
 
-    def cancelled_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def end_cancellation(self, request: HttpRequest, label: ShippingLabel) -> None:
         """Take a decision about a label whose carrier could not cancel it."""
-        label = self.label_to_decide(request, object_id)
-        is_cancelled = request.POST.get("outcome") == "cancelled"
-        if request.method != "POST" or not (is_cancelled or request.POST.get("outcome") == "kept"):
-            return self.back_to(label)
-        try:
+        outcomes = {
+            "cancelled": gettext("Marked as cancelled."),
+            "kept": gettext("Kept. The shop can retrieve the label again."),
+        }
+        outcome = request.POST.get("outcome", "")
+        if outcome in outcomes:
+            is_cancelled = outcome == "cancelled"
             decisions.end_cancellation(label=label, is_cancelled=is_cancelled, decided_by=cast("User", request.user))
-        except decisions.DecisionError as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(
-                request,
-                gettext("Marked as cancelled.")
-                if is_cancelled
-                else gettext("Kept. The shop can retrieve the label again."),
-            )
-        return self.back_to(label)
+            messages.success(request, outcomes[outcome])
 
-    def notice_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def dismiss_notice(self, request: HttpRequest, label: ShippingLabel) -> None:
         """Take away a notice that staff have dealt with."""
-        label = self.label_to_decide(request, object_id)
-        if request.method == "POST":
-            with suppress(decisions.NotOpenError):  # a colleague was faster
-                decisions.dismiss_notice(label=label, decided_by=cast("User", request.user))
-        return self.back_to(label)
+        with suppress(decisions.NotOpenError):  # a colleague was faster
+            decisions.dismiss_notice(label=label, decided_by=cast("User", request.user))
 
-    def label_to_decide(self, request: HttpRequest, object_id: str) -> ShippingLabel:
-        if not self.may_decide(request):
-            raise PermissionDenied
-        return self.label_or_404(request, object_id)
-
-    def back_to(self, label: ShippingLabel) -> HttpResponseRedirect:
-        return HttpResponseRedirect(page_of(label))
-
-    def page(self, request: HttpRequest, template: str, label: ShippingLabel, context: dict[str, Any]) -> HttpResponse:
+    def question(
+        self, request: HttpRequest, label: ShippingLabel, template: str, title: str, **context: Any
+    ) -> HttpResponse:
+        """Show a label, which is on record, and ask about it."""
         self.record_view(label)
-        site = {**self.admin_site.each_context(request), "opts": self.opts, "original": label, "media": self.media}
-        return TemplateResponse(request, template, site | self.facts(request, label) | context)
+        return self.page(request, template, self.facts(request, label) | {"original": label, "title": title} | context)
 
     @admin.display(description=gettext_lazy("state"))
     def status(self, label: Any) -> str:

@@ -19,9 +19,9 @@ class PdfOfLabel(ToDecideAdmin):
 
     def pdf_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Redirect to the stored PDF by a URL signed now, or send the file that the row keeps."""
-        if not may_see(request):
+        if not (self.has_view_permission(request) and may_see(request)):
             raise PermissionDenied
-        label = self.label_or_404(request, object_id)
+        label = self.row_or_404(request, object_id)
         # In one query: the PDF may just be moving to the storage.
         label.refresh_from_db(fields=["state", "pdf", "pdf_removed_at"])
         if label.state in UNFINISHED and label.pdf is not None:
@@ -55,11 +55,3 @@ class PdfOfLabel(ToDecideAdmin):
             )
             return HttpResponseRedirect(page_of(label))
         return HttpResponseRedirect(url)
-
-    def label_or_404(self, request: HttpRequest, object_id: str) -> ShippingLabel:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        label: ShippingLabel | None = self.row_at(request, object_id)
-        if label is None:
-            raise Http404(gettext("There is no label with this id."))
-        return label

@@ -7,11 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
-from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
+from labels.admin.actions import SelectedLabels, by_reason
 from labels.models import ShippingLabel
 from labels.pdfs import printing, storage
 from labels.templatetags.label_page import state_name
 from shops.staff import masking
+from shops.staff.acts import is_confirmed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 
@@ -55,7 +56,7 @@ class PrintSelected(SelectedLabels):
             "labels": ready,
             "left_out": by_reason(left_out),
         }
-        return self.ask(request, context)
+        return self.ask_about(request, context)
 
 
 def record_opened(labels: list[ShippingLabel]) -> None:

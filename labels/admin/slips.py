@@ -11,13 +11,14 @@ from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
-from labels.admin.actions import SelectedLabels, by_reason, is_confirmed
+from labels.admin.actions import SelectedLabels, by_reason
 from labels.admin.printing import pdf_answer
 from labels.models import DepositSlip, ShippingLabel
 from labels.pdfs import storage
 from labels.personal_data.columns import COLUMNS
 from labels.slips import making
 from shops.staff import masking
+from shops.staff.acts import is_confirmed
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -52,7 +53,7 @@ class SlipForSelected(SelectedLabels):
                 )
             return None
         if left_out and not is_confirmed(request):
-            return self.ask(request, slip_question(concerned, left_out))
+            return self.ask_about(request, slip_question(concerned, left_out))
         return self.show(request, making.make(concerned, asked_by=request.user.get_username()), len(concerned))
 
     def show(self, request: HttpRequest, slips: list[DepositSlip], count: int) -> HttpResponse:

@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.translation import gettext
 
@@ -70,15 +69,14 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             "waiting": next_steps(self.shown(request, label) for label in waiting),
             "noticed": [self.shown(request, label) for label in noticed],
             "others": next_steps(self.shown(request, label) for label in needing_nobody),
-            "may_decide": self.may_decide(request),
+            "may_decide": self.may_act(request),
             "is_personal": may_see(request),
-            "media": self.media,
         }
-        return TemplateResponse(request, "labels/to_decide.html", self.admin_site.each_context(request) | context)
+        return self.page(request, "labels/to_decide.html", context)
 
     def ask_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Have the carrier asked about a label now, and stay on the page."""
-        if not self.may_decide(request):
+        if not self.may_act(request):
             raise PermissionDenied
         label = self.row_at(request, object_id)
         back = HttpResponseRedirect(reverse(f"admin:{NAME}"))
@@ -105,7 +103,7 @@ class ToDecideAdmin(LargeTableAdmin[ShippingLabel]):
             )
         return back
 
-    def may_decide(self, request: HttpRequest) -> bool:
+    def may_act(self, request: HttpRequest) -> bool:
         return request.user.has_perm("labels.change_shippinglabel")
 
 

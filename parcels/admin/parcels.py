@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
@@ -39,6 +39,7 @@ from parcels.templatetags.parcel_page import late_label, status_label, time
 from shops.contracts.clients import tracker
 from shops.db import clock
 from shops.staff import taking
+from shops.staff.acts import Act
 from shops.staff.audit.models import Action
 from shops.staff.audit.recording import record
 from shops.staff.base import CappedList, LargeTableAdmin
@@ -142,9 +143,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         """Answer with a file about a parcel, which names the customer."""
         if not (self.has_view_permission(request) and may_see(request)):
             raise PermissionDenied
-        parcel = self.row_at(request, object_id)
-        if parcel is None:
-            raise Http404("There is no parcel with this id.")
+        parcel = self.row_or_404(request, object_id)
         content = make(parcel)
         if not content:
             messages.warning(request, gettext("The carrier gives no proof of this delivery now."))
@@ -155,29 +154,16 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         return answer
 
     def get_urls(self) -> list[Any]:
-        acts = {"ask": self.have_asked, "let-go": self.have_let_go, "take": self.have_taken}
-        views = {name: partial(self.act_view, act) for name, act in acts.items()}
-        views |= {make.__name__: partial(self.file_view, make) for make in (claim, proof)}
+        acts = {"ask": Act(self.have_asked), "let-go": Act(self.have_let_go), "take": Act(self.have_taken)}
+        files = {make.__name__: self.admin_site.admin_view(partial(self.file_view, make)) for make in (claim, proof)}
         return [
-            *(
-                path(f"<path:object_id>/{name}/", self.admin_site.admin_view(view), name=f"parcels_parcel_{name}")
-                for name, view in views.items()
-            ),
+            *self.act_urls(**acts),
+            *(path(f"<path:object_id>/{name}/", view, name=f"parcels_parcel_{name}") for name, view in files.items()),
             *super().get_urls(),
         ]
 
-    def act_view(
-        self, act: Callable[[HttpRequest, Parcel], None], request: HttpRequest, object_id: str
-    ) -> HttpResponse:
-        """Do what a button of a parcel's page says."""
-        if not may_change(request):
-            raise PermissionDenied
-        parcel = self.row_at(request, object_id)
-        if parcel is None:
-            raise Http404(gettext("There is no parcel with this id."))
-        if request.method == "POST":
-            act(request, parcel)
-        return HttpResponseRedirect(page_of(parcel))
+    def may_act(self, request: HttpRequest) -> bool:
+        return may_change(request)
 
     def have_asked(self, request: HttpRequest, parcel: Parcel) -> None:
         """Let the carriers be asked as soon as a process is free."""

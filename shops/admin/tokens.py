@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
@@ -202,7 +201,7 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
             text = gettext("Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”.")
             self.message_user(request, text, messages.WARNING)
             return HttpResponseRedirect(page_of(obj))
-        context = {"title": gettext("New access token"), "token": obj, "media": self.media}
+        context = {"title": gettext("New access token"), "token": obj}
         return self.page(request, "shops/token_issued.html", context)
 
     @admin.action(description=gettext_lazy("Give a token that was asked for"), permissions=["change"])
@@ -254,10 +253,6 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
     @admin.display(description=gettext_lazy("state"))
     def state(self, token: AccessToken) -> str:
         return state_label(token)
-
-    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
-        context = {**self.admin_site.each_context(request), "opts": self.opts, **context}
-        return TemplateResponse(request, template, context)
 
     class Media:
         css = {"all": ["shops/admin.css"]}

@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 
 from shops.models import Shop
@@ -155,7 +154,7 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     def show_secret(self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
         """Show a secret in this answer, which is stored nowhere."""
         context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": endpoint, "secret": secret}
-        return self.page(request, "shops/webhook_secret.html", context | {"media": self.media})
+        return self.page(request, "shops/webhook_secret.html", context)
 
     @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
     def send_test(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> None:
@@ -233,10 +232,6 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.display(description="URL")
     def short_url(self, endpoint: WebhookEndpoint) -> str:
         return truncatechars(endpoint.url, URL_SHOWN)
-
-    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
-        context = {**self.admin_site.each_context(request), "opts": self.opts, **context}
-        return TemplateResponse(request, template, context)
 
     class Media:
         css = {"all": ["shops/admin.css"]}

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 
 from shops.personal_data import MASKED
@@ -31,8 +30,8 @@ class Recorded:
 
     if TYPE_CHECKING:  # of the class it is mixed into
         opts: Any
-        admin_site: Any
-        row_at: Any
+        page: Any
+        row_or_404: Any
         has_view_or_change_permission: Any
 
     def customer_of(self, row: Any) -> str:
@@ -100,17 +99,11 @@ class Recorded:
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the changes of an object from the audit log, the newest first."""
-        row = self.row_at(request, object_id)
-        if row is None:
-            raise Http404(gettext("There is no such object."))
+        row = self.row_or_404(request, object_id)
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
         own = AuditEntry.objects.filter(object_type=self.opts.label_lower, object_id=str(row.pk))
         entries = own.filter(action__in=HISTORY)[:HISTORY_AT_MOST]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": gettext("History"),
-            "entries": entries,
-        }
-        return TemplateResponse(request, "shops/history.html", context | {"original": row})
+        context = {"title": gettext("History"), "entries": entries, "original": row}
+        answer: HttpResponse = self.page(request, "shops/history.html", context)
+        return answer

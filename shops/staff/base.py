@@ -12,12 +12,13 @@ from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.db.models import F, Model, QuerySet
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from shops.staff import headers
+from shops.staff.acts import Acts
 from shops.staff.audit.searches import record_search
 from shops.staff.audited import Recorded
 from shops.staff.exports import Column, answer, columns_of, export_of
@@ -71,7 +72,7 @@ class RestrictedChangeList(ChangeList):
                 yield Chip(str(spec.title), ", ".join(texts), without)
 
 
-class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
+class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
     """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
@@ -97,6 +98,12 @@ class ModelAdmin(Recorded, Concealed, UnfoldAdmin[Row]):
     def row_at(self, request: HttpRequest, object_id: str) -> Row | None:
         """Return the row that a page's address names, as this user may see it."""
         row: Row | None = self.get_object(request, key_in(object_id))
+        return row
+
+    def row_or_404(self, request: HttpRequest, object_id: str) -> Row:
+        row = self.row_at(request, object_id)
+        if row is None:
+            raise Http404(gettext("There is no such object."))
         return row
 
     def get_urls(self) -> list[Any]:

@@ -1,0 +1,64 @@
+"""Pages that ask, and what is done to a row, or to the chosen rows of a list, once it is confirmed."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path
+
+from shops.staff.pages import page_of
+
+
+class Act(NamedTuple):
+    """What is done to one row by a form that is sent; one without a page that asks first is a button."""
+
+    do: Callable[[HttpRequest, Any], HttpResponse | None]  # nothing: back to the row's page
+    ask: Callable[[HttpRequest, Any], HttpResponse | None] | None = None
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    return "is_confirmed" in request.POST
+
+
+class Acts:
+    """The part of every admin with its pages and acts."""
+
+    if TYPE_CHECKING:  # of the class it is mixed into
+        opts: Any
+        admin_site: Any
+        media: Any
+        row_or_404: Any
+
+    def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
+        """Show a page beside the lists and forms."""
+        site = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media}
+        return TemplateResponse(request, template, site | context)
+
+    def ask(self, request: HttpRequest, template: str, context: dict[str, Any]) -> TemplateResponse:
+        """Show what an action would do to the chosen rows, and ask for a confirmation."""
+        return self.page(request, template, {"checkbox_name": ACTION_CHECKBOX_NAME} | context)
+
+    def may_act(self, request: HttpRequest) -> bool:
+        """Tell if a user may do what the acts on a row do."""
+        return False
+
+    def act_urls(self, **acts: Act) -> list[Any]:
+        """Return the addresses of acts on a row by their names, below the row's own."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}"
+        views = {each: self.admin_site.admin_view(partial(self.act_view, act=act)) for each, act in acts.items()}
+        return [
+            path(f"<path:object_id>/{each.replace('_', '-')}/", view, name=f"{name}_{each}")
+            for each, view in views.items()
+        ]
+
+    def act_view(self, request: HttpRequest, object_id: str, act: Act) -> HttpResponse:
+        """Do what a form says and lead back to the row, or ask first."""
+        if not self.may_act(request):
+            raise PermissionDenied
+        row = self.row_or_404(request, object_id)
+        step = act.do if request.method == "POST" else act.ask
+        return (step(request, row) if step else None) or HttpResponseRedirect(page_of(row))
