@@ -77,21 +77,21 @@ class OrderedFilter(OrderedById, filters.PeriodFilter):
     title = gettext_lazy("day of the order")
 
 
-class NotHandedInFilter(filters.DropdownFilter):
-    """Bought labels whose parcel the carrier does not have yet."""
-
-    title = gettext_lazy("handed in")
-    parameter_name = "handed"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("no", gettext_lazy("Not yet"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ShippingLabel]) -> QuerySet[ShippingLabel]:
-        return queryset.filter(pk__in=not_handed_in(), state=LabelState.GENERATED) if self.value() == "no" else queryset
-
-
 def not_handed_in() -> QuerySet[Any, Any]:
     """Find the ids of labels with a number on a parcel that is not handed in, along the index of such parcels."""
     waiting = Parcel.objects.filter(handed_in_at=None, is_withdrawn=False).order_by().values("pk")
     bought = TrackingNumber.objects.filter(state=NumberState.BOUGHT, parcel__in=waiting)
     return bought.order_by().values("label")
+
+
+class NotHandedInFilter(filters.OptionFilter):
+    """Bought labels whose parcel the carrier does not have yet."""
+
+    title = gettext_lazy("handed in")
+    parameter_name = "handed"
+    options = {
+        "no": (
+            gettext_lazy("Not yet"),
+            lambda labels: labels.filter(pk__in=not_handed_in(), state=LabelState.GENERATED),
+        )
+    }

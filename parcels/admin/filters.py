@@ -122,35 +122,23 @@ class DeliveredFilter(CreatedMs, filters.PeriodFilter):
     column = "delivery_date"
 
 
-class IsHandedInFilter(filters.DropdownFilter):
+class IsHandedInFilter(filters.OptionFilter):
     """Parcels that the carrier has, or does not have yet."""
 
     title = gettext_lazy("handed in")
     parameter_name = "handed"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("yes", gettext_lazy("Yes")), ("no", gettext_lazy("Not yet"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        match self.value():
-            case "yes":
-                return queryset.filter(handed_in_at__isnull=False)
-            case "no":
-                return queryset.filter(handed_in_at=None, is_withdrawn=False)
-        return queryset
+    options = {
+        "yes": (gettext_lazy("Yes"), lambda parcels: parcels.filter(handed_in_at__isnull=False)),
+        "no": (gettext_lazy("Not yet"), lambda parcels: parcels.filter(handed_in_at=None, is_withdrawn=False)),
+    }
 
 
-class GoesBackFilter(filters.DropdownFilter):
+class GoesBackFilter(filters.OptionFilter):
     """Parcels that wait at a pickup point, and go back soon or are about to."""
 
     title = gettext_lazy("goes back within")
     parameter_name = "goes_back"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(str(GOES_BACK_DAYS), gettext_lazy("2 days"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(goes_back()) if self.value() == str(GOES_BACK_DAYS) else queryset
+    options = {str(GOES_BACK_DAYS): (gettext_lazy("2 days"), lambda parcels: parcels.filter(goes_back()))}
 
 
 def goes_back() -> Q:

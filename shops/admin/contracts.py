@@ -23,7 +23,7 @@ from shops.contracts.models import CarrierContract
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, DropdownFilter, ModeFilter
+from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter, OptionFilter
 
 if TYPE_CHECKING:
     from django import forms
@@ -31,54 +31,37 @@ if TYPE_CHECKING:
 LOOPBACK = {"127.0.0.1", "::1"}
 CHECK = "_check"
 TERMS = (
-    *(
-        "label_format",
-        "commercial_name",
-        "customs_description",
-        "customs_value_eur",
-        "customs_hs_code",
-        "customs_shipping_cost_eur",
-    ),
+    *("label_format", "commercial_name", "customs_description"),
+    *("customs_value_eur", "customs_hs_code", "customs_shipping_cost_eur"),
 )
 ACCOUNTS = ("parent_account_number", "pickup_account_number")
 SECRETS = ("password", "api_key", "pickup_secret")
 
 
-class SecretFilter(DropdownFilter):
+class SecretFilter(OptionFilter):
     """Contracts with one kind of secret."""
 
     title = gettext_lazy("secret")
     parameter_name = "secret"
-    KINDS = (("True", "API key"), ("False", "password"), ("None", "unknown"))
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, gettext(name)) for value, name in self.KINDS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        values = {"True": True, "False": False, "None": None}
-        kind = self.value()
-        return queryset.filter(has_api_key=values[kind]) if kind in values else queryset
+    options = {
+        "True": (gettext_lazy("API key"), lambda contracts: contracts.filter(has_api_key=True)),
+        "False": (gettext_lazy("password"), lambda contracts: contracts.filter(has_api_key=False)),
+        "None": (gettext_lazy("unknown"), lambda contracts: contracts.filter(has_api_key=None)),
+    }
 
 
-class CredentialsFilter(DropdownFilter):
+class CredentialsFilter(OptionFilter):
     """Contracts whose credentials somebody has to change."""
 
     title = gettext_lazy("credentials")
     parameter_name = "credentials"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [
-            ("refused", gettext_lazy("Refused by the carrier")),
-            ("password", gettext_lazy("A password in place of an API key")),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        match self.value():
-            case "refused":
-                return queryset.refused()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
-            case "password":
-                return queryset.with_password()  # type: ignore[attr-defined, no-any-return]  # as above
-        return queryset
+    options = {
+        "refused": (gettext_lazy("Refused by the carrier"), lambda contracts: contracts.refused()),
+        "password": (
+            gettext_lazy("A password in place of an API key"),
+            lambda contracts: contracts.with_password(),
+        ),
+    }
 
 
 @admin.register(CarrierContract)
@@ -158,7 +141,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
     @admin.display(description=gettext_lazy("signs in with"), ordering="has_api_key")
     def signs_in_with(self, contract: CarrierContract) -> str:
         """Name the kind of secret: beta gives up passwords."""
-        return gettext(dict(SecretFilter.KINDS)[str(contract.has_api_key)])
+        return str(SecretFilter.options[str(contract.has_api_key)][0])
 
     @admin.display(description=gettext_lazy("activated products"))
     def product_count(self, contract: CarrierContract) -> int:

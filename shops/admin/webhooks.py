@@ -16,7 +16,7 @@ from shops.models import Shop
 from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import badge
 from shops.staff.exports import Column, joined
-from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter, ModeFilter
+from shops.staff.filters import AutocompleteSelectFilter, ModeFilter, OptionFilter
 from shops.webhooks import endpoints
 from shops.webhooks.event_types import SUBSCRIBABLE
 from shops.webhooks.models import WebhookEndpoint
@@ -35,19 +35,15 @@ URL_SHOWN = 40
 COLOURS = {"active": "success", "failing": "warning", "disabled": "danger", "paused": "info", "revoked": "default"}
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(OptionFilter):
     """Endpoints that need staff."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("failing", gettext("Failing")), ("disabled", gettext("Disabled"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> QuerySet[WebhookEndpoint]:
-        if self.value() == "failing":
-            return queryset.failing()  # type: ignore[attr-defined, no-any-return]  # it is the model's own
-        return queryset.disabled() if self.value() == "disabled" else queryset  # type: ignore[attr-defined]  # as above
+    options = {
+        "failing": (gettext_lazy("Failing"), lambda endpoints: endpoints.failing()),
+        "disabled": (gettext_lazy("Disabled"), lambda endpoints: endpoints.disabled()),
+    }
 
 
 class EndpointForm(EndpointModelForm):

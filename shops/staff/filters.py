@@ -1,8 +1,8 @@
 """Filters of the admin's lists."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -30,6 +30,7 @@ __all__ = [
     "DropdownFilter",
     "ModeFilter",
     "MultiChoiceFilter",
+    "OptionFilter",
     "PeriodFilter",
     "RecentFilter",
 ]
@@ -51,18 +52,28 @@ class CarrierFilter(DropdownFilter):
         return queryset.filter(carrier_code=self.value()) if self.value() else queryset
 
 
-class ModeFilter(DropdownFilter):
+class OptionFilter(DropdownFilter):
+    """Rows that the chosen option finds: each has a text, and a function that narrows the list."""
+
+    options: ClassVar[Mapping[str, tuple[StrOrPromise, Callable[[Any], QuerySet[Any]]]]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(value, text) for value, (text, _) in self.options.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        option = self.options.get(self.value() or "")
+        return option[1](queryset) if option else queryset
+
+
+class ModeFilter(OptionFilter):
     """Rows of live shops, or of test shops."""
 
     title = gettext_lazy("mode")
     parameter_name = "mode"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("live", gettext("live")), ("test", "TEST")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        is_test = {"live": False, "test": True}.get(self.value() or "")
-        return queryset if is_test is None else queryset.filter(shop__is_test=is_test)
+    options = {
+        "live": (gettext_lazy("live"), lambda rows: rows.filter(shop__is_test=False)),
+        "test": ("TEST", lambda rows: rows.filter(shop__is_test=True)),
+    }
 
 
 class MultiChoiceFilter(CheckboxFilter):
