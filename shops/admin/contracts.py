@@ -17,10 +17,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from carriers.products import PRODUCTS
 from carriers.shipment import Credentials
 from shops.admin.contract_form import ContractForm
+from shops.admin.kept import OfShopAdmin
 from shops.contracts import accounts, checking
 from shops.contracts.encryption import UnreadableSecretError
 from shops.contracts.models import CarrierContract
-from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import NOTHING
 from shops.staff.exports import Column, joined
 from shops.staff.filters import AutocompleteSelectFilter, CarrierFilter, ModeFilter, OptionFilter
@@ -65,20 +65,16 @@ class CredentialsFilter(OptionFilter):
 
 
 @admin.register(CarrierContract)
-class CarrierContractAdmin(ModelAdmin[CarrierContract]):
+class CarrierContractAdmin(OfShopAdmin[CarrierContract]):
     """Contracts. Their secrets are written and never shown; a contract is replaced, never deleted."""
 
     form = ContractForm
     list_display = ("shop", "carrier_code", "account_number", "signs_in_with", "product_count", "updated_at")
     list_display_links = ("shop", "carrier_code", "account_number")
     list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, CarrierFilter, SecretFilter, CredentialsFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
     search_fields = ("account_number", "shop__name", "id")
     search_help_text = gettext_lazy("Account number, shop or id")
-    show_facets = admin.ShowFacets.NEVER
     actions = None
-    autocomplete_fields = ("shop",)
     change_form_after_template = "shops/contract_check.html"
     export_columns = (
         Column("Contract", "id"),
@@ -115,9 +111,6 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
         form = super().get_form(request, *args, **kwargs)
         form.takes_secrets, form.is_check = may_send_secrets(request), CHECK in request.POST  # type: ignore[attr-defined]  # a class made for this request
         return form
-
-    def has_delete_permission(self, request: HttpRequest, obj: CarrierContract | None = None) -> bool:
-        return False
 
     @method_decorator(sensitive_post_parameters(*SECRETS))
     def changeform_view(
@@ -169,8 +162,7 @@ class CarrierContractAdmin(ModelAdmin[CarrierContract]):
         ).format(at=at)
 
     class Media:
-        css = {"all": ["shops/admin.css"]}
-        js = ["shops/autocomplete_names.js", "shops/contract_check.js"]
+        js = ["shops/contract_check.js"]
 
 
 def may_send_secrets(request: HttpRequest) -> bool:

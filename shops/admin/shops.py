@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
+from shops.admin.kept import KeptAdmin
 from shops.admin.shop_form import FIELDS as SENDER_FIELDS
 from shops.admin.shop_form import ShopForm
 from shops.admin.shop_overview import PANELS
 from shops.admin.tokens import TokenInline, admin_link
 from shops.models import Shop
-from shops.staff.base import ModelAdmin
 from shops.staff.display_texts import NOTHING
 from shops.templatetags.staff import mode_of
 
@@ -58,7 +58,7 @@ class Links:
 
 
 @admin.register(Shop)
-class ShopAdmin(ModelAdmin[Shop]):
+class ShopAdmin(KeptAdmin[Shop]):
     """Shops. A shop that leaves is made inactive, never deleted: its parcels stay."""
 
     form = ShopForm
@@ -68,7 +68,6 @@ class ShopAdmin(ModelAdmin[Shop]):
     list_filter = ("is_test", "is_active")
     search_fields = ("name", "id")
     search_help_text = gettext_lazy("Name or id")
-    show_facets = admin.ShowFacets.NEVER
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         *columns, key = super().get_list_display(request)
@@ -114,9 +113,6 @@ class ShopAdmin(ModelAdmin[Shop]):
         in_use = Count("tokens", filter=Q(tokens__revoked_at=None))
         return super().get_queryset(request).annotate(tokens_in_use=in_use)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
-        return False
-
     @admin.display(description=gettext_lazy("tokens not revoked"), ordering="tokens_in_use")
     def tokens_in_use(self, shop: Shop) -> int:
         return shop.tokens_in_use  # type: ignore[attr-defined, no-any-return]  # annotated by get_queryset
@@ -130,6 +126,3 @@ class ShopAdmin(ModelAdmin[Shop]):
         if shop.sender_address:
             return render_to_string("shops/address.html", {"address": shop.sender_address})
         return gettext("None: each label order must bring its own.")
-
-    class Media:
-        css = {"all": ["shops/admin.css"]}

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -14,9 +13,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
+from shops.admin.kept import IssuedAdmin
 from shops.api.authentication import TOKEN_CACHE_TTL_S
 from shops.models import AccessToken, Shop
-from shops.staff.base import ModelAdmin
+from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge, short_name
 from shops.staff.exports import Column
 from shops.staff.filters import AutocompleteSelectFilter, DropdownFilter
@@ -120,19 +120,15 @@ class TokenForm(TokenModelForm):
 
 
 @admin.register(AccessToken)
-class AccessTokenAdmin(ModelAdmin[AccessToken]):
-    """Tokens. A new one is shown once, in the answer that creates it. Tokens are revoked, never deleted."""
+class AccessTokenAdmin(IssuedAdmin[AccessToken]):
+    """Tokens; one of a user who may not see what it shows is asked for, and a colleague gives it."""
 
     form = TokenForm
     list_display = ("last_four", "name", "shop", "state", "expires_at", "last_used_at", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), StateFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
     search_fields = ("id", "name", "shop__name")
     search_help_text = gettext_lazy("Id, name or shop, or a token itself")
-    show_facets = admin.ShowFacets.NEVER
     actions = ("give", "revoke")
-    autocomplete_fields = ("shop",)
     export_columns = (
         Column("Token", "id"),
         Column("Ends in", "last_four"),
@@ -158,13 +154,6 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
         known = ("id", "last_four", "state", "shop", "asked_by", "last_used_at", "created_at", "revoked_at")
         return known if obj else ()
 
-    def has_change_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
-        is_revoked = obj is not None and obj.revoked_at is not None
-        return not is_revoked and super().has_change_permission(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: AccessToken | None = None) -> bool:
-        return False
-
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AccessToken], search_term: str
     ) -> tuple[QuerySet[AccessToken], bool]:
@@ -183,25 +172,18 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
         buttons = {"show_save_and_continue": False, "show_save_and_add_another": False}
         return super().changeform_view(request, object_id, form_url, (extra_context or {}) | buttons)
 
-    def save_model(self, request: HttpRequest, obj: AccessToken, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        if change:
-            # Only the edited fields: a concurrent revocation must not be undone.
-            obj.save(update_fields=form.changed_data)
-            return
-        facts: dict[str, Any] = {"shop": obj.shop, "name": obj.name, "expires_at": obj.expires_at}
+    def issue(self, request: HttpRequest, row: AccessToken) -> tuple[AccessToken, str | None]:
+        facts: dict[str, Any] = {"shop": row.shop, "name": row.name, "expires_at": row.expires_at}
         if may_see(request):
-            issued, secret = AccessToken.issue(**facts)
-            obj.id, obj.secret = issued.id, secret  # type: ignore[attr-defined]  # for this answer alone
-        else:  # it would show what this user may not see
-            obj.id = AccessToken.ask(**facts, asked_by=request.user.get_username()).id
+            return AccessToken.issue(**facts)
+        return AccessToken.ask(**facts, asked_by=request.user.get_username()), None
 
-    def response_add(self, request: HttpRequest, obj: AccessToken, *args: Any) -> HttpResponse:
-        """Show the token in this answer, which is stored nowhere: a message would be kept in a cookie or a session."""
-        if not hasattr(obj, "secret"):
+    def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
+        if row.secret is None:
             text = gettext("Asked for: it has no text yet. A colleague opens it, and chooses “Give this token”.")
             self.message_user(request, text, messages.WARNING)
-            return HttpResponseRedirect(page_of(obj))
-        context = {"title": gettext("New access token"), "token": obj}
+            return HttpResponseRedirect(page_of(row))
+        context = {"title": gettext("New access token"), "token": row}
         return self.page(request, "shops/token_issued.html", context)
 
     @admin.action(description=gettext_lazy("Give a token that was asked for"), permissions=["change"])
@@ -220,7 +202,7 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
             return None
         self.log_change(request, token, f"Given, as {token.asked_by} asked for it.")
         token.secret = secret  # type: ignore[attr-defined]  # for this answer alone
-        return self.response_add(request, token)
+        return self.show_secret(request, token)
 
     @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> HttpResponse | None:
@@ -229,31 +211,19 @@ class AccessTokenAdmin(ModelAdmin[AccessToken]):
         if not tokens:
             self.message_user(request, gettext("The selected tokens were revoked before."), messages.WARNING)
             return None
-        if "is_confirmed" not in request.POST:
-            context = {
-                "title": gettext("Revoke access tokens"),
-                "tokens": tokens,
-                "checkbox_name": ACTION_CHECKBOX_NAME,
-            }
-            return self.page(request, "shops/revoke_confirmation.html", context | {"delay_s": TOKEN_CACHE_TTL_S})
+        if not is_confirmed(request):
+            context = {"title": gettext("Revoke access tokens"), "tokens": tokens, "delay_s": TOKEN_CACHE_TTL_S}
+            return self.ask(request, "shops/revoke_confirmation.html", context)
         with transaction.atomic():
             AccessToken.objects.filter(id__in=[token.id for token in tokens]).revoke()
             for token in tokens:
                 self.log_change(request, token, "Revoked.")
+        text = gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}")
         names = ", ".join(map(str, tokens))
-        self.message_user(
-            request,
-            gettext("Revoked, effective within {token_cache_ttl_s} seconds: {names}").format(
-                token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names
-            ),
-            messages.SUCCESS,
-        )
+        text = text.format(token_cache_ttl_s=TOKEN_CACHE_TTL_S, names=names)
+        self.message_user(request, text, messages.SUCCESS)
         return None
 
     @admin.display(description=gettext_lazy("state"))
     def state(self, token: AccessToken) -> str:
         return state_label(token)
-
-    class Media:
-        css = {"all": ["shops/admin.css"]}
-        js = ["shops/autocomplete_names.js"]

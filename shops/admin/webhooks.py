@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import truncatechars
 from django.utils.translation import gettext, gettext_lazy
 
+from shops.admin.kept import IssuedAdmin
 from shops.models import Shop
-from shops.staff.base import ModelAdmin
+from shops.staff.acts import is_confirmed
 from shops.staff.display_texts import badge
 from shops.staff.exports import Column, joined
 from shops.staff.filters import AutocompleteSelectFilter, ModeFilter, OptionFilter
@@ -85,18 +85,14 @@ class ReplayForm(forms.Form):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
-    """Endpoints. A secret is shown once, in the answer that makes it. Endpoints are revoked, never deleted."""
+class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
+    """Endpoints; their secret can be rotated."""
 
     form = EndpointForm
     list_display = ("shop", "coloured_state", "short_url", "failing_since", "disabled_reason", "created_at")
     list_filter = (("shop", AutocompleteSelectFilter), ModeFilter, StateFilter)
-    list_filter_submit = True
-    list_select_related = ("shop",)
     search_fields = ("id", "url", "shop__name")
     search_help_text = gettext_lazy("Id, URL or shop")
-    show_facets = admin.ShowFacets.NEVER
-    autocomplete_fields = ("shop",)
     export_columns = (
         Column("Endpoint", "id"),
         Column("Shop id", "shop_id"),
@@ -130,26 +126,11 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[WebhookEndpoint]:
         return super().get_queryset(request).defer("encrypted_secrets")
 
-    def has_change_permission(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> bool:
-        is_revoked = obj is not None and obj.revoked_at is not None
-        return not is_revoked and super().has_change_permission(request, obj)
+    def issue(self, request: HttpRequest, row: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
+        return endpoints.create(shop=row.shop, url=row.url, event_types=row.event_types)
 
-    def has_delete_permission(self, request: HttpRequest, obj: WebhookEndpoint | None = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: WebhookEndpoint, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        if change:
-            obj.save(update_fields=form.changed_data)  # not what a delivery has noted meanwhile
-            return
-        made, secret = endpoints.create(shop=obj.shop, url=obj.url, event_types=obj.event_types)
-        obj.id, obj.new_secret = made.id, secret  # type: ignore[attr-defined]  # for this answer alone
-
-    def response_add(self, request: HttpRequest, obj: WebhookEndpoint, *args: Any) -> HttpResponse:
-        return self.show_secret(request, obj, obj.new_secret)  # type: ignore[attr-defined]  # set by save_model
-
-    def show_secret(self, request: HttpRequest, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
-        """Show a secret in this answer, which is stored nowhere."""
-        context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": endpoint, "secret": secret}
+    def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
+        context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": row, "secret": row.secret}
         return self.page(request, "shops/webhook_secret.html", context)
 
     @admin.action(description=gettext_lazy("Send a test"), permissions=["change"])
@@ -163,28 +144,28 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.action(description=gettext_lazy("Rotate the secret"), permissions=["change"])
     def rotate(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
         """Show the new secret, once that is confirmed; the one before signs as well for a while."""
-        chosen = list(queryset.filter(revoked_at=None)[:2])
+        chosen: list[Any] = list(queryset.filter(revoked_at=None)[:2])
         if len(chosen) != 1:
             self.message_user(request, gettext("Choose one endpoint that is not revoked."), messages.WARNING)
             return None
-        if "is_confirmed" not in request.POST:
-            return self.ask(request, queryset, "rotate", gettext("Rotate the secret"))
-        secret = endpoints.rotate(chosen[0])
+        if not is_confirmed(request):
+            return self.ask_first(request, queryset, "rotate", gettext("Rotate the secret"))
+        chosen[0].secret = endpoints.rotate(chosen[0])
         self.log_change(request, chosen[0], "Secret rotated.")
-        return self.show_secret(request, chosen[0], secret)
+        return self.show_secret(request, chosen[0])
 
     @admin.action(description=gettext_lazy("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        if "is_confirmed" not in request.POST:
-            return self.ask(request, queryset, "revoke", gettext("Revoke webhook endpoints"))
+        if not is_confirmed(request):
+            return self.ask_first(request, queryset, "revoke", gettext("Revoke webhook endpoints"))
         self.for_each(request, queryset, endpoints.revoke, gettext("Revoked:"))
         return None
 
     @admin.action(description=gettext_lazy("Deliver everything again since …"), permissions=["change"])
     def replay(self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint]) -> HttpResponse | None:
-        form = ReplayForm(request.POST if "is_confirmed" in request.POST else None)
+        form = ReplayForm(request.POST if is_confirmed(request) else None)
         if not form.is_valid():
-            return self.ask(request, queryset, "replay", gettext("Deliver everything again"), form)
+            return self.ask_first(request, queryset, "replay", gettext("Deliver everything again"), form)
         since = form.cleaned_data["since"]
         self.for_each(
             request,
@@ -194,16 +175,13 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
         )
         return None
 
-    def ask(
+    def ask_first(
         self, request: HttpRequest, queryset: QuerySet[WebhookEndpoint], action: str, title: str, form: Any = None
     ) -> HttpResponse:
         """Ask for a confirmation of an action, with what it needs to know."""
         context = {"title": title, "action": action, "endpoints": queryset.filter(revoked_at=None), "form": form}
-        context |= {
-            "checkbox_name": ACTION_CHECKBOX_NAME,
-            "media": self.media + (form.media if form else forms.Media()),
-        }
-        return self.page(request, "shops/webhook_confirmation.html", context)
+        context["media"] = self.media + (form.media if form else forms.Media())
+        return self.ask(request, "shops/webhook_confirmation.html", context)
 
     def for_each(
         self,
@@ -228,7 +206,3 @@ class WebhookEndpointAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.display(description="URL")
     def short_url(self, endpoint: WebhookEndpoint) -> str:
         return truncatechars(endpoint.url, URL_SHOWN)
-
-    class Media:
-        css = {"all": ["shops/admin.css"]}
-        js = ["shops/autocomplete_names.js"]
