@@ -8,17 +8,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Cast
 
 from labels.models import UNFINISHED, ShippingLabel, any_of
-from shops.staff.search import (
-    LISTED,
-    MIN_BEGINNING,
-    READ_AT_MOST,
-    Found,
-    begin_with,
-    compact,
-    in_any_case,
-    of_recipient,
-    spellings,
-)
+from shops.staff.search import LISTED, RowSearch, begin_with, in_any_case, spellings
 
 TRACKING_NUMBER = re.compile(r"[A-Za-z0-9]{1,35}")
 
@@ -66,9 +56,4 @@ def in_town(town: str) -> Q:
     return Q(recipient__city__istartswith=town)
 
 
-def find(text: str, *, is_personal: bool) -> Found:
-    """Find labels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
-    by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
-    if not by_number and len(text) >= MIN_BEGINNING:
-        by_number = beginning(compact(text))
-    return Found(by_number, of_recipient(ShippingLabel.objects.all(), text, in_town) if is_personal else set())
+find = RowSearch(ShippingLabel.objects.all(), whole, beginning, in_town).find

@@ -6,16 +6,7 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from parcels.models import Parcel, TrackingNumber
-from shops.staff.search import (
-    MIN_BEGINNING,
-    READ_AT_MOST,
-    Found,
-    begin_with,
-    compact,
-    in_any_case,
-    of_recipient,
-    spellings,
-)
+from shops.staff.search import RowSearch, begin_with, in_any_case, spellings
 
 
 def whole(text: str) -> QuerySet[Any, Any]:
@@ -69,9 +60,4 @@ def in_town(town: str) -> Q:
     return Q(destination__icontains=f'"city":{orjson.dumps(town).decode()[:-1]}')
 
 
-def find(text: str, *, is_personal: bool) -> Found:
-    """Find parcels by a whole number or id, else by its beginning; and by their recipient, if that may be seen."""
-    by_number = set(whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
-    if not by_number and len(text) >= MIN_BEGINNING:
-        by_number = beginning(compact(text))
-    return Found(by_number, of_recipient(Parcel.objects.all(), text, in_town) if is_personal else set())
+find = RowSearch(Parcel.objects.all(), whole, beginning, in_town).find

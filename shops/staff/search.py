@@ -28,6 +28,22 @@ class Found(NamedTuple):
         return self.by_number | self.by_recipient
 
 
+class RowSearch(NamedTuple):
+    """The ways to find rows of one model by what staff type."""
+
+    rows: QuerySet[Any, Any]
+    whole: Callable[[str], QuerySet[Any, Any]]  # by a whole number or id
+    beginning: Callable[[str], set[str]]
+    in_town: Callable[[str], Q]
+
+    def find(self, text: str, *, is_personal: bool) -> Found:
+        """Find by a whole number or id, else by its beginning; and by the recipient, if that may be seen."""
+        by_number = set(self.whole(text).values_list("pk", flat=True)[:READ_AT_MOST])
+        if not by_number and len(text) >= MIN_BEGINNING:
+            by_number = self.beginning(compact(text))
+        return Found(by_number, of_recipient(self.rows, text, self.in_town) if is_personal else set())
+
+
 def begin_with(rows: QuerySet[Any, Any], column: str, texts: Iterable[str], key: str = "pk") -> set[str]:
     """Return keys of rows whose column begins with one of the texts.
 
