@@ -5,7 +5,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.db import models
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -72,15 +71,13 @@ class ShippingLabelAdmin(PdfOfLabel, PrintSelected, SlipForSelected, DecideSelec
         RecentFilter,
         OrderedFilter,
     )
+    list_class = LabelList
     search_help_text = gettext_lazy("Label id, tracking number, order id or request id")
     actions = ("print_selected", "make_slip", "cancel_selected", "mark_selected_as_not_made")
     export_columns = EXPORT_COLUMNS
     fields = ("id",)  # the page has its own template
     personal = MASKED
     are_views_recorded = True
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return LabelList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ShippingLabel]:
         name = AccessToken.objects.filter(id=OuterRef("token_id")).values("name")

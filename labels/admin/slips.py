@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -106,6 +105,7 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
 
     list_display = ("title", "shop", "carrier_code", "parcel_count", "coloured_state", "asked_at", "asked_by")
     list_filter = (("shop", AutocompleteSelectFilter), CarrierFilter)
+    list_class = SlipList
     search_help_text = gettext_lazy("The carrier's number of the slip, a label's id, or the slip's id")
     personal = {"refusal": COLUMNS[DepositSlip].personal["refusal"]}
     are_views_recorded = True
@@ -113,9 +113,6 @@ class DepositSlipAdmin(LargeTableAdmin[DepositSlip]):
         *("title", "coloured_state", "pdf_link", "shop", "carrier_code", "published_at", "asked_at", "asked_by"),
         *("refused", "parcels"),
     )
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return SlipList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DepositSlip]:
         return super().get_queryset(request).defer("pdf")

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -102,6 +102,7 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
         DeliveredFilter,
     )
     sortable_by: ClassVar[tuple[str, ...]] = ("created",)  # along the index
+    list_class = ParcelList
     search_help_text = gettext_lazy("Tracking number, order, e-mail or id")
     export_columns = EXPORT_COLUMNS
     personal = COLUMNS[Parcel].personal
@@ -188,9 +189,6 @@ class ParcelAdmin(LargeTableAdmin[Parcel]):
 
     def have_taken(self, request: HttpRequest, parcel: Parcel) -> None:
         taking.act(request, Parcel, parcel.pk)
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return ParcelList
 
     def customer_of(self, row: Parcel) -> str:
         return row.customer_email or ""

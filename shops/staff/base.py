@@ -76,10 +76,11 @@ class ModelAdmin(Acts, Recorded, Concealed, UnfoldAdmin[Row]):
     """The base of every page: unfold's; lists are restricted and exported, personal data concealed, all on record."""
 
     change_list_template = "shops/change_list.html"
+    list_class: ClassVar[type[ChangeList]] = RestrictedChangeList
     export_columns: tuple[Column, ...] = ()  # none: the fields that the list shows
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return RestrictedChangeList
+        return self.list_class
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         """Show the id last: it is copied now and then, and hardly ever read."""
