@@ -183,13 +183,13 @@ class Batch:
         rows = [row for own in self.numbers.values() for row in own.values()]
         self.sold = {row.number: row for row in rows if row.state == NumberState.BOUGHT}
         self.share_events()
-        loose = [row for row in rows if self.is_loose(row)]
-        if not loose:
+        if not self.sold:
             return
-        self.add_others({row.number for row in loose}, state=NumberState.REPORTED)
+        self.add_others({row.number for row in self.sold.values() if self.is_loose(row)}, state=NumberState.REPORTED)
         naming, takers = self.naming(), defaultdict(list)
-        for row in loose:
-            if same := [each for each in naming[row.number] if are_of_one_time(each, row)]:
+        for row in list(self.sold.values()):
+            same = [each for each in naming[row.number] if are_of_one_time(each, row)]
+            if same and newest(same) is not self.parcel_of(row):
                 takers[row.parcel_id].append(newest(same))
                 self.move(row, newest(same))
         for parcel_id in self.others.keys() & takers.keys():
@@ -220,8 +220,8 @@ class Batch:
         return self.parcels.get(row.parcel_id) or self.others[row.parcel_id]
 
     def is_loose(self, row: TrackingNumber) -> bool:
-        is_labels = row.parcel_id in self.others and self.others[row.parcel_id].imported_at is None
-        return row.state == NumberState.BOUGHT and (row.is_added or is_labels)
+        """Tell if no import of its parcel names a label's number."""
+        return row.is_added or self.parcel_of(row).imported_at is None
 
     def naming(self) -> defaultdict[str, list[Parcel]]:
         """Find the parcels whose imports name each number."""
@@ -233,13 +233,17 @@ class Batch:
         return found
 
     def move(self, row: TrackingNumber, taker: Parcel) -> None:
-        """Move a label's number to another parcel, with what its carrier said of it."""
+        """Move a label's number to another parcel, with what its carrier said of it; who names it has it still."""
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         if own is not None:
             self.remove(own)
             absorb(row, own)
         del self.numbers[giver.id][row.number]
+        if not self.is_loose(row):
+            kept = new_number(giver, row.number, shop_id=self.shop_id, carrier_code=row.carrier_code)
+            absorb(kept, row)
+            self.numbers[giver.id][row.number] = kept
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
@@ -296,4 +300,4 @@ class Batch:
         if existing:
             bulk.upsert(existing, UPDATED_FIELDS, stamps=["imported_at"])
             Parcel.objects.filter(id__in=self.existing).exclude(imported_at=self.now).update(imported_at=self.now)
-        bulk.insert([row for each in self.parcels for row in self.numbers[each].values() if not row.pk])
+        bulk.insert([row for rows in self.numbers.values() for row in rows.values() if not row.pk])

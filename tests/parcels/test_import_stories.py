@@ -326,3 +326,14 @@ def test_an_import_that_takes_the_carriers_status_away_moves_the_time_of_a_parce
     before = own.look_up("N1").json()["updatedAt"]
     imported(own, None, None, updatedAt=ms(-1) + 1, trackingId="N2", trackingNumbers=["N2"])
     assert own.look_up("N2").json()["updatedAt"] > before
+
+
+def test_a_labels_number_that_two_parcels_name_is_on_the_newer_one_and_holds_that_back(own: Caller) -> None:
+    imported(own, None, None, trackingNumbers=["N1", "N2"], carrierCode="alpha")
+    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    imported(own, None, None, id="P2", trackingId="N3", trackingNumbers=["N3", "N2"], createdAt=ms(40))
+    states = {row.parcel_id: row.state for row in TrackingNumber.objects.filter(number="N2")}
+    assert states == {"P1": NumberState.REPORTED, "P2": NumberState.BOUGHT}
+    hear(S.DELIVERED, 2, code="D", number="N1")
+    hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
+    assert (status_of(own, "N1"), status_of(own, "N2")) == ("DELIVERED", "FULFILLED")
