@@ -66,7 +66,7 @@ contract: $(VENV)/.dev ## test the service against its OpenAPI description, 20,0
 	$(BIN)/python -m tests.contract --database sqlite
 	$(BIN)/python -m tests.contract --database postgresql
 
-openapi: $(VENV)/.dev ## write config/docs/openapi/openapi.yaml from the code
+openapi: $(VENV)/.dev ## write config/docs/openapi/openapi.yaml from source.yaml and the code
 	DEBUG=1 $(BIN)/python manage.py openapi
 
 messages: $(VENV)/.dev ## compile the French texts of config/locale; a test says which are missing

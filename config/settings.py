@@ -197,7 +197,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.content.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.content.AlwaysJSON",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.api.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from labels import listing, openapi, openapi_listing
+from labels import listing
 from labels.idempotency import IdempotencyKey, digest, read_key
 from labels.lifecycle import cancelling, purchase
 from labels.lifecycle.db_retry import DATABASE_ERRORS, OrderWait, is_away
@@ -85,14 +85,12 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
             exc = ApiError(ORDERS_HELD_UP)
         return super().handle_exception(exc)
 
-    @openapi_listing.listing
     def index(self, request: Request) -> Response:
         """Answer a page of the shop's labels, the newest first."""
         page = read_page(request, listing.LabelQuerySerializer)
         rows = listing.rows(shop_id=str(request.user.pk), filters=page.filters)
         return Response(page.answer(rows, LISTED.to_representation))
 
-    @openapi.buy
     def create(self, request: Request) -> Response:
         """Buy a label, or answer with the one bought before with the same Idempotency-Key."""
         body = sent_body(request)
@@ -113,13 +111,11 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
         answer_headers = headers_of_purchase(label, is_replay=is_replay)
         return Response(self.body(label), status=HTTPStatus.CREATED, headers=answer_headers)
 
-    @openapi.retrieve
     def retrieve(self, request: Request, label_id: str) -> Response:
         """Answer with a label bought before, its URL signed afresh."""
         label = found(ShippingLabel.objects.for_shop(str(request.user.pk)).generated(), label_id)
         return Response(self.body(label), headers=headers_of(label))
 
-    @openapi_listing.cancel
     def cancel(self, request: Request, label_id: str) -> Response:
         """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
@@ -170,7 +166,6 @@ class LabelFileView(APIView):
     throttle_classes = []
     http_method_names = ["get", "head"]
 
-    @openapi.open_pdf
     def get(self, request: Request, signed_name: str) -> HttpResponse:
         try:
             name = storage.name_in_link(signed_name)

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
-from parcels import openapi, queries
+from parcels import queries
 from parcels.models import Parcel
 from parcels.serializers import ParcelSerializer
 from shops.api.authentication import ForbiddingBearerAuthentication
@@ -30,7 +30,6 @@ class ParcelViewSet(GenericViewSet[Parcel]):
     http_method_names = ["get", "head"]
     default_response_headers = {}  # by default the methods, which only a 405 names
 
-    @openapi.look_up
     def retrieve(self, request: Request, tracking_number: str) -> HttpResponse:
         """Answer the newest parcel that has this tracking number."""
         is_absent = request.META.get(NOT_FOUND, False)
@@ -39,7 +38,6 @@ class ParcelViewSet(GenericViewSet[Parcel]):
             raise ApiError(PARCEL_NOT_FOUND, number=tracking_number)
         return answer(document)
 
-    @openapi.search
     def search(self, request: Request) -> HttpResponse:
         """Answer the newest parcels, at most 50, with this order number, this e-mail, or both."""
         order_number, email = request.query_params.get("orderName"), request.query_params.get("email")

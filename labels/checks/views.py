@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from labels.checks import checking, openapi
+from labels.checks import checking
 from labels.serializers import ignored_header, read_order
 from shops.api.request_body import sent_body
 
@@ -21,7 +21,6 @@ class OrderCheckViewSet(ViewSet):
     http_method_names = ["post"]
     default_response_headers = {}  # by default the methods, which only a 405 names
 
-    @openapi.check
     def create(self, request: Request) -> Response:
         """Answer what would refuse the order; buy nothing."""
         body, shop = sent_body(request), cast("Shop", request.user)

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from labels.points import finding, openapi
+from labels.points import finding
 from labels.points.serializers import PointQuerySerializer, as_json
 from shops.api.query_fields import read_query
 
@@ -20,7 +20,6 @@ class PointViewSet(ViewSet):
     http_method_names = ["get", "head"]
     default_response_headers = {}  # by default the methods, which only a 405 names
 
-    @openapi.find
     def find(self, request: Request) -> Response:
         """Answer the points near a place that an order would be sold to, nearest first."""
         search = read_query(request, PointQuerySerializer)

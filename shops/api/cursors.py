@@ -49,12 +49,6 @@ class PageSerializer(QuerySerializer):
     )
 
 
-PAGE_EXAMPLES: Final = {
-    "limit": 50,
-    "cursor": "WyIyMDI2LTExLTIxVDA0OjI0OjQ4LjQwMCswMDowMCIsIjBSQ1JVR1dHQlpESklOUSJd:1vMYyq:9f86d081",
-}
-
-
 def signed(place: Place, scope: str) -> str:
     """Return the cursor of a place in a list; `scope` names the list, with its shop and filters."""
     return signing.dumps(list(place), salt=f"cursor:{scope}")

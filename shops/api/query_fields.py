@@ -1,22 +1,17 @@
 """The query of a request, read as strictly as a body: an unknown parameter is a fault, as is one that is empty."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from carriers.products import PARIS
 from shops.api.field_faults import Fault
 from shops.api.serializer_fields import ChoiceField, ObjectSerializer, StringField
-
-if TYPE_CHECKING:
-    from rest_framework.fields import Field
 
 MAX_NAMED: Final = 5  # unknown parameters, each cut to as many characters as a name may have
 MAX_NAME_LENGTH: Final = 40
@@ -96,33 +91,3 @@ def read_query(request: Request, kind: type[QuerySerializer]) -> dict[str, Any]:
 
 def printable(name: str) -> str:
     return quote(name[:MAX_NAME_LENGTH], safe="")
-
-
-def described(
-    kind: type[QuerySerializer], examples: Mapping[str, Any], schemas: Mapping[str, Any] = MappingProxyType({})
-) -> list[OpenApiParameter]:
-    """Describe the parameters for OpenAPI, each with its example; `schemas` are those that a field does not tell."""
-    return [
-        OpenApiParameter(
-            name,
-            schemas.get(name) or schema_of(field),
-            required=field.required,
-            description=str(field.help_text),
-            examples=[OpenApiExample(name, examples[name])],
-        )
-        for name, field in kind().fields.items()
-    ]
-
-
-def schema_of(field: "Field[Any, Any, Any, Any]") -> dict[str, Any]:
-    """Return a parameter's JSON Schema."""
-    match field:
-        case WholeNumberParameter():
-            default = {} if field.default is serializers.empty else {"default": field.default}
-            return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
-        case MomentParameter():
-            return {"type": "string", "pattern": f"^({DAY.pattern}|{MOMENT.pattern})$"}
-        case ChoiceField():
-            return {"type": "string", "enum": list(field.choices)}
-    assert isinstance(field, StringField)
-    return {"type": "string", "minLength": 1, "maxLength": field.max_length}

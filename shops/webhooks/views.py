@@ -20,7 +20,7 @@ from shops.api.request_body import sent_body
 from shops.api.serializer_fields import ObjectSerializer
 from shops.staff.audit.models import Action, Channel
 from shops.staff.audit.recording import Actor, acting, record
-from shops.webhooks import endpoints, feed, openapi
+from shops.webhooks import endpoints, feed
 from shops.webhooks.models import WebhookDelivery, WebhookEndpoint, WebhookEvent
 from shops.webhooks.public_addresses import UrlError
 from shops.webhooks.replaying import replay, replay_since
@@ -48,7 +48,6 @@ class EventViewSet(GenericViewSet[WebhookEvent]):
     http_method_names = ["get", "head"]
     default_response_headers = {}  # by default the methods, which only a 405 names
 
-    @openapi.events
     def index(self, request: Request) -> Response:
         """Answer the events after a place, the oldest first."""
         query = read_query(request, EventQuerySerializer)
@@ -69,12 +68,10 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
     http_method_names = ["get", "head", "post", "patch", "delete"]
     default_response_headers = {}
 
-    @openapi.list_webhooks
     def index(self, request: Request) -> Response:
         """Answer a page of the endpoints, the newest first."""
         return Response(read_page(request, PageSerializer).answer(self.rows(), WEBHOOK.to_representation))
 
-    @openapi.create_webhook
     def create(self, request: Request) -> Response:
         """Make an endpoint, and show its secret."""
         values = self.read(request, NewWebhookSerializer())
@@ -90,12 +87,10 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         body = WEBHOOK.to_representation(self.find(made.id)) | {"secret": secret}
         return Response(body, status=HTTPStatus.CREATED, headers=headers)
 
-    @openapi.retrieve_webhook
     def retrieve(self, request: Request, webhook_id: str) -> Response:
         """Answer with an endpoint."""
         return Response(WEBHOOK.to_representation(self.find(webhook_id)))
 
-    @openapi.change_webhook
     def change(self, request: Request, webhook_id: str) -> Response:
         """Change an endpoint's address, types or status."""
         endpoint = self.find(webhook_id)
@@ -107,7 +102,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         self.note(Action.CHANGED, endpoint, **values)
         return Response(WEBHOOK.to_representation(self.find(webhook_id)))
 
-    @openapi.delete_webhook
     def destroy(self, request: Request, webhook_id: str) -> Response:
         """Revoke an endpoint."""
         endpoint = self.find(webhook_id)
@@ -115,7 +109,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         self.note(Action.REMOVED, endpoint)
         return Response(status=HTTPStatus.NO_CONTENT)
 
-    @openapi.rotate_secret
     def rotate(self, request: Request, webhook_id: str) -> Response:
         """Give an endpoint a new secret; those before sign for a day too."""
         endpoint = self.find(webhook_id)
@@ -123,13 +116,11 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
         self.note(Action.CHANGED, endpoint, is_rotated=True)
         return Response({"secret": secret})
 
-    @openapi.test_webhook
     def test(self, request: Request, webhook_id: str) -> Response:
         """Send a test."""
         event_id = endpoints.send_test(self.find(webhook_id))
         return Response({"eventId": event_id}, status=HTTPStatus.ACCEPTED)
 
-    @openapi.replay_webhook
     def replay(self, request: Request, webhook_id: str) -> Response:
         """Deliver events again, since a moment or by their ids."""
         endpoint = self.find(webhook_id)
@@ -140,7 +131,6 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
             queued = replay(WebhookDelivery.objects.filter(endpoint=endpoint, event__in=values["event_ids"]))
         return Response({"queued": queued}, status=HTTPStatus.ACCEPTED)
 
-    @openapi.list_deliveries
     def deliveries(self, request: Request, webhook_id: str) -> Response:
         """Answer a page of an endpoint's deliveries, the newest first."""
         endpoint = self.find(webhook_id)

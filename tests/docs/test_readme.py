@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from config.docs.guide import PAGES
-from labels.openapi import ORDER
+from config.docs.openapi.document import example
 from tests.docs.conftest import Demo
 from tests.support.paths import SHIPMENTS
 from tests.support.processes import ROOT
@@ -124,7 +124,7 @@ def test_a_key_stands_for_one_order_in_the_readme_the_guide_and_the_reference() 
     orders = [(key, json.loads(body)) for text in texts for key, body in PURCHASE.findall(text)]
     description = yaml.safe_load((ROOT / "config/docs/openapi/openapi.yaml").read_text(encoding="utf-8"))
     (parameter,) = description["paths"][SHIPMENTS]["post"]["parameters"]
-    orders += [(example["value"], ORDER) for example in parameter["examples"].values()]
+    orders += [(each["value"], example("order")) for each in parameter["examples"].values()]
     assert len(orders) > 3
     for key, order in orders:
         assert all(other == order for other_key, other in orders if other_key == key), key

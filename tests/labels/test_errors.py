@@ -6,20 +6,23 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
+from config.docs.openapi.document import source
+from config.docs.openapi.responses import failures
 from config.ops.logs import JsonFormatter
 from labels.models import LabelState, ShippingLabel
-from labels.openapi import FAILURES
 from shops.api.errors.coded import CODES
 from tests.labels.conftest import Sandbox, assert_coded
 from tests.labels.error_cases import BETA, CASES, FAILED, HANGING_CASES, KEY, UNKNOWN, A, Case, World, magic
 from tests.labels.orders import LINKED, order, personal_in, post, weighing
 from tests.support.api import Caller
+from tests.support.paths import SHIPMENTS
 
 pytestmark = pytest.mark.any_database
 
 
 def test_every_code_has_a_case() -> None:
-    of_orders = {entry.code for entries in FAILURES["buyLabel"].values() for entry in entries} - {None}
+    buying = source()["paths"][SHIPMENTS]["post"]
+    of_orders = {entry.code for entries in failures(buying).values() for entry in entries} - {None}
     assert {case.code for case in CASES.values()} == of_orders
 
 

@@ -1,1 +1,1 @@
-"""The API's description in OpenAPI 3.1: generated from the code, kept in `openapi.yaml`, served from there."""
+"""The API's description in OpenAPI 3.1: `source.yaml`, kept by hand, is completed into `openapi.yaml`."""

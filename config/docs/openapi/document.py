@@ -1,68 +1,87 @@
-"""Generates the description from the code; `manage.py openapi` writes it to the file, and a test compares the two."""
+"""Composes the description of `source.yaml`, the serializers and the table of errors; a test compares."""
 
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.renderers import OpenApiYamlRenderer
-from drf_spectacular.settings import patched_settings
 
+from carriers.products import PRODUCTS
 from config import __version__
-from config.docs.openapi import extensions
-from config.docs.openapi.responses import complete
+from config.docs.openapi import schemas
+from config.docs.openapi.responses import answers
 from config.docs.openapi.webhooks import webhooks
+from shops.api.errors.coded import CODES
 
-__all__ = ["as_yaml", "extensions", "generate"]  # importing `extensions` registers them
-
-DESCRIPTION: Final = f"""\
-Look a parcel up by any of its tracking numbers, search parcels by order and customer, buy shipping labels from two
-carriers (`alpha`, `beta`) and fetch their PDFs.
-
-Every request under `/public/` carries the shop's access token. Requests and answers are JSON, and `Accept` is ignored.
-Times are ISO 8601 in UTC, but a parcel's are Unix time in milliseconds; weights are kilograms. `HEAD` is answered
-wherever `GET` is. Paths have no slash at the end.
-
-**The limit** is 100 requests in 60 seconds, counted for the shop over all its tokens and endpoints; without a valid
-token it is counted for the client's address. Beyond it the answer is 429, and `Retry-After` is the seconds to wait.
-
-**Errors** have one shape, `Error`. Only errors from in front of the service differ, and have no `X-Request-Id`: the
-server answers a request that it can't read with an empty body (400 for broken HTTP, 414 for an address of more than
-64 KB, 431 for more than 100 headers or too large ones), and a proxy may answer with a page.
-
-**With https**, requests over plain http are redirected (301) to the same address with `https://`.
-
-**Versions.** This describes the interface `/public/v1`, served by version {__version__} of the service.
-"""
-SETTINGS: Final[dict[str, Any]] = {
-    "OAS_VERSION": "3.1.1",
-    "TITLE": "Parcel tracking and shipping labels",
-    "VERSION": "1.0.0",
-    "DESCRIPTION": DESCRIPTION,
-    "SERVERS": [{"url": "/", "description": "The service that serves this description."}],
-    "TAGS": [
-        {"name": "parcels", "description": "A shop's parcels, read-only."},
-        {"name": "labels", "description": "A shop's shipping labels."},
-        {"name": "webhooks", "description": "A shop's events, and its endpoints that are told of them."},
-        {"name": "webhook-requests", "description": "Signed requests (Standard Webhooks) to a shop's endpoint."},
-    ],
-    "CAMELIZE_NAMES": True,
-    "COMPONENT_SPLIT_REQUEST": False,
-    "SORT_OPERATIONS": False,
-    "SORT_OPERATION_PARAMETERS": False,
-    "POSTPROCESSING_HOOKS": [],
-}
+Json = dict[str, Any]
+SOURCE: Final = Path(__file__).with_name("source.yaml")
+# The methods that a path with this operation takes, as `Allow` lists them.
+METHODS: Final = {"get": "GET, HEAD", "post": "POST", "patch": "PATCH", "delete": "DELETE"}
 
 
-def generate() -> dict[str, Any]:
-    """Generate the OpenAPI document of all views of the API."""
-    with patched_settings(SETTINGS):
-        document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
-    complete(document)
-    document["webhooks"] = webhooks()
-    return document
+class Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as they are, and each value in full."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
-def as_yaml(document: dict[str, Any]) -> bytes:
-    text: bytes = OpenApiYamlRenderer().render(document)
-    assert yaml.safe_load(text) == document
-    return text
+def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+Dumper.add_representer(str, represent_text)
+
+
+@cache
+def source() -> Json:
+    loaded: Json = yaml.safe_load(SOURCE.read_bytes())
+    return loaded
+
+
+def example(name: str) -> Json:
+    """Return one of the examples by its name."""
+    found: Json = source()["examples"][name]
+    return found
+
+
+def generate() -> Json:
+    """Compose the OpenAPI document."""
+    kept = {name: part for name, part in source().items() if name not in {"examples", "security"}}
+    version = {"description": kept["info"]["description"].replace("{version}", __version__)}
+    paths = {path: dict(operations(methods)) for path, methods in kept["paths"].items()}
+    made = schemas.compose(kept["components"]["schemas"])
+    made["ErrorCode"] |= {
+        "enum": list(CODES),
+        "description": "\n".join(f"* {entry.explanation}" for entry in CODES.values()),
+    }
+    components = kept["components"] | {"schemas": made}
+    parts = {"info": kept["info"] | version, "paths": paths, "components": components, "webhooks": webhooks()}
+    return kept | parts
+
+
+def operations(path: Json) -> Iterator[tuple[str, Json]]:
+    """Yield a path's methods with their complete operations."""
+    methods = ", ".join(METHODS[method] for method in path)
+    for method, operation in path.items():
+        made = {"security": source()["security"]} | operation
+        made["description"] = made["description"].replace("{products}", product_table())
+        made["parameters"] = [one for each in made.get("parameters", ()) for one in schemas.parameters(each)]
+        made["responses"] = answers(made, methods)
+        del made["errors"]
+        yield method, {name: part for name, part in made.items() if part}
+
+
+def product_table() -> str:
+    rows = (
+        f"| `{product.code}` | {product.carrier} | {product.meaning} | {'yes' if product.needs_pickup_point else 'no'}"
+        f" | {product.max_weight_kg} kg |"
+        for product in PRODUCTS.values()
+    )
+    head = "| productCode | carrierCode | meaning | pickup point | maximum weight per parcel |\n|---|---|---|---|---|"
+    return "\n".join([head, *rows])
+
+
+def as_yaml(document: Json) -> bytes:
+    return yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, encoding="utf-8")

@@ -28,9 +28,9 @@ from carriers.products import PRODUCTS
 from carriers.sandbox.journeys import PACE_NAME, pace_of
 from carriers.sandbox.server import SandboxServer
 from config.docs.collection import collection
+from config.docs.openapi.document import example
 from config.management.receiver import Receiver
 from config.ops.serving import ServingError, check_port
-from labels import openapi
 from parcels.importing.reading import ParcelImport
 from parcels.samples import sample_parcels
 from shops.api.paths import TRACKING
@@ -51,7 +51,7 @@ SETTLE_WAIT = "60"  # seconds, in place of half an hour
 # The first point's code, in the answer of a search that was kept.
 FIRST_POINT = r"""sed 's/^{"data":\[{"pickupPointCode":"\([^"]*\)".*/\1/' points.json"""
 # The description's example, sent from the shop's own address.
-ORDER = {name: value for name, value in openapi.ORDER.items() if name != "originAddress"}
+ORDER = {name: value for name, value in example("order").items() if name != "originAddress"}
 
 
 class Command(base.Command):
@@ -130,7 +130,7 @@ def seed_parcels() -> dict[str, Any]:
 
 def seed_contracts(shop_id: str) -> None:
     """Give a shop an address to send from, and contracts that the sandbox accepts."""
-    Shop.objects.filter(id=shop_id).update(sender_address=openapi.SENDER)
+    Shop.objects.filter(id=shop_id).update(sender_address=example("sender"))
     for carrier, account_number, password in (("alpha", "19869502", "255562"), ("beta", "842137", "demo-255562")):
         contract, _ = CarrierContract.objects.get_or_create(shop_id=shop_id, carrier_code=carrier)
         contract.account_number = account_number
@@ -243,11 +243,12 @@ def write_collection(path: Path, **variables: str) -> None:
 def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -> str:
     order_number = parcel["orderNumber"].replace("#", "%23")
     email = parcel["customerEmail"].replace("+", "%2B")
-    place = openapi.PICKUP_ORDER["destinationAddress"]
-    heaviest_kg = max(parcel["weight"] for parcel in openapi.PICKUP_ORDER["parcels"])
-    wanted = {"productCode": openapi.PICKUP_ORDER["productCode"], "zip": place["zip"], "city": place["city"]}
+    ordered = example("pickupOrder")
+    place = ordered["destinationAddress"]
+    heaviest_kg = max(parcel["weight"] for parcel in ordered["parcels"])
+    wanted = {"productCode": ordered["productCode"], "zip": place["zip"], "city": place["city"]}
     search = urlencode(wanted | {"weight": heaviest_kg, "limit": 3})
-    order = orjson.dumps(openapi.PICKUP_ORDER | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
+    order = orjson.dumps(ordered | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
     order = order.replace("FIRST", f"""'"$({FIRST_POINT})"'""")
     return f"""
 The service is running at {url}. Paste these into another terminal:

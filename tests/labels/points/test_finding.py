@@ -13,7 +13,7 @@ from carriers.products import PARIS
 from carriers.sandbox.pickup_points import POINTS as SANDBOX_POINTS
 from carriers.sandbox.pickup_points import point_of
 from carriers.sandbox.routes import ALPHA_POINTS_PATH, BETA_POINTS_PATH
-from labels.points.openapi import SCHEMAS
+from config.docs.openapi.document import source
 from shops.contracts import clients
 from tests.drills.pickup_points import run
 from tests.labels.conftest import Sandbox, assert_coded
@@ -63,10 +63,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_points_have_one_shape(asker: Caller, query: dict[str, str]) -> None:
     response = find(asker, query, address1="18 rue de l'Église", limit=25, weight="1.5")
     body = response.json()
+    described = source()["components"]["schemas"]["PickupPoint"]["properties"]
     assert list(body) == ["data", "asOf"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", body["asOf"])
     assert 5 < len(body["data"]) <= 25
-    assert all(list(point) == list(SCHEMAS["PickupPoint"]["properties"]) for point in body["data"])
+    assert all(list(point) == list(described) for point in body["data"])
     distances = [point["distance"] for point in body["data"]]
     assert distances == sorted(distances)
     assert {point["kind"] for point in body["data"]} >= ({"relay", "locker"} if query == RELAIS else {"post_office"})

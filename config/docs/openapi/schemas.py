@@ -1,0 +1,182 @@
+"""Makes the schemas of the objects that serializers declare, and of the parameters of a query."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from django.utils.module_loading import import_string
+from rest_framework import serializers
+
+from carriers import CARRIERS
+from carriers.order_fields import described
+from carriers.order_table import ORDER_FIELDS
+from carriers.products import PRODUCTS
+from parcels.models import TrackingStatus
+from parcels.serializers import PatternField, StatusField, UrlField
+from shops.api import query_fields
+from shops.api import serializer_fields as fields
+from shops.contracts.addresses import COUNTRY_CODES, CountryField, TextField
+
+Json = dict[str, Any]
+Field = serializers.Field[Any, Any, Any, Any]
+
+MEANINGS: Final = "\n".join(f"* `{status}`: {status.label}." for status in TrackingStatus)
+# Enumerations that several objects share.
+ENUMERATIONS: Final[dict[str, Json]] = {
+    "CarrierCode": {"type": "string", "enum": list(CARRIERS)},
+    "CountryCode": {"type": "string", "enum": sorted(COUNTRY_CODES)},
+    "ProductCode": {"type": "string", "enum": list(PRODUCTS)},
+    "TrackingStatus": {
+        "type": "string",
+        "enum": list(TrackingStatus.values),
+        "description": f"Where a parcel is.\n\n{MEANINGS}",
+    },
+}
+# The fields that refer to these, by their class or name.
+SHARED: Final[dict[Any, str]] = {
+    CountryField: "CountryCode",
+    StatusField: "TrackingStatus",
+    "carrierCode": "CarrierCode",
+    "productCode": "ProductCode",
+}
+PLAIN: Final[dict[type[Field], Json]] = {
+    fields.DateField: {"type": "string", "format": "date"},
+    fields.NumberField: {"type": "number"},
+    fields.BooleanField: {"type": "boolean"},
+    fields.ArrayField: {"type": "array", "items": {}},
+    fields.AnyField: {},
+}
+# The objects of an order, by the JSON path that their fields' begin with.
+PREFIXES: Final = {
+    "LabelOrder": "",
+    "Address": "originAddress.",
+    "RecipientAddress": "destinationAddress.",
+    "OrderedParcel": "parcels[].",
+    "Customs": "customs.",
+    "CustomsItem": "customs.items[].",
+}
+CASES: Final = {each.path: each.carriers for each in ORDER_FIELDS}
+
+
+def compose(sources: Mapping[str, Json]) -> dict[str, Json]:
+    """Return all schemas; those with a `serializer` get their fields from it."""
+    names = {import_string(source["serializer"]): name for name, source in sources.items() if "serializer" in source}
+    made = {name: object_schema(name, source, names) for name, source in sources.items() if "serializer" in source}
+    by_hand = {name: source for name, source in sources.items() if name not in made}
+    return dict(sorted((ENUMERATIONS | made).items())) | by_hand
+
+
+def object_schema(name: str, source: Json, names: Mapping[type, str]) -> Json:
+    """Describe an object: fields, with details and examples from the source."""
+    declared = import_string(source["serializer"])().fields
+    details, example = source.get("properties", {}), source["example"]
+    properties = {
+        field_name: property_schema(field, names)
+        | {"description": meaning(name, field)}
+        | details.get(field_name, {})
+        | {"examples": [example[field_name]]}
+        for field_name, field in declared.items()
+    }
+    schema = {"type": "object", "description": source["description"], "properties": without_none(properties)}
+    if "additionalProperties" in source:  # an answer, which has all fields and no others
+        return schema | {"required": list(properties), "additionalProperties": False}
+    required = sorted(field_name for field_name, field in declared.items() if field.required)
+    return schema | ({"required": required} if required and not name.startswith("Patched") else {})
+
+
+def without_none(properties: dict[str, Json]) -> dict[str, Json]:
+    """Leave out what the details remove."""
+    return {name: {key: value for key, value in part.items() if value is not None} for name, part in properties.items()}
+
+
+def meaning(component: str, field: Field) -> str:
+    """Return a field's help text; of an order's, with what each carrier does, unless it is simply sent or kept."""
+    text = str(field.help_text)
+    cases = CASES.get(f"{PREFIXES[component]}{field.field_name}", {}) if component in PREFIXES else {}
+    if all(len(each) == 1 and not each[0].limit and not each[0].is_ignored for each in cases.values()):
+        return text
+    return f"{text}\n\n" + "\n".join(f"* {carrier}: {described(each)}." for carrier, each in cases.items())
+
+
+def property_schema(field: Field, names: Mapping[type, str]) -> Json:
+    """Return a field's schema, which may be null if the field may."""
+    schema = field_schema(field, names)
+    if "$ref" in schema:
+        return {"oneOf": [schema, {"type": "null"}]} if field.allow_null else {"allOf": [schema]}
+    return schema | {"type": [schema["type"], "null"]} if field.allow_null and "type" in schema else schema
+
+
+def field_schema(field: Field, names: Mapping[type, str]) -> Json:
+    match field:
+        case serializers.ListSerializer(child=serializers.Field() as child):
+            return {"type": "array", "items": field_schema(child, names)}
+        case serializers.ListField():
+            bounds = {"minItems": field.min_length, "maxItems": field.max_length}
+            return {"type": "array", "items": field_schema(field.child, names)} | bounds
+        case serializers.Serializer():
+            return reference(names[type(field)])
+    name = SHARED.get(type(field)) or (isinstance(field, fields.ChoiceField) and SHARED.get(field.field_name))
+    return reference(name) if name else value_schema(field)
+
+
+def reference(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def value_schema(field: Field) -> Json:
+    """Return the schema of a field that holds no other."""
+    match field:
+        case fields.ChoiceField():
+            return {"type": "string", "enum": list(field.choices)}
+        case fields.StringField() if type(field) not in PLAIN:
+            return {"type": "string"} | dict(string_bounds(field))
+        case fields.AmountField():
+            step = {"multipleOf": 0.01} if isinstance(field, fields.CentsField) else {}
+            return {"type": "number", "exclusiveMinimum": 0, "maximum": field.max_value} | step
+        case fields.IntegerField():
+            return {"type": "integer", "format": "int64", "minimum": field.min_value, "maximum": field.max_value}
+    return PLAIN[type(field)]
+
+
+def string_bounds(field: fields.StringField) -> Iterator[tuple[str, Any]]:
+    yield "maxLength", field.max_length
+    match field:
+        case PatternField():
+            yield "pattern", f"^{field.pattern.pattern}$"
+        case UrlField():
+            yield "format", "uri"
+        case fields.CodeField():
+            yield "pattern", f"^({field.pattern.pattern})$" if field.required else f"^({field.pattern.pattern})?$"
+        case TextField():
+            yield "minLength", 1
+            yield "pattern", r"\S"
+        case _ if field.min_length:
+            yield "minLength", field.min_length
+
+
+def parameters(source: Json) -> Iterator[Json]:
+    """Yield a parameter, or those of the serializer of a `query`, each with its example."""
+    if "query" not in source:
+        yield source
+        return
+    for name, field in import_string(source["query"])().fields.items():
+        yield {
+            "in": "query",
+            "name": name,
+            **({"required": True} if field.required else {}),
+            "description": str(field.help_text),
+            "schema": source.get("schemas", {}).get(name) or parameter_schema(field),
+            "examples": {f"{name[0].upper()}{name[1:]}": {"value": source["examples"][name], "summary": name}},
+        }
+
+
+def parameter_schema(field: Field) -> Json:
+    match field:
+        case query_fields.WholeNumberParameter():
+            default = {} if field.default is serializers.empty else {"default": field.default}
+            return {"type": "integer", "minimum": field.min_value, "maximum": field.max_value} | default
+        case query_fields.MomentParameter():
+            return {"type": "string", "pattern": f"^({query_fields.DAY.pattern}|{query_fields.MOMENT.pattern})$"}
+        case fields.ChoiceField():
+            return {"type": "string", "enum": list(field.choices)}
+    assert isinstance(field, fields.StringField)
+    return {"type": "string", "minLength": 1, "maxLength": field.max_length}
