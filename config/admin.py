@@ -139,7 +139,7 @@ class UserAdmin(auth_admin.UserAdmin[User], ModelAdmin[User]):
             text = gettext("You made this account, or chose its roles: a colleague who did not gives the link.")
             self.message_user(request, text, messages.ERROR)
             return None
-        context = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username()}
+        context: dict[str, Any] = {"title": gettext("Link to set a password"), "user_name": chosen[0].get_username()}
         context |= {"link": passwords.link_for(request, chosen[0]), "hours": settings.PASSWORD_RESET_TIMEOUT // 3600}
         return self.page(request, "staff/password_link.html", context)
 

@@ -176,6 +176,7 @@ class AccessTokenAdmin(IssuedAdmin[AccessToken]):
         facts: dict[str, Any] = {"shop": row.shop, "name": row.name, "expires_at": row.expires_at}
         if may_see(request):
             return AccessToken.issue(**facts)
+        # Its text would show what this user may not see.
         return AccessToken.ask(**facts, asked_by=request.user.get_username()), None
 
     def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
