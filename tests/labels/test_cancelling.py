@@ -16,9 +16,9 @@ from tests.labels.conftest import Sandbox, assert_coded, in_threads, row
 from tests.labels.factories import LabelFactory
 from tests.labels.interruptions import CANCEL, KEY, pass_time
 from tests.labels.orders import PRODUCT, order, post, weighing
+from tests.shops.commands import run_here
 from tests.support.api import Caller, assert_error
 from tests.support.paths import SHIPMENTS
-from tests.support.processes import run_command
 
 NOT_BOUGHT = [LabelState.PURCHASING, LabelState.FAILED, LabelState.INCOMPLETE, LabelState.UNKNOWN]
 
@@ -155,8 +155,8 @@ def test_an_unknown_id_is_one_line(label_id: str, db: None) -> None:
 @pytest.mark.any_database
 def test_the_command_tells_a_shell(transactional_db: None, own: Caller) -> None:
     label = LabelFactory(shop=own.shop, carrier_code="beta")
-    assert run_command("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
-    code, out, err = run_command("cancel_label", label.id)
+    assert run_here("cancel_label", label.id) == (0, "", f"Label {label.id} is cancelled.\n")
+    code, out, err = run_here("cancel_label", label.id)
     assert (code, out, err) == (1, "", f"CommandError: LABEL_ID: {label.id} was cancelled before\n")
 
 

@@ -11,7 +11,7 @@ from shops.contracts.models import CarrierContract
 from tests.labels.conftest import Sandbox, row
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, SENDER, order, post
-from tests.shops.commands import call
+from tests.shops.commands import call, run_here
 from tests.support.api import Caller
 from tests.support.processes import run_command
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.any_database
 def test_a_contract_made_by_the_command_buys_a_label(buyer: Caller, sandbox: Sandbox) -> None:
     CarrierContract.objects.all().delete()
     for carrier_code, product_code in PRODUCT.items():
-        code, out, err = run_command(
+        code, out, err = run_here(
             "configure_carrier",
             *(buyer.shop.id, carrier_code, "--account-number", ACCOUNT[carrier_code], "--password-stdin"),
             *("--product", product_code),
@@ -36,14 +36,14 @@ def test_a_contract_made_by_the_command_buys_a_label(buyer: Caller, sandbox: San
 def test_the_address_set_by_the_command_is_what_labels_are_sent_from(buyer: Caller, tmp_path: Path) -> None:
     file = tmp_path / "address.json"
     file.write_bytes(orjson.dumps(SENDER | {"phone": "04 72 00 11 22", "unknown": 1}))
-    code, out, err = run_command("set_sender_address", buyer.shop.id, file)
+    code, out, err = run_here("set_sender_address", buyer.shop.id, file)
     assert (code, out, len(err.splitlines())) == (0, "", 1)
     body = order()
     del body["originAddress"]
     assert post(buyer, body).status_code == 201
     assert row().sender == SENDER
     marked = BOM_UTF8 + orjson.dumps(SENDER | {"city": "Nantes"})
-    code, out, err = run_command("set_sender_address", buyer.shop.id, "-", stdin=marked)
+    code, out, err = run_here("set_sender_address", buyer.shop.id, "-", stdin=marked)
     assert (code, out) == (0, "")
     buyer.shop.refresh_from_db()
     assert buyer.shop.sender_address == SENDER | {"city": "Nantes"}

@@ -24,10 +24,10 @@ from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import LabelFactory
 from tests.labels.orders import RECIPIENT, SENDER, order, post
+from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import DestinationFactory, EventFactory, LineItemFactory, import_parcel
 from tests.support.paths import SHIPMENTS
-from tests.support.processes import run_command
 
 EMAIL = "Canary.Person@example.com"
 NOT_OVER = [state for state in LabelState if state not in OVER]
@@ -305,7 +305,7 @@ def test_bad_input_is_one_line_and_changes_nothing(arguments: tuple[str, str], o
 @pytest.mark.any_database
 def test_the_command_tells_counts_and_never_the_customer(own: Caller, transactional_db: None, folder: Path) -> None:
     parcel_of_the_person(own.shop)
-    code, out, err = run_command("erase_customer", "own", EMAIL)
+    code, out, err = run_here("erase_customer", "own", EMAIL)
     assert (code, out, err) == (0, "1 parcels\n0 labels\n0 PDFs\n", "")
 
 

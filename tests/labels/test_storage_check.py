@@ -19,8 +19,8 @@ from tests.labels.buckets import Bucket, keep_in
 from tests.labels.conftest import Sandbox
 from tests.labels.factories import PDF, LabelFactory
 from tests.labels.orders import order, post
+from tests.shops.commands import run_here
 from tests.support.api import Caller
-from tests.support.processes import run_command
 
 THIS_MONTH = f"{timezone.now():%Y-%m}"
 
@@ -170,9 +170,9 @@ def test_a_storage_that_is_down_is_one_line(own: Caller, settings: Settings, mon
 
 @pytest.mark.any_database
 def test_a_difference_is_an_exit_code_for_a_scheduler(own: Caller, transactional_db: None, folder: Path) -> None:
-    assert run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder)) == (0, "", "")
+    assert run_here("check_labels", "--since", THIS_MONTH) == (0, "", "")
     label = LabelFactory(shop=own.shop)
     storage.remove(label)
-    code, out, err = run_command("check_labels", "--since", THIS_MONTH, LABELS_DIR=str(folder))
+    code, out, err = run_here("check_labels", "--since", THIS_MONTH)
     assert (code, out) == (1, f"no PDF: {label.id} of shop own, label_generated\n")
     assert err == "CommandError: 1 no PDF\n"

@@ -17,6 +17,7 @@ from django.db import connection
 from parcels.importing.reading import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
 from tests.parcels.lines import line
+from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
 from tests.support.processes import ROOT, environment, run_command, start_command
@@ -49,7 +50,7 @@ def test_a_file_is_imported_and_its_count_printed_alone(transactional_db: None, 
 @pytest.mark.any_database
 def test_standard_input_is_imported(transactional_db: None, own: Caller) -> None:
     content = b"\n".join([line(id="é"), b"", line(id="P2")])
-    assert run_command("import_parcels", "own", "-", stdin=content) == (0, "2\n", "")
+    assert run_here("import_parcels", "own", "-", stdin=content) == (0, "2\n", "")
     assert set(Parcel.objects.values_list("id", flat=True)) == {"é", "P2"}
 
 
@@ -82,7 +83,7 @@ def read_terminal(shown: RawIOBase) -> bytes:
 @pytest.mark.any_database
 def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transactional_db: None, own: Caller) -> None:
     content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
-    code, out, err = run_command("import_parcels", "own", "-", stdin=content)
+    code, out, err = run_here("import_parcels", "own", "-", stdin=content)
     assert code != 0
     assert out == ""
     lines = err.splitlines()
@@ -96,7 +97,7 @@ def test_bad_lines_are_listed_on_standard_error_and_nothing_is_imported(transact
 @pytest.mark.any_database
 def test_with_skip_invalid_the_rest_is_imported_and_the_exit_code_is_0(transactional_db: None, own: Caller) -> None:
     content = (DATA / "bad_lines.ndjson").read_bytes() + line() + b"\n"
-    code, out, err = run_command("import_parcels", "own", "-", "--skip-invalid", stdin=content)
+    code, out, err = run_here("import_parcels", "own", "-", "--skip-invalid", stdin=content)
     assert (code, out) == (0, "1\n")
     assert len(err.splitlines()) == 24
     assert Parcel.objects.count() == 1

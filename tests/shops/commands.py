@@ -2,11 +2,14 @@
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+
+from manage import main
 
 
 @contextmanager
@@ -23,3 +26,19 @@ def call(*arguments: str, stdin: str | bytes = "") -> tuple[str, str]:
     with standard_input(stdin):
         call_command(*arguments, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
+
+
+def run_here(*arguments: str | Path, stdin: str | bytes = "") -> tuple[int, str, str]:
+    """Run a command line as ``manage.py`` does; return its exit code, standard output and standard error.
+
+    It closes the database's connection at its end, so the test needs ``transactional_db``.
+    """
+    out, err, code = StringIO(), StringIO(), 0
+    with standard_input(stdin), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["manage.py", *map(str, arguments)])
+        patch.setattr("django.setup", lambda: None)  # it is set up, with pytest's logging
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return code, out.getvalue(), err.getvalue()

@@ -13,9 +13,8 @@ from shops.contracts.models import CarrierContract
 from shops.models import Shop
 from tests.labels.factories import ContractFactory
 from tests.labels.orders import ACCOUNT, PASSWORD, PRODUCT, Json
-from tests.shops.commands import call, standard_input
+from tests.shops.commands import call, run_here, standard_input
 from tests.support.factories import ShopFactory
-from tests.support.processes import run_command
 
 pytestmark = pytest.mark.any_database
 
@@ -260,7 +259,7 @@ def test_bad_input_is_one_line_on_standard_error_and_an_exit_code(transactional_
         ([*BETA, "--password-stdin", ALL], b"hunter2\xff"),
         (ALPHA, b""),
     ):
-        code, out, err = run_command(*arguments, stdin=secret)
+        code, out, err = run_here(*arguments, stdin=secret)
         assert (code != 0, out, len(err.splitlines())) == (True, "", 1), err
         assert "hunter2" not in err
     assert contracts() == []
