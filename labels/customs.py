@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from shops.api.field_faults import Fault
 from shops.api.serializer_fields import (
     AmountField,
     BooleanField,
     CodeField,
-    Fault,
     IntegerField,
     ObjectSerializer,
     StringField,

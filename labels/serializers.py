@@ -16,18 +16,17 @@ from labels.customs import CustomsSerializer
 from labels.ignored_fields import header_of_order
 from labels.models import LabelState, ShippingLabel
 from labels.order_rules import MAX_PARCELS, order_faults
+from shops.api.field_faults import Fault, add_fault
 from shops.api.serializer_fields import (
     AmountField,
     CentsField,
     ChoiceField,
     CodeField,
     DateField,
-    Fault,
     ListOfField,
     NumberField,
     ObjectSerializer,
     StringField,
-    add_fault,
 )
 from shops.contracts.addresses import PHONE, AddressSerializer, EmailField, TextField
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from shops.api.cursors import PageSerializer
+from shops.api.field_faults import Fault
 from shops.api.query_fields import (
     ChoiceParameter,
     MomentParameter,
@@ -19,7 +20,6 @@ from shops.api.serializer_fields import (
     AnyField,
     BooleanField,
     ChoiceField,
-    Fault,
     IntegerField,
     ListOfField,
     ObjectSerializer,
