@@ -11,14 +11,13 @@ from django.db import IntegrityError, transaction
 from carriers import TRACKERS
 from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number
 from parcels.models import NumberState, Parcel, TrackingNumber
-from parcels.tracking.changes import emit
+from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.shop_report import merge_with_stored
 from parcels.tracking.timeline import (
     DERIVED_FIELDS,
     SHOWN_FIELDS,
-    change_of,
     handed_in,
     has_carrier_data,
     last_told,
@@ -168,7 +167,7 @@ class Batch:
         self.schedule()
         self.save()
         told = {parcel_id: last_told(parcel) for parcel_id, parcel in self.before.items()}
-        emit([change_of(each, told.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
+        emit([StatusChange(each, told.get(each.id)) for each in self.parcels.values()], is_silent=is_silent)
         recompute(self.others.keys() & self.touched, self.now, is_silent=is_silent)
 
     # --- Numbers of labels ---

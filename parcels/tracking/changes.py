@@ -1,7 +1,7 @@
 """Emits each status that has become another, in the transaction that changes it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
@@ -13,13 +13,10 @@ SENT_FIELDS = ("order_id", "order_number", "tracking_id", "tracking_numbers", "c
 
 
 class StatusChange(NamedTuple):
-    """A parcel's status that has become another than the one that webhooks were told last."""
+    """A parcel, as it is written, and the status that webhooks were told of it before; its `SENT_FIELDS` are loaded."""
 
-    parcel_id: str
-    shop_id: str
+    parcel: Parcel
     before: str | None
-    after: str | None
-    at: int | None
 
 
 def emit(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
@@ -27,32 +24,29 @@ def emit(changes: Iterable[StatusChange], *, is_silent: bool = False) -> None:
 
     Call it when the parcels' rows are written.
     """
-    real = [change for change in changes if change.after != change.before]
-    for status, count in Counter(change.after or "none" for change in real).items():
+    real = [change for change in changes if change.parcel.last_status != change.before]
+    for status, count in Counter(change.parcel.last_status or "none" for change in real).items():
         metrics.STATUS_CHANGES.labels(status).inc(count)
     if not is_silent:
-        for shop_id, of_shop in groupby(sorted(real, key=lambda change: change.shop_id), lambda change: change.shop_id):
-            tell_all(shop_id, events(list(of_shop)))
+        for shop_id, of_shop in groupby(sorted(real, key=shop_of), shop_of):
+            tell_all(shop_id, [event_of(change) for change in of_shop if not change.parcel.is_withdrawn])
 
 
-def events(changes: Sequence[StatusChange]) -> Iterator[Event]:
-    """Make the events, with one query for their parcels' data."""
-    shown = Parcel.objects.filter(is_withdrawn=False).only(*SENT_FIELDS)
-    parcels = shown.in_bulk([change.parcel_id for change in changes])
-    for change in changes:
-        if parcel := parcels.get(change.parcel_id):
-            yield Event("parcel.status_changed", parcel.id, data_of(parcel, change))
+def shop_of(change: StatusChange) -> str:
+    return change.parcel.shop_id
 
 
-def data_of(parcel: Parcel, change: StatusChange) -> dict[str, object]:
-    return {
+def event_of(change: StatusChange) -> Event:
+    parcel = change.parcel
+    data = {
         "id": parcel.id,
         "orderId": parcel.order_id,
         "orderNumber": parcel.order_number,
         "trackingId": parcel.tracking_id,
         "trackingNumbers": parcel.tracking_numbers,
         "carrierCode": parcel.carrier_code,
-        "status": change.after,
+        "status": parcel.last_status,
         "previousStatus": change.before,
-        "statusUpdatedAt": change.at,
+        "statusUpdatedAt": parcel.last_status_updated_at,
     }
+    return Event("parcel.status_changed", parcel.id, data)

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from carriers.tracking import Status
 from parcels.models import NumberState, Parcel, TrackingNumber
-from parcels.tracking.changes import StatusChange, emit
+from parcels.tracking.changes import SENT_FIELDS, StatusChange, emit
 from parcels.tracking.events import CarrierEvent, milliseconds
 from parcels.tracking.journey import Step, has_moved, last_step, least_advanced, shown, step_of
 
@@ -221,7 +221,7 @@ def recompute(
 
     `is_withdrawn` hides them, or shows them again.
     """
-    narrow = ("shop_id", "created_at", "updated_at", "imported_at", *DERIVED_FIELDS)
+    narrow = ("shop_id", "created_at", "updated_at", "imported_at", *DERIVED_FIELDS, *SENT_FIELDS)
     parcels = list(locked(parcel_ids).only(*narrow))
     numbers: defaultdict[str, list[TrackingNumber]] = defaultdict(list)
     for each in TrackingNumber.objects.filter(parcel__id__in=[parcel.id for parcel in parcels]):
@@ -250,13 +250,9 @@ def changes(
         if changed:
             parcel.save(update_fields=changed)
         if not parcel.is_withdrawn:
-            yield change_of(parcel, told)
+            yield StatusChange(parcel, told)
 
 
 def last_told(parcel: Parcel) -> str | None:
     """Return the status that webhooks were told last: of a withdrawn parcel the one before it was withdrawn."""
     return parcel.last_status if parcel.told_status is None else parcel.told_status or None
-
-
-def change_of(parcel: Parcel, told: str | None) -> StatusChange:
-    return StatusChange(parcel.id, parcel.shop_id, told, parcel.last_status, parcel.last_status_updated_at)
