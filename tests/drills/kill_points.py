@@ -7,12 +7,12 @@ and reconcile the label of the order that their query names; ``/drill/take-over`
 works on it, and ``/drill/reconcile-all`` does what the command does.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
-from django.core.files.base import ContentFile
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
@@ -26,6 +26,7 @@ from labels.lifecycle import cancelling, leases, outcomes, purchase, reconciling
 from labels.lifecycle.states import Event
 from labels.models import ShippingLabel
 from labels.pdfs import storage
+from labels.pdfs.folder import PARTIAL, LabelFolder, make_private_folders
 from shops.contracts.clients import client
 from tests.drills.interruptions import current, interruption, reach, read
 
@@ -109,14 +110,20 @@ def hook_transition(module: Any, event: Event, point: str) -> None:
     module.move = moving
 
 
-class FileInHalves(ContentFile):  # type: ignore[type-arg]  # it is generic in the stubs only
-    """A PDF that is written in two halves."""
+def hook_store() -> None:
+    """Leave half of a PDF in the folder of partial files, as a process does that is killed while it writes."""
+    write = LabelFolder.write
 
-    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        content = self.read()
-        yield content[: len(content) // 2]
-        reach("store-half")
-        yield content[len(content) // 2 :]
+    def writing(self: LabelFolder, name: str, content: bytes) -> None:
+        half = Path(self.path(PARTIAL)) / f"{Path(name).name}.half"
+        if name.endswith(".pdf"):
+            make_private_folders(half.parent)
+            half.write_bytes(content[: len(content) // 2])
+            reach("store-half")
+            half.unlink()
+        write(self, name, content)
+
+    LabelFolder.write = writing  # type: ignore[method-assign]  # replaced on purpose
 
 
 hook_reserve()
@@ -131,7 +138,7 @@ for each in CARRIERS:
 wrap(cancelling, "begin", before="request-before", after="request-after")
 wrap(cancelling, "begin_for_found", after="begin-after")
 wrap(cancelling, "record_cancelled", after="record-after")
-storage.ContentFile = FileInHalves  # type: ignore[attr-defined]  # it is imported there
+hook_store()
 
 
 def label_of(order_id: str) -> ShippingLabel:
