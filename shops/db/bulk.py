@@ -87,7 +87,7 @@ def instances(rows: QuerySet[AnyModel], fields: Sequence[str] = ()) -> Iterator[
 def defaults(model: type[Model]) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]]]:
     """Return the defaults by attribute: those that are values, and those that are made for each row."""
     fields = [field for field in model._meta.concrete_fields if not field.generated]
-    made = [field for field in fields if callable(field.default) or field.has_db_default()]
+    made = [field for field in fields if callable(field.default) and (field.has_default() or field.has_db_default())]
     constants = {field.attname: field.get_default() for field in fields if field not in made}
     return constants, [(field.attname, field.get_default) for field in made]
 
