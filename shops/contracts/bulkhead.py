@@ -112,7 +112,7 @@ class Bulkhead:
 
     @property
     def is_patient(self) -> bool:
-        """Whether an order waits for the database, or has just now."""
+        """Tell if an order waits for the database, or has just now."""
         return time.monotonic() < self.patient_until
 
     @property

@@ -14,7 +14,7 @@ from shops.staff.pages import page_of
 
 
 class Act(NamedTuple):
-    """What is done to one row by a form that is sent; one without a page that asks first is a button."""
+    """An act on one row, done when its form is sent; one without a page that asks first is a button."""
 
     do: Callable[[HttpRequest, Any], HttpResponse | None]  # nothing: back to the row's page
     ask: Callable[[HttpRequest, Any], HttpResponse | None] | None = None

@@ -30,7 +30,7 @@ MAX_WORDS = 6
 
 
 class Spellings(dict[int, str]):
-    """How each character is spelled in ASCII, for `str.translate`: found once, as imports meet millions of them."""
+    """The ASCII spelling of each character, for `str.translate`: found once, as imports meet millions of them."""
 
     def __missing__(self, character: int) -> str:
         self[character] = spelled = anyascii(chr(character))
