@@ -235,14 +235,14 @@ class Batch:
         """Move a label's number to another parcel, with what its carrier said of it; who names it has it still."""
         giver, own = self.parcel_of(row), self.numbers[taker.id].get(row.number)
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
-        if own is not None:
-            self.remove(own)
-            absorb(row, own)
         del self.numbers[giver.id][row.number]
-        if not self.is_loose(row):
+        if not self.is_loose(row):  # without what was told of the taker's row: the giver's texts may be erased
             kept = new_number(giver, row.number, shop_id=self.shop_id, carrier_code=row.carrier_code)
             absorb(kept, row)
             self.numbers[giver.id][row.number] = kept
+        if own is not None:
+            self.remove(own)
+            absorb(row, own)
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased

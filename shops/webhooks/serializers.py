@@ -186,7 +186,7 @@ class WebhookListSerializer(serializers.Serializer[Any]):
 
 
 class QueuedSerializer(serializers.Serializer[Any]):
-    """How many deliveries are made again."""
+    """The number of deliveries that are made again."""
 
     queued = IntegerField(min_value=0, help_text="How many deliveries are due now.")
 
