@@ -25,7 +25,7 @@ from tests.labels.urls import fetch
 from tests.support.api import Caller, assert_error, client
 from tests.support.factories import AccessTokenFactory
 from tests.support.paths import SHIPMENTS
-from tests.support.processes import start_command
+from tests.support.processes import end_other_sessions, start_command
 
 GENERATED, FAILED = LabelState.GENERATED, LabelState.FAILED
 NOT_OVER = [state for state in LabelState if state not in OVER]
@@ -159,6 +159,7 @@ def test_a_run_killed_while_it_removes_pdfs_leaves_nothing_half_removed(
         while len(list(month.iterdir())) > count - 20 and time.monotonic() < deadline:
             pass
         process.kill()
+    end_other_sessions()
     there = {label.id for label in labels if storage.is_stored(label.pdf_key)}
     removed = set(ShippingLabel.objects.exclude(pdf_removed_at=None).values_list("id", flat=True))
     assert 0 < len(there) <= count - 20

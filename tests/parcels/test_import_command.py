@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from parcels.importing.reading import MAX_LINE_BYTES, read_lines
 from parcels.models import Parcel, TrackingNumber
@@ -20,7 +19,7 @@ from tests.parcels.lines import line
 from tests.shops.commands import run_here
 from tests.support.api import Caller
 from tests.support.factories import ShopFactory, import_parcel
-from tests.support.processes import ROOT, environment, run_command, start_command
+from tests.support.processes import ROOT, end_other_sessions, environment, run_command, start_command
 from tests.support.programs import ended
 
 DATA = Path(__file__).parent.parent / "data"
@@ -116,6 +115,7 @@ def test_an_import_that_is_killed_in_the_middle_has_changed_nothing(transactiona
         while not process.stderr.readline().startswith(b"line 1202: "):
             assert process.poll() is None
         process.kill()
+    end_other_sessions()
     assert Parcel.objects.count() == 1
     assert list(TrackingNumber.objects.values_list("number", flat=True)) == ["N1"]
     # Nothing is left locked.
@@ -133,9 +133,7 @@ def test_an_import_whose_database_restarts_ends_with_one_clear_line(transactiona
         process.stdin.flush()
         while not process.stderr.readline().startswith(b"line 1201: "):  # two batches were written
             assert process.poll() is None
-        with connection.cursor() as cursor:
-            others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            cursor.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
+        end_other_sessions()
         _, told = process.communicate(line() + b"\n")
     assert process.returncode == 1
     (told_once,) = told.decode().splitlines()

@@ -46,6 +46,14 @@ def start_command(*arguments: str | bytes | Path, **settings: str) -> "subproces
     )
 
 
+def end_other_sessions() -> None:
+    """End what other processes still do on the test's database: PostgreSQL finishes a statement of a killed client."""
+    if connection.vendor == "postgresql":
+        others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
+
+
 def run_command(*arguments: str | bytes | Path, stdin: bytes = b"", **settings: str) -> tuple[int, str, str]:
     """Run a command as an operator does; return its exit code, standard output and standard error.
 
