@@ -38,10 +38,10 @@ def without_texts(events: list[CarrierEvent], *, are_texts_erased: bool) -> list
     return [event._replace(text="", place="") for event in events] if are_texts_erased else events
 
 
-def absorb(number: TrackingNumber, other: TrackingNumber) -> None:
+def absorb(number: TrackingNumber, other: TrackingNumber, *, are_texts_erased: bool = False) -> None:
     """Let a number that moves to a parcel have what its carrier told of the row that the parcel has."""
     both = [CarrierEvent.stored(each.number, row) for each in (number, other) for row in each.events]
-    save_events(number, union(both), are_texts_erased=False)
+    save_events(number, union(both), are_texts_erased=are_texts_erased)
     number.expected = max(filter(None, (number.expected, other.expected)), key=asked_at, default=None)
 
 

@@ -20,6 +20,7 @@ from parcels.tracking.timeline import (
     SHOWN_FIELDS,
     handed_in,
     has_carrier_data,
+    keep_report,
     last_told,
     locked,
     recompute,
@@ -88,6 +89,13 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: b
 
 def newest(parcels: Iterable[Parcel]) -> Parcel:
     return max(parcels, key=lambda each: (each.created_at, each.id))
+
+
+def has_changed(parcel: Parcel, before: Parcel) -> bool:
+    """Tell if an import shows another parcel than before: by the time that the shop gave it, or by what was derived."""
+    given = [each.reported and each.reported.get("updatedAt") for each in (parcel, before)]
+    is_given_anew = None not in given and given[0] != given[1]
+    return is_given_anew or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
 
 
 @dataclass
@@ -240,13 +248,15 @@ class Batch:
             kept = new_number(giver, row.number, shop_id=self.shop_id, carrier_code=row.carrier_code)
             absorb(kept, row)
             self.numbers[giver.id][row.number] = kept
+        taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
         if own is not None:
             self.remove(own)
-            absorb(row, own)
+            absorb(row, own, are_texts_erased=taker.are_texts_erased)
         self.change(row, parcel_id=taker.id, created_at=taker.created_at, is_added=own is None, due_at=due_at)
         self.numbers[taker.id][row.number] = row
-        taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
-        taker.updated_at = max(taker.updated_at, giver.updated_at)
+        if taker.id in self.parcels:  # else it is derived anew
+            keep_report(taker)
+            taker.updated_at = max(taker.updated_at, giver.updated_at)
         self.touched |= {giver.id, taker.id}
 
     # --- The end of a batch ---
@@ -254,14 +264,12 @@ class Batch:
     def derive(self) -> None:
         for parcel in self.parcels.values():
             rows, before = self.numbers[parcel.id].values(), self.before.get(parcel.id)
-            has_data = has_carrier_data(rows)
-            if has_data or parcel.id in self.touched or any(row.is_added for row in rows):
+            if has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows):
                 update(parcel, rows)
             elif before:
                 parcel.handed_in_at = handed_in(parcel)
-            if before and (has_data or before.reported is not None):  # else it is as the shop says
-                has_changed = any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
-                parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed)
+            if before and parcel.reported:  # else it is as the shop says
+                parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
 
     def schedule(self) -> None:
         """Let carriers be asked about what is open now and was not before, and about nothing that is not."""

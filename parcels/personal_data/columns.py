@@ -66,7 +66,7 @@ COLUMNS: Final[Mapping[type[Model], Columns]] = {
             "cross_sell_recommendations": LIST,
             "search_words": Value(Kind.SEARCH),
             "notes": NOTES,
-            "reported": Members({"story": TIMELINE}, others=("importedAt",)),
+            "reported": Members({"story": TIMELINE}, others=("importedAt", "updatedAt")),
         },
         named("id order_id order_number tracking_id tracking_numbers", "identifies the parcel or its order")
         | named("carrier_code carrier_product carrier_display_name web_template", "a product or a page's template")

@@ -34,9 +34,10 @@ def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
     report, earlier = report_of(parcel), report_of(before)
     assert report is not None
     parcel.are_texts_erased = before.are_texts_erased
+    updated_at = parcel.updated_at
     if earlier is not None and not report.outdates(earlier):
         report = earlier
         set_timeline(parcel, report.timeline)
         parcel.updated_at = max(parcel.updated_at, before.updated_at)
     if before.reported is not None:
-        parcel.reported = as_stored(report.timeline, report.imported_at)
+        parcel.reported = as_stored(report.timeline, report.imported_at, updated_at)

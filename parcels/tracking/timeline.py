@@ -146,7 +146,7 @@ def events_of(numbers: Iterable[TrackingNumber]) -> list[CarrierEvent]:
 
 
 def reported_by_shop(parcel: Parcel) -> Timeline | None:
-    """Return the shop's report, which is kept beside the parcel's own columns once the carrier has added to it."""
+    """Return the shop's report, which is kept beside the parcel's own columns once it is another than that."""
     if parcel.reported is not None:
         return Timeline(**parcel.reported["story"])
     return None if parcel.imported_at is None else Timeline.of(parcel)
@@ -175,12 +175,10 @@ def update(parcel: Parcel, numbers: Collection[TrackingNumber]) -> None:
     parcel.tracking_numbers = [*listed, *added]
     if parcel.tracking_id not in own and parcel.tracking_numbers:
         parcel.tracking_id = parcel.tracking_numbers[0]
-    reported = reported_by_shop(parcel)
-    if reported is not None and parcel.imported_at and parcel.reported is None and has_carrier_data(numbers):
-        parcel.reported = as_stored(reported, milliseconds(parcel.imported_at))
+    keep_report(parcel)
     moved = {event.number for event in events if has_moved([event])}
     derived = derive(
-        reported=reported,
+        reported=reported_by_shop(parcel),
         events=events,
         expected=expected_by_carrier(numbers),
         bought=[each.number for each in numbers if each.state == NumberState.BOUGHT],
@@ -204,8 +202,15 @@ def set_timeline(parcel: Parcel, timeline: Timeline) -> None:
         setattr(parcel, name, getattr(timeline, name))
 
 
-def as_stored(reported: Timeline, imported_at: int) -> Json:
-    return {"story": {name: getattr(reported, name) for name in TIMELINE_FIELDS}, "importedAt": imported_at}
+def keep_report(parcel: Parcel) -> None:
+    """Keep what the shop imported beside the parcel's own columns, before they become another."""
+    if parcel.imported_at is not None and parcel.reported is None:
+        parcel.reported = as_stored(Timeline.of(parcel), milliseconds(parcel.imported_at), parcel.updated_at)
+
+
+def as_stored(reported: Timeline, imported_at: int, updated_at: int) -> Json:
+    story = {name: getattr(reported, name) for name in TIMELINE_FIELDS}
+    return {"story": story, "importedAt": imported_at, "updatedAt": updated_at}
 
 
 def locked(parcel_ids: Iterable[str]) -> QuerySet[Parcel]:

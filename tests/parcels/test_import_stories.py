@@ -16,6 +16,7 @@ from django.utils import timezone
 from carriers.tracking import Status, TrackingAnswer, TrackingEvent
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.personal_data.erasure import erase
+from parcels.tracking.timeline import recompute
 from shops.webhooks.models import WebhookEvent
 from tests.support.api import Caller
 from tests.support.factories import ParcelLineFactory, import_lines, import_parcel
@@ -337,3 +338,34 @@ def test_a_labels_number_that_two_parcels_name_is_on_the_newer_one_and_holds_tha
     hear(S.DELIVERED, 2, code="D", number="N1")
     hear(S.DELIVERED, 2, code="D", parcel="P2", number="N3")
     assert (status_of(own, "N1"), status_of(own, "N2")) == ("DELIVERED", "FULFILLED")
+
+
+def test_an_import_moves_the_time_of_a_parcel_that_a_label_took_ahead_of_the_shops_own(own: Caller) -> None:
+    """A number that came with a label and left again moved `updatedAt` beyond what the shop gives next."""
+    line = ParcelLineFactory(id="P1", trackingId="N1", trackingNumbers=["N1"], updatedAt=ms(47), carrierCode="alpha")
+    import_lines(own.shop, [orjson.dumps(line)])
+    row = number_of("P1")
+    row.pk, row.number, row.state, row.label, row.is_added = None, "N2", NumberState.BOUGHT, "a label", True
+    row.save()
+    recompute(["P1"], timezone.now())
+    TrackingNumber.objects.filter(number="N2").delete()
+    recompute(["P1"], timezone.now())
+    before = own.look_up("N1").json()
+    assert (before["trackingNumbers"], before["updatedAt"] > ms(47)) == (["N1"], True)
+    import_lines(own.shop, [orjson.dumps(line)])
+    assert own.look_up("N1").json() == before
+    for change in ({"updatedAt": ms(46), "orderNumber": "#2"}, {"updatedAt": ms(45), "trackingNumbers": ["N1", "N3"]}):
+        before = own.look_up("N1").json()
+        import_lines(own.shop, [orjson.dumps({**line, **change})])
+        assert own.look_up("N1").json()["updatedAt"] > before["updatedAt"]
+
+
+def test_a_labels_number_that_leaves_a_parcel_of_erased_texts_has_none_on_either(own: Caller) -> None:
+    imported(own, None, None, carrierCode="alpha")
+    TrackingNumber.objects.update(state=NumberState.BOUGHT, label="a label")
+    imported(own, None, None, id="P2", trackingId="N1", createdAt=ms(50), carrierCode="alpha")
+    hear(S.IN_TRANSIT, 3, parcel="P2")
+    erase(["P1"])
+    imported(own, None, None, id="P2", trackingId="N1", createdAt=ms(40), carrierCode="alpha")
+    kept = {row.parcel_id: (row.state, [event["text"] for event in row.events]) for row in TrackingNumber.objects.all()}
+    assert kept == {"P1": (NumberState.REPORTED, []), "P2": (NumberState.BOUGHT, [""])}
