@@ -1,6 +1,7 @@
 """Every field of an order, and where it goes at each carrier."""
 
 from collections.abc import Iterator
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -227,22 +228,23 @@ ORDER_FIELDS: Final = (
 
 def refusals(facts: OrderFacts) -> Iterator[tuple[str, str]]:
     """Yield the paths of the fields that the order's carrier has no place for, each with the words of the refusal."""
-    for each in ORDER_FIELDS:
-        case = each.case(facts)
-        if case and case.refusal:
-            yield each.path, case.refusal
-
-
-# Those that some order's carrier does not need, by their path.
-IGNORABLE: Final = MappingProxyType(
-    {
-        each.path: each
-        for each in ORDER_FIELDS
-        if any(case.is_ignored for cases in each.carriers.values() for case in cases)
-    }
-)
+    return ((path, case.refusal) for path, case in cases_that(facts, "refusal"))
 
 
 def ignored(facts: OrderFacts) -> set[str]:
     """Return the paths of the declared fields that are not needed for the order."""
-    return {path for path, each in IGNORABLE.items() if (case := each.case(facts)) and case.is_ignored}
+    return {path for path, _ in cases_that(facts, "is_ignored")}
+
+
+def cases_that(facts: OrderFacts, what: str) -> Iterator[tuple[str, Case]]:
+    """Yield the fields with the order's case where it is a `refusal`, or `is_ignored`."""
+    for each in fields_that(facts.product.carrier, what) if facts.product else ():
+        case = each.case(facts)
+        if case and getattr(case, what):
+            yield each.path, case
+
+
+@cache
+def fields_that(carrier: str, what: str) -> list[OrderField]:
+    """Return the fields of which that is the case in some of a carrier's orders."""
+    return [each for each in ORDER_FIELDS if any(getattr(case, what) for case in each.carriers[carrier])]

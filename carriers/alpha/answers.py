@@ -27,11 +27,11 @@ def result_of(
 ) -> Element:
     """Return the `return` element of an operation's answer; `unknown` is the error for a SOAP fault."""
     body = _body(answer)
-    if soap.local_name(body) == "Fault":
+    if body.tag == "Fault":
         # A single request may have caused it, so it does not count towards the circuit breaker.
         code, text = soap.fault_code(body), soap.text(body, "faultstring")
         raise unknown(CARRIER, carrier_code=redactor.code(code), carrier_text=_shown(text, redactor))
-    result = soap.child(body, "return") if soap.local_name(body) == f"{operation}Response" else None
+    result = body.find("return") if body.tag == f"{operation}Response" else None
     if answer.status != OK or result is None:
         raise UnreadableError("the answer is not one to this request")
     return result

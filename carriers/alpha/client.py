@@ -256,7 +256,7 @@ def _request(
 
 def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> PurchasedLabel:
     result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
-    parcels = list(soap.children(result, "resultMultiParcelValue"))
+    parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
     check_code(result, redactor, numbers=numbers, unknown=OutcomeUnknown)
     reservation_number = reservation_of(result)
@@ -286,7 +286,7 @@ def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
     result = result_of(answer, FIND, redactor)
     check_code(result, redactor)
     # The tracking system may list a parcel several times, with one history each.
-    return tuple(dict.fromkeys(filter(None, map(number_of, soap.children(result, "listParcel")))))
+    return tuple(dict.fromkeys(filter(None, map(number_of, result.findall("listParcel")))))
 
 
 def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:

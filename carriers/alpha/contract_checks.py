@@ -59,7 +59,7 @@ def read_codes(answer: Answer, *, redactor: Redactor) -> frozenset[str]:
         if error.carrier_code in _NOTHING_FOR_DESTINATION:
             return frozenset()
         raise
-    codes = (soap.text(product, "productCode") for product in soap.children(result, "productList"))
+    codes = (soap.text(product, "productCode") for product in result.findall("productList"))
     return frozenset(code.zfill(_CODE_LENGTH) for code in codes if code)
 
 

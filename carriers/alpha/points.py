@@ -79,7 +79,7 @@ def read_point(answer: Answer, *, code: str, country_code: str, redactor: Redact
     """
     result = result_of(answer, operation_for(country_code), redactor)
     check_code(result, redactor, refusals=POINT_REFUSALS)
-    points = list(soap.children(result, "listePointRelais"))
+    points = result.findall("listePointRelais")
     if not points:
         unknown = POINT_REFUSALS["601"]
         raise PickupPointRejected(CARRIER, f"{unknown.cause}; {unknown.remedy}", field=FIELD)
@@ -136,7 +136,7 @@ def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> lis
         return []
     check_code(result, redactor, refusals=SEARCH_REFUSALS)
     quality = soap.text(result, "qualiteReponse")
-    records = [] if quality == IGNORED else list(soap.children(result, "listePointRelais"))[:MAX_POINTS]
+    records = [] if quality == IGNORED else result.findall("listePointRelais")[:MAX_POINTS]
     points = (_point(record, query.country_code, has_distance=quality == BY_ADDRESS) for record in records)
     return [point for point in points if _can_be_bought(point)]
 
@@ -179,13 +179,13 @@ def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
 
     A day's text may differ from its inner list, which counts.
     """
-    days = {soap.text(day, "jour"): day for day in soap.children(point, "listeHoraireOuverture")}
+    days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture")}
     spans = tuple(joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
     return spans if days else None
 
 
 def _spans(day: Element) -> Iterator[Span]:
-    for span in soap.children(day, "listeHoraireOuverture"):
+    for span in day.findall("listeHoraireOuverture"):
         yield soap.text(span, "debut"), soap.text(span, "fin")
 
 
@@ -199,7 +199,7 @@ def _kilograms(text: str) -> Decimal | None:
 
 def _closures(point: Element) -> Iterator[tuple[date, date]]:
     """Yield the first and the last day of each period in which the point is closed."""
-    for period in soap.children(point, "listePeriodeFermeture"):
+    for period in point.findall("listePeriodeFermeture"):
         first, last = (
             next(filter(None, (soap.text(period, f"{name}De{end}") for name in ("calendar", "date"))), "")
             for end in ("Debut", "Fin")

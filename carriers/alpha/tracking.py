@@ -100,12 +100,12 @@ def _read(answer: Answer, *, number: str, asked: str) -> TrackingAnswer:
     redactor = Redactor(Credentials())
     result = result_of(answer, TRACK, redactor)
     check_code(result, redactor, refusals=TRACKING_REFUSALS)
-    history = soap.child(result, "listEventInfoComp")
+    history = result.find("listEventInfoComp")
     if history is None:
         return TrackingAnswer(asked, is_known=False)
     if number_of(soap.text(history, "skybillNumber")) not in ("", number):
         raise UnreadableError("the answer is about another parcel")
-    return _answer(list(soap.children(history, "events")), asked)
+    return _answer(history.findall("events"), asked)
 
 
 def _answer(elements: Sequence[Element], number: str) -> TrackingAnswer:
@@ -148,7 +148,7 @@ def _without_late_arrivals(events: Iterator[TrackingEvent]) -> Iterator[Tracking
 
 
 def _details(element: Element) -> dict[str, str]:
-    details = list(soap.children(element, "infoCompList"))[:MAX_DETAILS]
+    details = element.findall("infoCompList")[:MAX_DETAILS]
     return {soap.text(detail, "name"): soap.text(detail, "value") for detail in details}
 
 

@@ -1,7 +1,6 @@
 """SOAP 1.1 envelopes, and XML from an untrusted source, parsed within limits."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError, SubElement, TreeBuilder, register_namespace, tostring
 
@@ -23,7 +22,7 @@ register_namespace("soap", SOAP_NAMESPACE)
 
 
 class _BoundedBuilder(TreeBuilder):
-    """Builds a tree of limited depth."""
+    """Builds a tree of limited depth, of names without their namespaces."""
 
     _depth = 0
 
@@ -31,7 +30,7 @@ class _BoundedBuilder(TreeBuilder):
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise UnreadableError("the XML is too deep")
-        return super().start(tag, attributes)
+        return super().start(tag.rpartition("}")[2], attributes)
 
     def end(self, tag: Any, /) -> Element:
         self._depth -= 1
@@ -39,7 +38,7 @@ class _BoundedBuilder(TreeBuilder):
 
 
 def parse(document: bytes) -> Element:
-    """Parse XML; raises UnreadableError, also for a DOCTYPE."""
+    """Parse XML into elements without namespaces; raises UnreadableError, also for a DOCTYPE."""
     _refuse_too_many_tags(document)
     if declared := _DECLARED.match(document):
         document = as_utf_8(document, declared[1].decode())
@@ -64,25 +63,9 @@ def _refuse_too_many_tags(document: bytes) -> None:
         raise UnreadableError("the XML has too many tags")
 
 
-def local_name(element: Element) -> str:
-    """Return the name without its namespace."""
-    return str(element.tag).rpartition("}")[2]
-
-
-def children(element: Element, name: str) -> Iterator[Element]:
-    """Return the direct children of this name in any namespace."""
-    return (child for child in element if local_name(child) == name)
-
-
-def child(element: Element, name: str) -> Element | None:
-    """Return the first of them."""
-    return next(children(element, name), None)
-
-
 def text(element: Element, name: str) -> str:
     """Return the text of the first child of this name, empty if there is none."""
-    found = child(element, name)
-    return (found.text or "").strip() if found is not None else ""
+    return (element.findtext(name) or "").strip()
 
 
 def is_true(element: Element, name: str, *, otherwise: bool = False) -> bool:
@@ -109,7 +92,7 @@ def envelope(operation: str, namespace: str, parts: list[Element]) -> bytes:
 def body_of(document: bytes) -> Element:
     """Return the first element in an envelope's body: an operation's answer or a fault."""
     root = parse(document)
-    body = child(root, "Body") if local_name(root) == "Envelope" else None
+    body = root.find("Body") if root.tag == "Envelope" else None
     if body is None or len(body) == 0:
         raise UnreadableError("the answer has no SOAP body")
     return body[0]
