@@ -19,7 +19,8 @@ from parcels.tracking.schedule import schedule_next_check
 from parcels.tracking.timeline import events_of, locked, recompute
 from shops.db import clock
 from shops.db.batches import batches
-from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
+from shops.db.bulk import PreparedInsert
+from shops.db.prepared import PreparedQuery, argument, pipelined
 
 # What a label's parcel takes from another parcel of the same order.
 OF_THE_ORDER: Final = (

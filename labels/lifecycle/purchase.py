@@ -42,8 +42,9 @@ from shops.contracts.bulkhead import BulkheadFullError, KeyInUseError, bulkhead
 from shops.contracts.conversation import Conversation, conversation
 from shops.contracts.models import CarrierContract
 from shops.db import clock
+from shops.db.bulk import PreparedInsert
 from shops.db.failures import is_disk_full
-from shops.db.prepared import PreparedInsert, PreparedQuery, argument, pipelined
+from shops.db.prepared import PreparedQuery, argument, pipelined
 
 BULKHEAD_FULL_S = 2  # a burst is over soon
 logger = logging.getLogger("labels.purchase")

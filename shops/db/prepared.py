@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import AutoField, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
@@ -57,11 +57,6 @@ def send(sql: str, values: Sequence[Any] = ()) -> Read:
     return lambda: rows
 
 
-def is_written(field: Any) -> bool:
-    """Tell if a column has a value of the row's; others are the database's own."""
-    return not (field.generated or isinstance(field, AutoField))
-
-
 def bound(parameters: Sequence[Any], arguments: dict[str, Any]) -> list[Any]:
     return [arguments[each] if isinstance(each, Argument) else each for each in parameters]
 
@@ -109,21 +104,3 @@ class PreparedUpdate:
         query.add_update_values({name: argument(name) for name in self.names})
         sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
         return f"{sql} RETURNING 1", parameters
-
-
-class PreparedInsert:
-    """An insert of a model's row; `ending` are the statement's last clauses."""
-
-    def __init__(self, model: type[Model], ending: str = "") -> None:
-        self.fields = [field for field in model._meta.concrete_fields if is_written(field)]
-        columns = ", ".join(f'"{field.column}"' for field in self.fields)
-        values = ", ".join(["%s"] * len(self.fields))
-        table = model._meta.db_table
-        self.sql = f'INSERT INTO "{table}" ({columns}) VALUES ({values}) {ending}'  # noqa: S608 - its own names  # nosec B608
-
-    def start(self, row: Model) -> Read:
-        """Execute it; return a function that reads the rows that its ending returns."""
-        own = connections[DEFAULT_DB_ALIAS]
-        values = [field.get_db_prep_save(field.pre_save(row, add=True), own) for field in self.fields]
-        row._state.adding = False
-        return send(self.sql, values)

@@ -13,7 +13,7 @@ from labels.lifecycle.states import TRANSITIONS, Event
 from labels.models import LabelState, ShippingLabel
 from shops.api.errors.exceptions import ApiError
 from shops.contracts.models import CarrierContract
-from shops.db.prepared import PreparedInsert
+from shops.db.bulk import PreparedInsert
 from tests.drills.conftest import buy, parcels_made
 
 pytestmark = pytest.mark.django_db(transaction=True)
