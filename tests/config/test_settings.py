@@ -1,6 +1,7 @@
 """Settings fail closed: with DEBUG off, a bad value stops the start; the message names the variable, not the value."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -130,6 +131,16 @@ def production(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name, value in PRODUCTION.items():
         monkeypatch.setenv(name, value)
+
+
+def test_every_setting_is_documented_once() -> None:
+    readme, others = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/settings.md"))
+    tables = readme.partition("\n## Settings\n")[2].partition("\n## ")[0] + others
+    rows = re.findall(r"^\| (`[A-Z0-9_]+`(?:, `[A-Z0-9_]+`)*) \|(.*)\|$", tables, re.MULTILINE)
+    named = [name for names, _ in rows for name in re.findall("`(.*?)`", names)]
+    of_bucket = {name for name in SETTINGS if name.startswith("AWS_")}
+    assert sorted(named) == sorted(SETTINGS - of_bucket - {"SUDO_USER"})
+    assert all(f"`{name}`" in tables for name in of_bucket)
 
 
 def load() -> dict[str, Any]:
