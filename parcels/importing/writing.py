@@ -14,10 +14,9 @@ from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
 from parcels.tracking.schedule import schedule_next_check
-from parcels.tracking.shop_report import merge_with_stored
+from parcels.tracking.shop_report import has_changed, merge_with_stored
 from parcels.tracking.timeline import (
     DERIVED_FIELDS,
-    SHOWN_FIELDS,
     handed_in,
     has_carrier_data,
     keep_report,
@@ -89,13 +88,6 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: b
 
 def newest(parcels: Iterable[Parcel]) -> Parcel:
     return max(parcels, key=lambda each: (each.created_at, each.id))
-
-
-def has_changed(parcel: Parcel, before: Parcel) -> bool:
-    """Tell if an import shows another parcel than before: by the time that the shop gave it, or by what was derived."""
-    given = [each.reported and each.reported.get("updatedAt") for each in (parcel, before)]
-    is_given_anew = None not in given and given[0] != given[1]
-    return is_given_anew or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
 
 
 @dataclass

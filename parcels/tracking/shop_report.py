@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from parcels.models import Parcel
 from parcels.tracking.events import milliseconds
-from parcels.tracking.timeline import Timeline, as_stored, reported_by_shop, set_timeline
+from parcels.tracking.timeline import SHOWN_FIELDS, Timeline, as_stored, reported_by_shop, set_timeline
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,10 @@ def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
         parcel.updated_at = max(parcel.updated_at, before.updated_at)
     if before.reported is not None:
         parcel.reported = as_stored(report.timeline, report.imported_at, updated_at)
+
+
+def has_changed(parcel: Parcel, before: Parcel) -> bool:
+    """Tell if an import shows another parcel than before: by the time that the shop gave it, or by what was derived."""
+    given = [each.reported and each.reported.get("updatedAt") for each in (parcel, before)]
+    is_given_anew = None not in given and given[0] != given[1]
+    return is_given_anew or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
