@@ -98,9 +98,6 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
     created_at = now_ms - rng.randrange(1, 20) * DAY_MS - rng.randrange(DAY_MS)
     numbers = [tracking_number(carrier, index, part) for part in range(rng.choice([1, 1, 1, 2, 3]))]
     events = sample_events(rng, created_at, now_ms, carrier)
-    last = events[0]
-    is_delivered = last["status"] == TrackingStatus.DELIVERED
-    expected_at = created_at + 3 * DAY_MS
     return {
         "id": f"{prefix}{index:08d}",
         "orderId": f"{5_400_000_000 + index}",
@@ -110,23 +107,15 @@ def sample_parcel(index: int, *, now_ms: int, prefix: str) -> dict[str, Any]:
         "carrierCode": carrier,
         "carrierProduct": product,
         "carrierDisplayName": DISPLAY_NAMES[carrier],
-        **last_status(last),
-        "estimatedDeliveryDateWindow": {
-            "exactDeliveryDay": expected_at,
-            "minimumDeliveryDate": expected_at - DAY_MS,
-            "maximumDeliveryDate": expected_at + 2 * DAY_MS,
-        },
-        "deliveryDate": last["createdAt"] if is_delivered else None,
-        "endDepositDate": last["createdAt"] + 14 * DAY_MS
-        if last["status"] == TrackingStatus.WAITING_FOR_PICKUP
-        else None,
+        **last_status(events[0]),
+        **sample_dates(events[0], created_at),
         "destination": sample_destination(
             f"{prefix}customer{customer}", is_pickup_point=product in {"relais", "beta_point_retrait_france"}
         ),
         "lineItems": [sample_item(rng, index, position) for position in range(rng.choice([1, 1, 2, 3]))],
         "events": events,
         "createdAt": created_at,
-        "updatedAt": last["createdAt"],
+        "updatedAt": events[0]["createdAt"],
         **sample_customer(customer),
     }
 
@@ -165,6 +154,21 @@ def last_status(event: dict[str, Any]) -> dict[str, Any]:
             "description": event["label"],
             "date": event["createdAt"],
         },
+    }
+
+
+def sample_dates(event: dict[str, Any], created_at: int) -> dict[str, Any]:
+    """Return the parcel's dates that follow from its newest event, and the delivery that was promised."""
+    expected_at, happened_at = created_at + 3 * DAY_MS, event["createdAt"]
+    waits = event["status"] == TrackingStatus.WAITING_FOR_PICKUP
+    return {
+        "estimatedDeliveryDateWindow": {
+            "exactDeliveryDay": expected_at,
+            "minimumDeliveryDate": expected_at - DAY_MS,
+            "maximumDeliveryDate": expected_at + 2 * DAY_MS,
+        },
+        "deliveryDate": happened_at if event["status"] == TrackingStatus.DELIVERED else None,
+        "endDepositDate": happened_at + 14 * DAY_MS if waits else None,
     }
 
 

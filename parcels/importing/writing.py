@@ -40,10 +40,8 @@ NUMBER_FIELDS = (
     *("parcel", "created_at", "carrier_code", "label", "state", "is_added"),
     *("events", "expected", "last_event_at", "followed_since", "due_at"),
 )
-# An order has at most as many parcels; of an import with more numbers the first are followed.
-MAX_FOLLOWED = 99
-# Clocks of different hosts differ by less.
-CLOCK_MARGIN = timedelta(hours=1)
+MAX_FOLLOWED = 99  # an order has at most as many parcels; of an import with more numbers the first are followed
+CLOCK_MARGIN = timedelta(hours=1)  # clocks of different hosts differ by less
 
 
 class TakenError(Exception):

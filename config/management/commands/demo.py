@@ -14,7 +14,7 @@ from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import orjson
 import requests
@@ -53,6 +53,42 @@ FIRST_POINT = r"""sed 's/^{"data":\[{"pickupPointCode":"\([^"]*\)".*/\1/' points
 # The description's example, sent from the shop's own address.
 ORDER = {name: value for name, value in example("order").items() if name != "originAddress"}
 
+GUIDE = """
+The service is running at {url}. Paste these into another terminal:
+
+  # a parcel by its tracking number
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{api}/parcels/{number}'
+
+  # the parcel of a label that was just bought: within a minute it is on its way, in some minutes delivered
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{api}/parcels/{label_number}'
+
+  # the parcels of an order
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{api}/search?orderName={order_number}'
+
+  # the parcels of a customer, newest first, with status, limits and request id
+  curl -si -H 'Authorization: Bearer {token}' \\
+    '{api}/search?email={email}'
+
+  # pickup points near the customer, nearest first
+  curl -s -H 'Authorization: Bearer {token}' \\
+    '{api}/pickup-points?{search}' | tee points.json
+
+  # buy a label to the first of them at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
+  curl -s -X POST -H 'Authorization: Bearer {token}' \\
+    -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
+    -d '{order}' \\
+    '{api}/shipments' | tee label.json
+
+  # fetch it again, with a fresh URL for the PDF
+  curl -s -H 'Authorization: Bearer {token}' \\
+    "{api}/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
+
+  # the PDF
+  curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""
+
 
 class Command(base.Command):
     """``demo [--port P] [--collection FILE]``."""
@@ -79,19 +115,18 @@ class Command(base.Command):
             with ExitStack() as stack:
                 stack.enter_context(single_instance())
                 call_command("migrate", verbosity=0)
+                token = seed_shop(SHOP_ID)
+                test_token = seed_shop(TEST_SHOP_ID, is_test=True)
                 parcel = seed_parcels()
-                seed_contracts(SHOP_ID)
-                token = fresh_token(SHOP_ID)
-                Shop.objects.get_or_create(id=TEST_SHOP_ID, defaults={"name": "Atelier Nord", "is_test": True})
-                seed_contracts(TEST_SHOP_ID)
-                test_token = fresh_token(TEST_SHOP_ID)
                 password = fresh_password()
                 receiver = Receiver(HOST, signing.new_secret(), self.print)
                 seed_webhook(receiver)
                 sandbox = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
                 tests = stack.enter_context(SandboxServer(HOST, pace=pace_of(os.environ.get(PACE_NAME, ""))))
                 environment = settings_for(port, sandbox) | {"SANDBOX_URL": tests.url}
-                server = stack.enter_context(serve(port, environment))
+                server = stack.enter_context(
+                    manage(["serve", "--host", HOST, "--port", str(port), "--workers", "1"], environment)
+                )
                 wait_for(server, port)
                 stack.enter_context(manage(["work"], environment))
                 label = buy_label(url, token)
@@ -119,11 +154,18 @@ def single_instance() -> Iterator[None]:
         yield
 
 
+def seed_shop(shop_id: str, *, is_test: bool = False) -> str:
+    """Make a shop with all that it needs; return its token, which replaces that of an earlier demonstration."""
+    shop, _ = Shop.objects.get_or_create(id=shop_id, defaults={"name": "Atelier Nord", "is_test": is_test})
+    seed_contracts(shop_id)
+    AccessToken.objects.filter(shop=shop, name="demo").revoke()
+    return AccessToken.issue(shop=shop, name="demo")[1]
+
+
 def seed_parcels() -> dict[str, Any]:
     """Import the sample parcels; return the one with the most events."""
-    shop, _ = Shop.objects.get_or_create(id=SHOP_ID, defaults={"name": "Atelier Nord"})
     samples = list(sample_parcels(PARCELS, now_ms=time.time_ns() // 1_000_000))
-    run = ParcelImport(shop_id=shop.id, report=print, is_silent=True)
+    run = ParcelImport(shop_id=SHOP_ID, report=print, is_silent=True)
     run.run((number, orjson.dumps(sample)) for number, sample in enumerate(samples, 1))
     return max(samples, key=lambda sample: len(sample["events"]))
 
@@ -151,12 +193,6 @@ def seed_webhook(receiver: Receiver) -> None:
     endpoint.save()
 
 
-def fresh_token(shop_id: str) -> str:
-    """Replace the token of an earlier demonstration, whose text is not stored."""
-    AccessToken.objects.filter(shop=shop_id, name="demo").revoke()
-    return AccessToken.issue(shop=Shop.objects.get(id=shop_id), name="demo")[1]
-
-
 def fresh_password() -> str:
     """Give the superuser `demo` a new password."""
     password = secrets.token_urlsafe(9)
@@ -168,27 +204,16 @@ def fresh_password() -> str:
 
 def settings_for(port: int, sandbox: SandboxServer) -> dict[str, str]:
     """Return the environment of the service and of the background process."""
+    services = ((carrier, name) for carrier, urls in settings.CARRIER_ENDPOINTS.items() for name in urls)
     return dict(os.environ) | {
         "ALLOWED_HOSTS": ",".join([HOST, *settings.ALLOWED_HOSTS]),
         "HTTPS": "0",
-        "ALPHA_URL": sandbox.alpha_url,
-        "ALPHA_TRACKING_URL": sandbox.alpha_tracking_url,
-        "ALPHA_POINTS_URL": sandbox.alpha_points_url,
-        "ALPHA_QUICKCOST_URL": sandbox.alpha_quickcost_url,
-        "BETA_URL": sandbox.beta_url,
-        "BETA_TRACKING_URL": sandbox.beta_tracking_url,
-        "BETA_POINTS_URL": sandbox.beta_points_url,
-        "BETA_ACCOUNT_URL": sandbox.beta_account_url,
-        "BETA_DELIVERY_URL": sandbox.beta_delivery_url,
+        **{f"{carrier}_{name}".upper(): getattr(sandbox, f"{carrier}_{name}") for carrier, name in services},
         "PUBLIC_BASE_URL": f"http://{HOST}:{port}",
         "TRACKING_PACE": str(TRACKING_PACE),
         "SETTLE_WAIT": os.environ.get("SETTLE_WAIT", SETTLE_WAIT),
         "WEBHOOK_ALLOW_PRIVATE": "1",
     }
-
-
-def serve(port: int, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    return manage(["serve", "--host", HOST, "--port", str(port), "--workers", "1"], environment)
 
 
 def manage(arguments: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
@@ -241,50 +266,22 @@ def write_collection(path: Path, **variables: str) -> None:
 
 
 def guide(url: str, token: str, parcel: dict[str, Any], label: dict[str, Any]) -> str:
-    order_number = parcel["orderNumber"].replace("#", "%23")
-    email = parcel["customerEmail"].replace("+", "%2B")
     ordered = example("pickupOrder")
     place = ordered["destinationAddress"]
     heaviest_kg = max(parcel["weight"] for parcel in ordered["parcels"])
     wanted = {"productCode": ordered["productCode"], "zip": place["zip"], "city": place["city"]}
-    search = urlencode(wanted | {"weight": heaviest_kg, "limit": 3})
     order = orjson.dumps(ordered | {"pickupPointCode": "FIRST"}).decode().replace("'", "'\\''")
-    order = order.replace("FIRST", f"""'"$({FIRST_POINT})"'""")
-    return f"""
-The service is running at {url}. Paste these into another terminal:
-
-  # a parcel by its tracking number
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}{TRACKING}/parcels/{parcel["trackingId"]}'
-
-  # the parcel of a label that was just bought: within a minute it is on its way, in some minutes delivered
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}{TRACKING}/parcels/{label["trackingNumber"]}'
-
-  # the parcels of an order
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}{TRACKING}/search?orderName={order_number}'
-
-  # the parcels of a customer, newest first, with status, limits and request id
-  curl -si -H 'Authorization: Bearer {token}' \\
-    '{url}{TRACKING}/search?email={email}'
-
-  # pickup points near the customer, nearest first
-  curl -s -H 'Authorization: Bearer {token}' \\
-    '{url}{TRACKING}/pickup-points?{search}' | tee points.json
-
-  # buy a label to the first of them at the carriers' sandbox; with the same Idempotency-Key it is never bought twice
-  curl -s -X POST -H 'Authorization: Bearer {token}' \\
-    -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first-label' \\
-    -d '{order}' \\
-    '{url}{TRACKING}/shipments' | tee label.json
-
-  # fetch it again, with a fresh URL for the PDF
-  curl -s -H 'Authorization: Bearer {token}' \\
-    "{url}{TRACKING}/shipments/$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' label.json)" | tee fetched.json
-
-  # the PDF
-  curl -s "$(sed 's/.*"labelUrl":"\\([^"]*\\)".*/\\1/' fetched.json)" > label.pdf"""
+    return GUIDE.format(
+        url=url,
+        api=f"{url}{TRACKING}",
+        token=token,
+        number=parcel["trackingId"],
+        label_number=label["trackingNumber"],
+        order_number=quote(parcel["orderNumber"]),
+        email=quote(parcel["customerEmail"], safe="@"),
+        search=urlencode(wanted | {"weight": heaviest_kg, "limit": 3}),
+        order=order.replace("FIRST", f"""'"$({FIRST_POINT})"'"""),
+    )
 
 
 def addresses(url: str, password: str, sandbox_url: str, collection_path: Path, test_token: str) -> str:
