@@ -64,7 +64,9 @@ class Value:
         return self.standard(beside) or dots(value)
 
     def erased(self, value: Any) -> Any:
-        return None if value is None else self.left
+        if value is None:
+            return None
+        return list(self.left) if isinstance(self.left, tuple) else self.left
 
     def values(self, path: str) -> Iterator[tuple[str, "Value"]]:
         yield path, self

@@ -17,8 +17,13 @@ from django.db.models.functions import Upper
 from parcels.models import Parcel, TrackingNumber, UnlistedEventCode
 from parcels.personal_data.columns import COLUMNS
 from parcels.tracking.recording import MAX_TEXT_LENGTH
+from parcels.tracking.timeline import TIMELINE_FIELDS, keep_report, move_time
+from shops.db import clock
 from shops.db.batches import batches
 from shops.personal_data import Columns, Traces
+
+# What is read of a parcel beside its personal columns.
+READ = ("updated_at", "imported_at", *TIMELINE_FIELDS)
 
 
 def parcels_of(shop_id: str, email: str) -> list[Traces]:
@@ -59,13 +64,18 @@ def ascii_upper(text: str) -> str:
 
 def erase(parcel_ids: Iterable[str]) -> int:
     """Anonymise these parcels within the caller's transaction; return how many there were."""
-    columns, erased = COLUMNS[Parcel], 0
+    columns, now, erased = COLUMNS[Parcel], clock.now(), 0
     for batch in batches(parcel_ids):
-        rows = Parcel.objects.filter(id__in=batch).only("id", *columns.personal).order_by("id")
+        rows = Parcel.objects.filter(id__in=batch).only("id", *READ, *columns.personal).order_by("id")
         parcels = list(rows.select_for_update(of=("self",)))
         for parcel in parcels:
+            if any(getattr(parcel, name) != value for name, value in columns.erased(parcel).items()):
+                keep_report(parcel)
+                move_time(parcel, now)
+            if parcel.reported:
+                parcel.reported.pop("updatedAt", None)  # even the same line imported again is another parcel
             parcel.are_texts_erased = True
-            anonymise(parcel, columns, "are_texts_erased")
+            anonymise(parcel, columns, "are_texts_erased", "updated_at")
         erase_texts(batch)
         erased += len(parcels)
     return erased

@@ -45,6 +45,5 @@ def merge_with_stored(parcel: Parcel, before: Parcel) -> None:
 
 def has_changed(parcel: Parcel, before: Parcel) -> bool:
     """Tell if an import shows another parcel than before: by the time that the shop gave it, or by what was derived."""
-    given = [each.reported and each.reported.get("updatedAt") for each in (parcel, before)]
-    is_given_anew = None not in given and given[0] != given[1]
-    return is_given_anew or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)
+    given = [(each.reported or {}).get("updatedAt") for each in (parcel, before)]
+    return given[0] != given[1] or any(getattr(parcel, name) != getattr(before, name) for name in SHOWN_FIELDS)

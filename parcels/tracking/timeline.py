@@ -250,12 +250,17 @@ def changes(
         parcel.told_status = (told or "") if parcel.is_withdrawn else None
         changed = [name for name in DERIVED_FIELDS if getattr(parcel, name) != before[name]]
         if any(name in SHOWN_FIELDS for name in changed):
-            parcel.updated_at = max(parcel.updated_at + 1, milliseconds(now))  # a shop's clock may be ahead
+            move_time(parcel, now)
             changed.append("updated_at")
         if changed:
             parcel.save(update_fields=changed)
         if not parcel.is_withdrawn:
             yield StatusChange(parcel, told)
+
+
+def move_time(parcel: Parcel, now: datetime) -> None:
+    """Move the time of the last change, where a shop's clock is ahead by as little as can be."""
+    parcel.updated_at = max(parcel.updated_at + 1, milliseconds(now))
 
 
 def last_told(parcel: Parcel) -> str | None:

@@ -127,7 +127,9 @@ def test_nothing_of_the_person_is_left_and_the_rest_is(
         "lineItems": [parcel["lineItems"][0] | {"name": "", "imageUrl": "https://cdn.example.com/", "metadata": None}],
         "events": [parcel["events"][0] | {"label": "", "notifications": []}],
         "carrierLastStatus": parcel["carrierLastStatus"] | {"description": ""},
+        "updatedAt": answer["updatedAt"],
     }
+    assert answer["updatedAt"] > parcel["updatedAt"]
     assert own.search(email=EMAIL).json() == []
     retrieved = own.get(f"{SHIPMENTS}/{label.id}").json()
     assert (retrieved["trackingNumber"], retrieved["weight"]) == ("N1", 1.25)

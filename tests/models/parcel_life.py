@@ -94,7 +94,6 @@ class ParcelLife(DeliveryLife):
         line = list(own.lines.values())[which % len(own.lines)]
         if product.erase(own.id, line.email):
             own.erased.add(line.needle)
-            self.oracle.bodies.clear()
             self.oracle.check_erased()
 
     # --- The carriers ---

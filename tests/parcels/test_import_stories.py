@@ -369,3 +369,18 @@ def test_a_labels_number_that_leaves_a_parcel_of_erased_texts_has_none_on_either
     imported(own, None, None, id="P2", trackingId="N1", createdAt=ms(40), carrierCode="alpha")
     kept = {row.parcel_id: (row.state, [event["text"] for event in row.events]) for row in TrackingNumber.objects.all()}
     assert kept == {"P1": (NumberState.REPORTED, []), "P2": (NumberState.BOUGHT, [""])}
+
+
+def test_an_erasure_moves_the_time_and_so_does_the_import_that_brings_it_all_back(own: Caller) -> None:
+    line = orjson.dumps(ParcelLineFactory(id="P1", trackingId="N1", updatedAt=ms(-1)))
+    import_lines(own.shop, [line])
+    before = own.look_up("N1").json()
+    steps: list[Callable[[], object]] = [lambda: erase(["P1"]), lambda: import_lines(own.shop, [line])]
+    for step in steps:
+        step()
+        now = own.look_up("N1").json()
+        assert now["destination"] != before["destination"]
+        assert now["updatedAt"] > before["updatedAt"]
+        step()
+        assert own.look_up("N1").json() == now
+        before = now
