@@ -1,7 +1,7 @@
 """alpha's pickup point service as published: operations, children, error codes.
 
-The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (date), 317, 319, 320, 321 (weight),
-601, 700 and 1500; which field each of the others belongs to is a choice.
+The page names 300 (an empty type or service), 302 (postal code), 306 and 307 (date), 317 (holiday tolerance), 319,
+320, 321 (weight), 601, 700 and 1500; which field each of the others belongs to is a choice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ CHILDREN = {
     DETAIL_INTER: (*_DETAIL, "countryCode", "language", "version"),
 }
 # Overseas countries are alpha-3 here, in requests and in the answers' `codePays`.
-ALPHA_3 = {"RE": "REU", "MQ": "MTQ", "GP": "GLP", "GF": "GUF", "YT": "MYT"}
+ALPHA_3 = {
+    "BL": "BLM", "GF": "GUF", "GP": "GLP", "MF": "MAF", "MQ": "MTQ", "NC": "NCL", "PF": "PYF", "PM": "SPM",
+    "RE": "REU", "TF": "ATF", "WF": "WLF", "YT": "MYT",
+}  # fmt: skip
 ALPHA_2 = {three: two for two, three in ALPHA_3.items()}
 MOST_POINTS, FARTHEST_KM = 25, 40
 
@@ -59,13 +62,13 @@ RULES = (
     Rule("type", "[PC]", 300, is_required=True),
     Rule("service", "[A-Z]", 300, is_required=True),
     Rule("city", ".+", SYSTEM, is_required=True),
-    Rule("zipCode", "[A-Za-z0-9 -]{1,10}", 302),
+    Rule("zipCode", "[A-Za-z0-9 -]{1,10}", 302, is_required=True),
     Rule("productCode", "[0-9A-Z]{1,2}", 300),
     Rule("shippingDate", r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}", 306, is_required=True),
-    Rule("weight", r"\d{1,5}", 321),
-    Rule("maxPointChronopost", rf"[1-9]|1\d|2[0-{MOST_POINTS % 10}]", 320),
-    Rule("maxDistanceSearch", rf"[1-9]|[123]\d|{FARTHEST_KM}", 319),
-    Rule("holidayTolerant", "[01]", 317),
+    Rule("weight", r"\d{1,5}", 321, is_required=True),
+    Rule("maxPointChronopost", rf"[1-9]|1\d|2[0-{MOST_POINTS % 10}]", 320, is_required=True),
+    Rule("maxDistanceSearch", rf"[1-9]|[123]\d|{FARTHEST_KM}", 319, is_required=True),
+    Rule("holidayTolerant", "1", 317, is_required=True),
     Rule("language", "FR|DE", 309),
     Rule("version", r"2\.0", 309),
 )

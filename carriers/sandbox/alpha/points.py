@@ -49,6 +49,8 @@ def _search(state: State, message: soap.Message) -> Response:
         if rule.name in fields and not rule.is_met(fields[rule.name]):
             raise _refusal(rule.code, rule.name)
     country = _country(message.operation, fields["countryCode"])
+    if country == "FR" and not re.fullmatch(r"[0-9]{5}", fields["zipCode"]):
+        raise _refusal(302, "zipCode")
 
     def search(_: Injection) -> Response:
         found = _found(country, fields)
@@ -69,21 +71,18 @@ def _country(operation: str, code: str) -> str:
 
 
 def _found(country: str, fields: Fields) -> list[tuple[PickupPoint, int]]:
-    """Return the points of a place; the weight does not filter, and an inactive point is listed as such."""
+    """Return the points of a place; the weight does not filter, and an inactive or closed point is listed as such."""
     try:
-        day = datetime.strptime(fields["shippingDate"], "%d/%m/%Y").date()  # noqa: DTZ007 a day of Paris
+        datetime.strptime(fields["shippingDate"], "%d/%m/%Y")  # noqa: DTZ007 a day of Paris
     except ValueError:
         raise _refusal(307, "shippingDate") from None
-    farthest_m = int(fields["maxDistanceSearch"] or point_tables.FARTHEST_KM) * 1000
-    most = int(fields["maxPointChronopost"] or point_tables.MOST_POINTS)
+    farthest_m = int(fields["maxDistanceSearch"]) * 1000
     found = [
         (point, distance_m)
         for point, distance_m in near("alpha", country, fields["zipCode"], fields["city"])
-        if distance_m <= farthest_m
-        and not (fields["type"] == "C" and point.is_locker)
-        and not (fields["holidayTolerant"] == "0" and point.is_closed_on(day))
+        if distance_m <= farthest_m and not (fields["type"] == "C" and point.is_locker)
     ]
-    return found[:most]
+    return found[: int(fields["maxPointChronopost"])]
 
 
 def _look_up(state: State, message: soap.Message) -> Response:

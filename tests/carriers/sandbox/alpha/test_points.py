@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from carriers.sandbox.alpha.point_tables import CHILDREN, MESSAGES
-from carriers.sandbox.countries import PARIS
+from carriers.sandbox.alpha.point_tables import ALPHA_3, CHILDREN, MESSAGES
+from carriers.sandbox.countries import OVERSEAS, PARIS
 from tests.carriers.sandbox.alpha.orders import ACCOUNT, PASSWORD, SOAP_HEADERS, Reply, envelope
 from tests.carriers.sandbox.control import arm, post
 
@@ -108,9 +108,15 @@ def test_the_city_beats_the_postal_code_and_the_weight_does_not_filter(sandbox: 
     assert reply.texts("identifiant") == ["5605G"]
 
 
-def test_closed_points_are_left_out_on_request(sandbox: SandboxServer) -> None:
-    assert ask(sandbox, SEARCH, city="Nantes", holidayTolerant="1").texts("identifiant") == ["5601C"]
-    assert ask(sandbox, SEARCH, city="Nantes", holidayTolerant="0").code == "601"
+def test_closed_points_are_listed(sandbox: SandboxServer) -> None:
+    assert ask(sandbox, SEARCH, city="Nantes").texts("identifiant") == ["5601C"]
+
+
+@pytest.mark.parametrize("country", sorted(OVERSEAS))
+def test_all_of_overseas_has_three_letters(sandbox: SandboxServer, country: str) -> None:
+    place = {"city": "Nowhere", "zipCode": "01000"}
+    assert ask(sandbox, INTER, countryCode=ALPHA_3[country], **place).code == "601"
+    assert ask(sandbox, INTER, countryCode=country, **place).code == "301"
 
 
 def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> None:
@@ -133,15 +139,23 @@ def test_europe_and_overseas_are_searched_with_inter(sandbox: SandboxServer) -> 
         ("300", {"type": "A"}),
         ("300", {"service": ""}),
         ("302", {"zipCode": "7500/5"}),
+        ("302", {"zipCode": "7500"}),
+        ("302", {"zipCode": "75 005"}),
+        ("302", {"zipCode": ""}),
         ("301", {"countryCode": "XX"}),
         ("300", {"productCode": "ABC"}),
         ("306", {"shippingDate": "2026-02-03"}),
         ("307", {"shippingDate": "31/02/2027"}),
         ("321", {"weight": "100000"}),
         ("321", {"weight": "1.25"}),
+        ("321", {"weight": ""}),
         ("320", {"maxPointChronopost": "26"}),
+        ("320", {"maxPointChronopost": ""}),
         ("319", {"maxDistanceSearch": "41"}),
+        ("319", {"maxDistanceSearch": ""}),
+        ("317", {"holidayTolerant": "0"}),
         ("317", {"holidayTolerant": "2"}),
+        ("317", {"holidayTolerant": ""}),
         ("309", {"language": "EN"}),
         ("309", {"version": "1.0"}),
         ("700", {"city": ""}),
