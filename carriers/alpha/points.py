@@ -1,7 +1,7 @@
 """alpha's pickup point service: looks a relay up by its code, and searches those of a place."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import ROUND_UP, Decimal, InvalidOperation
@@ -19,7 +19,7 @@ from carriers.pickup_points import FIELD, PointQuery, Span, degrees, joined
 from carriers.products import MAINLAND, PARIS
 from carriers.redaction import Redactor
 from carriers.shipment import Credentials, PickupPoint
-from carriers.text import CarrierField, fitting, to_ascii
+from carriers.text import CarrierField, fitting, required, to_ascii
 
 POINTS_NAMESPACE: Final = "http://cxf.rechercheBt.soap.chronopost.fr/"
 LOOK_UP: Final = "rechercheDetailPointChronopost"
@@ -101,7 +101,7 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
     address, city, zip_code = (
         _text(query.address1, "address1", ADDRESS_LENGTH),
         _text(query.city, "city", CITY_LENGTH),
-        _text(query.zip_code, "zip", CITY_LENGTH),
+        _text(query.zip_code, "zip", CITY_LENGTH, required),  # also the city's stand-in, which is never empty
     )
     weight_g = (query.weight_kg * 1000).to_integral_value(ROUND_UP) if query.weight_kg else UNKNOWN_G
     fields = [
@@ -124,9 +124,9 @@ def search(query: PointQuery, credentials: Credentials) -> bytes:
     return soap.envelope(operation, POINTS_NAMESPACE, [soap.leaf(*field) for field in fields])
 
 
-def _text(text: str, parameter: str, length: int) -> str:
+def _text(text: str, parameter: str, length: int, check: Callable[[str, CarrierField], str] = fitting) -> str:
     field = CarrierField(CARRIER, parameter, length, RequestRejected)
-    return fitting(to_ascii(text, field), field)
+    return check(to_ascii(text, field), field)
 
 
 def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> list[PickupPoint]:

@@ -110,6 +110,13 @@ def test_alpha_is_asked_abroad_without_an_address(serve: Serve) -> None:
     assert "address" not in sent
 
 
+def test_a_postal_code_of_symbols_is_not_sent(serve: Serve) -> None:
+    service = Point(serve, "alpha", alpha_refused(700))
+    with pytest.raises(RequestRejected) as caught:
+        service.find(zip_code="--", city="--")
+    assert (caught.value.field, service.server.requests) == ("zip", [])
+
+
 def test_shop_direct_is_asked_without_lockers(serve: Serve) -> None:
     service = Point(serve, "alpha", alpha_found())
     service.find(carrier_code="5X")
