@@ -205,6 +205,9 @@ class Alpha(Carrier):
         redactor = Redactor(credentials, personal=query.words)
         return self._exchange(request, deadline, partial(points.read_points, query=query, redactor=redactor))
 
+    def _sells(self, query: PointQuery, point: PickupPoint) -> bool:
+        return points.sells(query.carrier_code, point)
+
     def _find_point(self, code: str, shipment: Shipment, credentials: Credentials, deadline: Deadline) -> PickupPoint:
         # Nearly all codes have capital letters. The service may tell the cases apart, so the order's own comes second.
         *others, last = dict.fromkeys((code.upper(), code))

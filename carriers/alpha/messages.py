@@ -10,10 +10,11 @@ from xml.etree.ElementTree import Element
 from carriers import shipping_day
 from carriers.alpha import parties
 from carriers.alpha.parties import CARRIER, PROFESSIONAL, Fields
-from carriers.alpha.points import PICKUP_POINT_CODE
+from carriers.alpha.points import PICKUP_POINT_CODE, sells
 from carriers.customs import customs_of, shares_by_parcel, value_eur
-from carriers.errors import RequestRejected
+from carriers.errors import PickupPointRejected, RequestRejected
 from carriers.http import soap
+from carriers.pickup_points import FIELD
 from carriers.products import MAINLAND, OVERSEAS, Product, Route
 from carriers.shipment import Credentials, CustomsItem, Party, PickupPoint, Shipment
 from carriers.text import CarrierField, fitting, required, to_ascii, wrapped
@@ -54,6 +55,9 @@ def purchase(shipment: Shipment, credentials: Credentials, point: PickupPoint | 
         lambda: [_element("refValue", _references(shipment, product, point, rank)) for rank in range(count)],
         lambda: [_element("skybillValue", fields) for fields in _parcels(shipment, product)],
     )
+    if point and not sells(route_of(shipment, product, shipment.packages[0]).carrier_code, point):
+        problem = "is a locker, which the product does not go to; let the customer choose another one"
+        raise PickupPointRejected(CARRIER, problem, field=FIELD)
     mode = LABEL_MODES[shipment.label_format]
     header = [("accountNumber", credentials.account_number), ("idEmit", ISSUER)]
     whole = [

@@ -28,6 +28,7 @@ SEARCH: Final = "recherchePointChronopost"
 SEARCH_ABROAD: Final = "recherchePointChronopostInter"
 NO_POINT: Final = "601"
 IGNORED, BY_ADDRESS = "0", "2"  # of a search's `qualiteReponse`
+LOCKER: Final = "locker"
 WITHOUT_LOCKERS: Final = frozenset({"5X", "6B"})
 ABROAD: Final = frozenset({"49", "4P", "6B"})
 MAX_POINTS: Final = 25
@@ -141,6 +142,11 @@ def read_points(answer: Answer, *, query: PointQuery, redactor: Redactor) -> lis
     return [point for point in points if _can_be_bought(point)]
 
 
+def sells(carrier_code: str, point: PickupPoint) -> bool:
+    """Return true if a product goes to points of this kind, by its code."""
+    return point.kind != LOCKER or carrier_code not in WITHOUT_LOCKERS
+
+
 def _can_be_bought(point: PickupPoint) -> bool:
     try:
         place_of(point)
@@ -165,7 +171,7 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
         max_weight_kg=_kilograms(soap.text(point, "poidsMaxi")),
         is_open=soap.is_true(point, "actif", otherwise=True),
         closures=tuple(_closures(point)),
-        kind="locker" if hours is None else "relay",
+        kind=LOCKER if hours is None else "relay",
         type_code=soap.text(point, "typeDePoint"),
         latitude=degrees(soap.text(point, "coordGeolocalisationLatitude")),
         longitude=degrees(soap.text(point, "coordGeolocalisationLongitude")),

@@ -307,6 +307,15 @@ def test_a_relay_of_the_sandbox_that_is_closed_full_small_or_unknown_buys_nothin
     assert received(sandbox) == {"/alpha/points": 1}
 
 
+def test_shop_direct_goes_to_no_locker(sandbox: SandboxServer, clients: Clients) -> None:
+    for code in ("relais", "shop2shop"):
+        clients["alpha"].create_label(order(code, pickup_point_code="4501L"), ALPHA)
+    with pytest.raises(PickupPointRejected, match="is a locker") as caught:
+        clients["alpha"].create_label(order("alpha_2shopdirect", pickup_point_code="4501L"), ALPHA)
+    assert caught.value.field == "pickupPointCode"
+    assert [row["misrouted"] for row in ledger(sandbox)] == [False, False]
+
+
 @pytest.mark.parametrize("code", ["shop2shop", "alpha_2shopdirect"])
 def test_a_relay_outside_the_products_countries_is_unknown(sandbox: SandboxServer, clients: Clients, code: str) -> None:
     with pytest.raises(PickupPointRejected):

@@ -119,8 +119,14 @@ def test_a_postal_code_of_symbols_is_not_sent(serve: Serve) -> None:
 
 def test_shop_direct_is_asked_without_lockers(serve: Serve) -> None:
     service = Point(serve, "alpha", alpha_found())
-    service.find(carrier_code="5X")
+    assert service.find(carrier_code="5X").points
     assert service.sent()["type"] == "C"
+
+
+def test_a_locker_that_comes_all_the_same_is_left_out_for_shop_direct(serve: Serve) -> None:
+    locker = alpha_found().replace(b"listeHoraireOuverture>", b"other>")
+    for code, count in (("5X", 0), ("86", 1)):
+        assert len(Point(serve, "alpha", http(body_of(locker))).find(carrier_code=code).points) == count
 
 
 def test_beta_is_asked_as_the_page_has_it(serve: Serve) -> None:
