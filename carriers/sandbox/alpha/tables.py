@@ -196,13 +196,14 @@ _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_
 # points of France only.
 SATURDAY_RELAY_SERVICE = 369  # delivery on Saturday, for parcels of these days
 SATURDAY_RELAY_WEEKDAYS = (3, 4)  # Thursday and Friday
+_NATIONAL = _services(0, 1, 6)  # as usual, on Monday, on Saturday
 PRODUCTS = {
-    "01": Product("Next day, 1 p.m.", FRANCE, _services(0, 6)),
-    "16": Product("Next day, 6 p.m.", FRANCE, _services(0, 6)),
-    "4I": Product("Same day", FRANCE, _services(0, 973)),
+    "01": Product("Next day, 1 p.m.", FRANCE, _NATIONAL),
+    "16": Product("Next day, 6 p.m.", FRANCE, _NATIONAL),
+    "4I": Product("Same day", FRANCE, _services(0, 973, 974)),
     "44": Product("Fast and economic, Europe", EUROPE, _services(0)),
     "17": Product("Express, worldwide", COUNTRIES, _services(0)),
-    "86": Product("Relay, France", FRANCE, _services(0), is_relay=True),
+    "86": Product("Relay, France", FRANCE, _NATIONAL, is_relay=True),
     "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
     "5E": Product("Shop to shop", FRANCE, _services(6), is_relay=True, as_code="A15"),

@@ -91,6 +91,8 @@ def _validate_money(skybills: list[Fields]) -> None:
         for name in ("cod", "customs", "insured"):
             if float(skybill.get(f"{name}Value") or 0) and not skybill.get(f"{name}Currency"):
                 raise RefusalError(31, f"empty value: {name}Currency")
+        if int(skybill.get("codValue") or 0):
+            raise RefusalError(31, "empty value: toTheOrderOf")  # which the schema's order has no place for
         if int(skybill.get("insuredValue") or 0) > tables.MOST_INSURED_CENTS:
             raise _invalid("insuredValue")
 
