@@ -50,18 +50,21 @@ def check_code(
     result: Element,
     redactor: Redactor,
     *,
-    numbers: tuple[str, ...] = (),
+    is_label: bool = False,
     refusals: Refusals = REFUSALS,
     unknown: type[CarrierError] = CarrierUnavailable,
 ) -> None:
-    """Raise the error that a code other than 0 stands for, `unknown` for an undocumented one."""
+    """Raise the error that a code other than 0 stands for, `unknown` for an undocumented one.
+
+    An answer that `is_label` has no such code.
+    """
     code = soap.text(result, "errorCode")
     if not _ERROR_CODE.fullmatch(code):
-        raise UnreadableError("the answer has no error code", numbers)
+        raise UnreadableError("the answer has no error code")
     if int(code) == 0:
         return
-    if numbers:
-        raise UnreadableError("the answer has both an error code and a parcel", numbers)
+    if is_label:
+        raise UnreadableError("the answer has both an error code and a parcel")
     raise _refused(str(int(code)), soap.text(result, "errorMessage")[:MAX_TEXT_LENGTH], redactor, refusals, unknown)
 
 

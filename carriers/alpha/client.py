@@ -261,11 +261,14 @@ def _read_purchase(answer: Answer, *, count: int, redactor: Redactor) -> Purchas
     result = result_of(answer, alpha_message.PURCHASE, redactor, OutcomeUnknown)
     parcels = result.findall("resultMultiParcelValue")
     numbers = tuple(filter(None, map(number_of, parcels)))
-    check_code(result, redactor, numbers=numbers, unknown=OutcomeUnknown)
     reservation_number = reservation_of(result)
     pdfs, problem = _pdfs(parcels)
     if not len(parcels) == len(set(numbers)) == count:
         problem = "the answer does not name a different number for each parcel"
+    try:
+        check_code(result, redactor, is_label=bool(numbers or pdfs), unknown=OutcomeUnknown)
+    except UnreadableError as error:
+        problem = str(error)
     if problem:
         raise UnreadableError(problem, numbers, reservation_number, pdfs)
     return PurchasedLabel(numbers, pdfs, reservation_number=reservation_number)

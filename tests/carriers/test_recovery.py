@@ -124,6 +124,30 @@ def test_the_pdfs_that_can_be_read_are_kept_beside_one_that_can_not(serve: Serve
     assert list(caught.value.made_pdfs) == list(caught.value.made_numbers[1:])
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"<errorCode>0</errorCode>", b""),
+        (b"<errorCode>0<", b"<errorCode>33<"),
+        (b"<errorCode>0<", b"<errorCode>no<"),
+    ],
+)
+def test_the_label_of_an_answer_that_contradicts_itself_is_kept(serve: Serve, old: bytes, new: bytes) -> None:
+    answer = answer_file("alpha_1_parcels.xml").replace(old, new)
+    with pytest.raises(OutcomeUnknown, match="error code") as caught:
+        client("alpha", serve(always(http(answer))).url).create_label(order("alpha-13"), ALPHA)
+    assert caught.value.made_numbers == tuple(caught.value.made_pdfs) == ("XS000000001FR",)
+    assert caught.value.reservation_number == "0042"
+
+
+def test_a_label_without_a_number_is_no_refusal(serve: Serve) -> None:
+    answer = answer_file("alpha_1_parcels.xml").replace(b"<errorCode>0<", b"<errorCode>33<")
+    server = serve(always(http(answer.replace(b"XS000000001FR", b""))))
+    with pytest.raises(OutcomeUnknown) as caught:
+        client("alpha", server.url).create_label(order("alpha-13"), ALPHA)
+    assert (caught.value.made_numbers, list(caught.value.made_pdfs)) == ((), ["parcel-1"])
+
+
 def test_a_parcel_may_be_found_only_after_a_while(sandbox: SandboxServer, clients: Clients) -> None:
     started_s = time.monotonic()
     shipment_id = bought_unseen(sandbox, clients["alpha"], "late", 2)
