@@ -40,9 +40,9 @@ def message(sender: Party, recipient: Party, credentials: Credentials, weight_kg
 
 
 def way(sender: Party, recipient: Party) -> tuple[tuple[str, str], ...]:
-    """Return both places, as the price service writes them."""
+    """Return both places; the price service writes some destinations in its own way."""
     return (
-        ("depCountryCode", _WRITTEN.get(sender.country_code, sender.country_code)),
+        ("depCountryCode", sender.country_code),
         ("depZipCode", sender.zip_code),
         ("arrCountryCode", _WRITTEN.get(recipient.country_code, recipient.country_code)),
         ("arrZipCode", recipient.zip_code),

@@ -1,17 +1,20 @@
-"""beta's dry run of an order: what is a yes, what is a refusal, and what is no answer."""
+"""Trials of an order at the carrier: what is a yes, what is a refusal, and what is no answer."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from carriers.base import Carrier
 from carriers.errors import AddressRejected, RequestRejected
 from carriers.order_trials import Stage, Trial
 from carriers.shipment import Package
 from tests.carriers.conftest import Serve
 from tests.carriers.support.beta import JSON
+from tests.carriers.support.sandbox import order
 from tests.carriers.support.servers import always, http
 from tests.carriers.support.shipments import CREDENTIALS, client, shipment
 
@@ -74,3 +77,13 @@ def test_each_parcel_is_asked_for_and_the_addresss_problem_is_told_once(serve: S
         found = [(error.carrier_code, error.field) for error in (trial.refusal, *trial.refusal.others)]
         assert found == expected
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(("country_code", "zip_code"), [("YT", "97600"), ("MF", "97150"), ("MC", "98000")])
+def test_alpha_is_told_the_senders_country_by_its_own_code(
+    clients: Mapping[str, Carrier], country_code: str, zip_code: str
+) -> None:
+    ordered = order("alpha_express_world", sender={"country_code": country_code, "zip_code": zip_code})
+    trial = Trial()
+    clients["alpha"].try_order(ordered, CREDENTIALS["alpha"], trial)
+    assert (trial.asked, trial.refusal) == ([Stage.CARRIER], None)
