@@ -183,9 +183,9 @@ def _point(point: Element, country_code: str, *, has_distance: bool = False) -> 
 def _opening_hours(point: Element) -> tuple[tuple[Span, ...], ...] | None:
     """Return the spans of each day, None for a point without any day: its access is open.
 
-    A day's text may differ from its inner list, which counts.
+    A day's text may differ from its inner list, which counts. An empty record is no day.
     """
-    days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture")}
+    days = {soap.text(day, "jour"): day for day in point.findall("listeHoraireOuverture") if len(day)}
     spans = tuple(joined(_spans(days[str(number)])) if str(number) in days else () for number in WEEKDAYS)
     return spans if days else None
 

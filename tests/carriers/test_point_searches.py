@@ -196,6 +196,15 @@ def test_a_relay_whose_days_have_no_hours_is_closed_and_no_locker(serve: Serve) 
     assert (point.kind, point.opening_hours) == ("relay", ((),) * 7)
 
 
+@pytest.mark.parametrize(
+    "hours", [b"", b"<listeHoraireOuverture/>", b"<listeHoraireOuverture> </listeHoraireOuverture>"]
+)
+def test_a_point_without_any_day_is_a_locker(serve: Serve, hours: bytes) -> None:
+    answer = body_of(alpha_found()).replace(b"listeHoraireOuverture>", b"other>")
+    found = Point(serve, "alpha", http(answer.replace(b"<localite>", hours + b"<localite>"))).find().points
+    assert [(point.kind, point.opening_hours) for point in found] == [("locker", None)]
+
+
 def test_a_relay_takes_20_kg_in_whatever_unit_that_is_written(serve: Serve) -> None:
     for weight, most_kg in (("20", 20), ("20000", 20), ("15", 15)):
         (point,) = Point(serve, "alpha", alpha_found({"poidsMaxi": weight})).find().points
