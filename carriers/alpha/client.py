@@ -292,7 +292,10 @@ def _read_found(answer: Answer, *, redactor: Redactor) -> tuple[str, ...]:
     result = result_of(answer, FIND, redactor)
     check_code(result, redactor)
     # The tracking system may list a parcel several times, with one history each.
-    return tuple(dict.fromkeys(filter(None, map(number_of, result.findall("listParcel")))))
+    numbers = tuple(dict.fromkeys(map(number_of, result.findall("listParcel"))))
+    if "" in numbers:
+        raise UnreadableError("the answer lists a parcel without a number")
+    return numbers
 
 
 def _read_fetched(answer: Answer, *, redactor: Redactor) -> bytes:

@@ -162,6 +162,14 @@ def test_of_many_parcels_ten_are_found(sandbox: SandboxServer, clients: Clients)
     assert clients["alpha"].find_by_reference(shipment_id, ALPHA) == bought(sandbox, "alpha")[:10]
 
 
+@pytest.mark.parametrize("number", [b"", b"XS 0000 00001 FR"])
+def test_a_parcel_that_is_found_without_a_number_is_not_passed_over(serve: Serve, number: bytes) -> None:
+    answer = http(answer_file("alpha_found.xml").replace(b"XS000000001FR", number))
+    server = serve(always(answer))
+    with pytest.raises(CarrierUnavailable, match="without a number"):
+        client("alpha", server.url, tracking_url=server.url).find_by_reference("01JQ5ZK3M9X7ABC", ALPHA)
+
+
 def test_what_was_never_bought_is_not_found(sandbox: SandboxServer, clients: Clients) -> None:
     shipment = order("alpha-13")
     arm(sandbox, "close", count=1)
