@@ -193,9 +193,10 @@ def _services(*numbers: int) -> dict[int, tuple[float, float]]:
 
 _RELAY_EUROPE: dict[int, tuple[float, float]] = {337: (0, 3), 338: (3, HEAVIEST_RELAY_KG)}
 # The published table does not define its areas: France counts as Europe, and as the world. 5E and 5X are bought at the
-# points of France only.
+# points of France only, 86 at Monaco's too.
 SATURDAY_RELAY_SERVICE = 369  # delivery on Saturday, for parcels of these days
 SATURDAY_RELAY_WEEKDAYS = (3, 4)  # Thursday and Friday
+_FRANCE_ALONE = frozenset({"FR"})
 _NATIONAL = _services(0, 1, 6)  # as usual, on Monday, on Saturday
 PRODUCTS = {
     "01": Product("Next day, 1 p.m.", FRANCE, _NATIONAL),
@@ -206,6 +207,6 @@ PRODUCTS = {
     "86": Product("Relay, France", FRANCE, _NATIONAL, is_relay=True),
     "49": Product("Relay, Europe", EUROPE, _RELAY_EUROPE, is_relay=True),
     "4P": Product("Relay, overseas", OVERSEAS, _services(368, 369), is_relay=True),
-    "5E": Product("Shop to shop", FRANCE, _services(6), is_relay=True, as_code="A15"),
-    "5X": Product("Shop direct", FRANCE, _services(6), is_relay=True),
+    "5E": Product("Shop to shop", _FRANCE_ALONE, _services(6), is_relay=True, as_code="A15"),
+    "5X": Product("Shop direct", _FRANCE_ALONE, _services(6), is_relay=True),
 }

@@ -100,6 +100,7 @@ OVERSEAS_RELAY = {**RELAY, **to("RE", "97400")}
         {**product("17", "0"), **to("US", "10001"), f"{SKYBILL}.content1": "Shirts"},
         {**product("17", "0"), **to("RE", "97400")},
         *({**product("86", service), **RELAY} for service in ("0", "1", "6")),
+        {**product("86", "0"), **RELAY, **to("MC", "98000")},
         {**product("49", "337"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3"},
         {**product("49", "338"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3.01"},
         {**product("4P", "368"), **OVERSEAS_RELAY},

@@ -168,6 +168,8 @@ TWO_DAYS_AGO = (datetime.now(PARIS) - timedelta(days=2)).strftime("%Y-%m-%dT%H:%
         ("32", "as", {f"{SKYBILL}.as": "A155"}),
         ("35", "GeoPost", {**product("01", "0"), **to("DE", "10115")}),
         ("35", "GeoPost", {**product("86", "0"), **RELAY, **to("RE", "97400")}),
+        ("35", "GeoPost", {**product("5X", "6"), **RELAY, **to("MC", "98000")}),
+        ("35", "GeoPost", {**SHOP_TO_SHOP, **to("MC", "98000")}),
         ("35", "GeoPost", {**product("49", "338"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3"}),
         ("35", "GeoPost", {**product("49", "337"), **EUROPE_RELAY, f"{SKYBILL}.weight": "3.01"}),
         ("35", "GeoPost", {**product("4P", "368"), **EUROPE_RELAY}),
