@@ -160,8 +160,10 @@ def _number(document: Json) -> str:
 
 
 def errors_of(document: Json, status: int) -> list[Message]:
-    """Return the messages that refuse the request."""
-    return [each for each in messages_of(document) if each.kind == "ERROR" or status >= FIRST_ERROR_STATUS]
+    """Return the messages that refuse the request: the errors, and where an HTTP error has none, whatever it says."""
+    messages = messages_of(document)
+    errors = [each for each in messages if each.kind == "ERROR"]
+    return errors or (messages if status >= FIRST_ERROR_STATUS else [])
 
 
 def messages_of(document: Json) -> list[Message]:

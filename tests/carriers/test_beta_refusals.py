@@ -132,6 +132,22 @@ def test_an_undocumented_failure_of_the_server_counts_towards_the_circuit_breake
     assert caught.is_carrier_failing
 
 
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("said", [("INFOS", "0"), ("WARNING", "30204")])
+@pytest.mark.parametrize(("code", "error"), [("30301", RequestRejected), ("39999", OutcomeUnknown)])
+def test_what_is_said_beside_an_error_refuses_nothing(
+    serve: Serve, said: tuple[str, str], code: str, error: type[CarrierError], status: int
+) -> None:
+    kind, beside = said
+    messages = [
+        {"id": beside, "type": kind, "messageContent": "beside"},
+        {"id": code, "type": "ERROR", "messageContent": "texte"},
+    ]
+    caught = failure(serve, code, status, messages=messages)
+    assert (type(caught), caught.carrier_code, caught.carrier_text) == (error, code, "texte")
+    assert not (isinstance(caught, Rejected) and caught.others)
+
+
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize(
     "answer",
