@@ -31,7 +31,7 @@ MESSAGES = {
 }  # fmt: skip
 FILTERS = ("0", "1", "2", "3", "5", "10", "11")
 SEARCHED = ("address", "zipCode", "city", "countryCode", "shippingDate", "weight", "filterRelay", "optionInter", "lang",
-            "requestId")  # fmt: skip
+            "requestId", "origin")  # fmt: skip
 LOOKED_UP = ("id", "date", "weight", "filterRelay", "reseau", "langue")
 CREDENTIALS = ("accountNumber", "password", "apiKey", "codTiersPourPartenaire")
 
@@ -58,14 +58,14 @@ class Rule:
 
 _DATE = r"(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}"
 _SHARED = (Rule("weight", r"\d+", 0, 120), Rule("weight", r"0*[1-9]\d{0,4}", 0, 121))
-_FILTER = Rule("filterRelay", "|".join(FILTERS), 0, 123)
+_FILTER = "|".join(FILTERS)
 SEARCH_RULES = (
-    Rule("zipCode", r"[A-Za-z0-9 -]{1,10}", 104, 117),
+    Rule("zipCode", "[A-Za-z0-9]{1,10}", 104, 117),
     Rule("city", ".+", 105, 105),
     Rule("countryCode", "|".join(sorted(COUNTRIES)), 125, 125),
     Rule("shippingDate", _DATE, 106, 122),
     *_SHARED,
-    _FILTER,
+    Rule("filterRelay", _FILTER, 123, 123),
     Rule("optionInter", "[01]", 143, 144),
     Rule("lang", "[A-Z]{2}", 0, 129),
     Rule("requestId", ".{1,64}", 0, 127),
@@ -74,7 +74,7 @@ LOOK_UP_RULES = (
     Rule("id", r"\d{6}", 107, WRONG_ID),
     Rule("date", _DATE, 106, 122),
     *_SHARED,
-    _FILTER,
+    Rule("filterRelay", _FILTER, 0, 123),
     Rule("langue", "[A-Z]{2}", 0, 129),
 )
 

@@ -129,6 +129,7 @@ def found(sandbox: SandboxServer, **changes: Any) -> list[str]:
     ("changes", "codes"),
     [
         ({}, ["006431", "123456"]),
+        ({"origin": "CMS"}, ["006431", "123456"]),
         ({"city": "Lyon", "zipCode": "69002", "filterRelay": "0"}, ["692690", "300037"]),
         ({"filterRelay": "2"}, ["006431", "123456"]),
         ({"city": "Lille", "zipCode": "59000"}, []),
@@ -154,7 +155,8 @@ def test_a_search_answers_the_points_of_the_town(
         (104, {"zipCode": ""}),
         (105, {"city": ""}),
         (106, {"shippingDate": ""}),
-        (117, {"zipCode": "69/005"}),
+        *((117, {"zipCode": zip_code}) for zip_code in ("69/005", "69 005", "1100-200")),
+        (123, {"filterRelay": ""}),
         (125, {"countryCode": "FRA"}),
         (127, {"requestId": "x" * 65}),
         (143, {"optionInter": ""}),
