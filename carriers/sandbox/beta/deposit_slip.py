@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reportlab.lib.pagesizes import A4
 
-from carriers.sandbox.beta import answers
-from carriers.sandbox.beta.accounts import is_number_missing
-from carriers.sandbox.beta.request_fields import ACCOUNT_NUMBER, read_fields
+from carriers.sandbox.beta import answers, tables
+from carriers.sandbox.beta.json_request import MalformedError, read_request
+from carriers.sandbox.beta.validation import account_of, validate_credentials
+from carriers.sandbox.beta.violations import Violations
 from carriers.sandbox.fault_registry import Injection, Operation
 from carriers.sandbox.http import Response, json_response
 from carriers.sandbox.page import BOLD, NOTICE, REGULAR, Page
@@ -28,13 +28,15 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     if request.method != "POST":
         return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
     try:
-        body = json.loads(request.body.decode())
-        numbers = body["generateBordereauParcelNumberList"]["parcelsNumbers"]
-        account = _account(body, request.headers.get("apikey", ""))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return json_response({"error": "Bad Request", "message": "parcelsNumbers are expected"}, 400)
-    if not account:
-        return answers.refusal("30000")
+        body = read_request(request, tables.SLIP)
+    except MalformedError as error:
+        return json_response({"error": "Bad Request", "message": str(error)}, 400)
+    api_key, violations = request.headers.get("apikey", ""), Violations()
+    validate_credentials(violations, body, api_key)
+    if violations.errors:
+        return answers.refused([answers.message(code, "ERROR", text) for code, text in violations.errors])
+    account = account_of(body, api_key)
+    numbers = body["generateBordereauParcelNumberList"].get("parcelsNumbers", [])
     refused = _first_invalid(state, account, numbers)
     if refused is not None:
         return _refusal(INVALID_PARCEL, refused)
@@ -45,24 +47,11 @@ def answer_deposit_slip(state: State, request: Request) -> Response:
     return state.perform(Operation("beta", OPERATION), make, lambda name: _refusal(name, ""))
 
 
-def _account(body: dict[str, Any], api_key: str) -> str:
-    """Return the account's name in the ledger, or nothing for wrong credentials."""
-    contract: str = body.get("contractNumber") or ""
-    if (api_key or contract).endswith(("30000", "30007", "30008")):
-        return ""
-    number = read_fields({"fields": body.get("fields", {})}).get(ACCOUNT_NUMBER, "")
-    if is_number_missing(api_key or contract, number):
-        return ""
-    if api_key:
-        return f"api key ...{api_key[-4:]}"
-    return contract if body.get("password") else ""
-
-
-def _first_invalid(state: State, account: str, numbers: Any) -> str | None:
+def _first_invalid(state: State, account: str, numbers: list[str]) -> str | None:
     """Return the first number that is not this account's; a list of the wrong length has none."""
-    if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_PARCELS:
+    if not 1 <= len(numbers) <= MOST_PARCELS:
         return f"1 to {MOST_PARCELS} numbers are expected"
-    purchases = [(str(number), state.ledger.purchase("beta", str(number))) for number in numbers]
+    purchases = [(number, state.ledger.purchase("beta", number)) for number in numbers]
     return next((number for number, row in purchases if row is None or row.account != account), None)
 
 

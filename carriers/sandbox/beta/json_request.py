@@ -7,8 +7,6 @@ from decimal import Decimal
 from email.message import Message as MimeHeaders
 from typing import TYPE_CHECKING, Any
 
-from carriers.sandbox.beta import tables
-
 if TYPE_CHECKING:
     from carriers.sandbox.http import Request
 
@@ -19,14 +17,14 @@ class MalformedError(Exception):
     """The body is not the JSON that this service takes; the message names the path at fault."""
 
 
-def read_request(request: Request) -> Json:
-    """Return the body with every block present and every null left out."""
+def read_request(request: Request, shape: Json) -> Json:
+    """Return a body of this shape with every block present and every null left out."""
     _validate_content_type(request.headers.get("content-type", ""))
     try:
         body = json.loads(request.body.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise MalformedError("the body is not JSON in UTF-8") from None
-    read: Json = _shaped(body, tables.REQUEST, "request")
+    read: Json = _shaped(body, shape, "request")
     return read
 
 

@@ -52,7 +52,7 @@ def answer_beta(state: State, request: Request, *, operation: str, block: str) -
     if request.method != "POST":
         return json_response({"error": "Method Not Allowed", "message": "POST is expected"}, 405)
     try:
-        body = read_request(request)
+        body = read_request(request, tables.REQUEST)
     except MalformedError as error:
         status = 422 if operation == CHECK else 400
         return json_response({"error": "Bad Request", "message": str(error)}, status)

@@ -19,10 +19,14 @@ ARTICLE: dict[str, Any] = {
     "description": str, "quantity": int, "weight": NUMBER, "value": NUMBER, "hsCode": str,
     "originCountry": str, "currency": str,
 }  # fmt: skip
-# The whole request: a type, a block, or a list of one kind of block.
-REQUEST: dict[str, Any] = {
+# A whole request: a type, a block, or a list of one kind of block.
+ACCOUNT: dict[str, Any] = {
     "contractNumber": str,
     "password": str,
+    "fields": {"field": [{"key": str, "value": str}]},
+}
+SLIP: dict[str, Any] = ACCOUNT | {"generateBordereauParcelNumberList": {"parcelsNumbers": [str]}}
+REQUEST: dict[str, Any] = ACCOUNT | {
     "outputFormat": {"x": int, "y": int, "outputPrintingType": str},
     "letter": {
         "service": {
@@ -41,7 +45,6 @@ REQUEST: dict[str, Any] = {
             "contents": {"article": [ARTICLE], "category": {"value": int}},
         },
     },
-    "fields": {"field": [{"key": str, "value": str}]},
 }  # fmt: skip
 
 # The lengths to which the carrier cuts text, with a warning.

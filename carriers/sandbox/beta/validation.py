@@ -31,7 +31,7 @@ LAST_LATIN_1 = "\xff"
 def validate_request(body: Json, api_key: str) -> Violations:
     """Return every error and warning; wrong credentials end the validation."""
     violations = Violations()
-    _validate_credentials(violations, body, api_key)
+    validate_credentials(violations, body, api_key)
     if violations.errors:
         return violations
     letter = body["letter"]
@@ -63,7 +63,7 @@ def _destination(letter: Json) -> tables.Destination | None:
     return table.get(letter["addressee"]["address"].get("countryCode", ""))
 
 
-def _validate_credentials(violations: Violations, body: Json, api_key: str) -> None:
+def validate_credentials(violations: Violations, body: Json, api_key: str) -> None:
     contract, password = body.get("contractNumber", ""), body.get("password", "")
     is_one_way = not (contract or password) if api_key else (contract and password)
     violations.require(is_one_way, 30000, "contractNumber and password, or the header apiKey")

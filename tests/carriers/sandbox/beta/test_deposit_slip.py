@@ -50,7 +50,7 @@ def test_an_account_of_the_newer_kind_says_its_number(sandbox: SandboxServer) ->
     says = {"field": [{"key": "ACCOUNT_NUMBER", "value": "1234"}]}
     number = beta_buy(sandbox, {"contractNumber": GONE, "password": GONE, "fields": says}, apiKey="NEW-key").number
 
-    assert slip(sandbox, [number], api_key="NEW-key").codes == ["30000"]
+    assert slip(sandbox, [number], api_key="NEW-key").codes == ["30008"]
     assert slip(sandbox, [number], api_key="NEW-key", fields=says).parts["deliveryPaper"]
 
 
@@ -74,10 +74,17 @@ def test_a_call_takes_1_to_50_parcels(sandbox: SandboxServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "credentials", [{}, {"contractNumber": "123456"}, {"contractNumber": "130000", "password": "x"}]
+    ("code", "credentials"),
+    [
+        ("30000", {}),
+        ("30000", {"contractNumber": "123456"}),
+        ("30000", {"contractNumber": "130000", "password": "x"}),
+        ("30007", {"contractNumber": "130007", "password": "x"}),
+        ("30000", OWN | {"api_key": "key-of-1234"}),
+    ],
 )
-def test_wrong_credentials_are_refused(sandbox: SandboxServer, credentials: dict[str, str]) -> None:
-    assert slip(sandbox, ["6A00000000001"], **credentials).codes == ["30000"]
+def test_wrong_credentials_are_refused(sandbox: SandboxServer, code: str, credentials: dict[str, str]) -> None:
+    assert slip(sandbox, ["6A00000000001"], **credentials).codes == [code]
 
 
 def test_another_body_is_refused(sandbox: SandboxServer) -> None:
