@@ -5,6 +5,7 @@ a Japanese reading), and a guessed address on a paid parcel is worse than an err
 """
 
 import re
+import string
 import textwrap
 import unicodedata
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def _spelled(char: str) -> str:
 
 
 _HYPHENS_KEPT: Final = _Spelling("-", dict.fromkeys(map(ord, _APOSTROPHES), " "))
-_PUNCTUATION_KEPT: Final = _Spelling(".,-/()'+", _MARKS)
+_PUNCTUATION_KEPT: Final = _Spelling(string.punctuation, _PLAIN)
 
 
 def _translated(text: str, spelling: _Spelling, field: CarrierField) -> str:
@@ -107,7 +108,7 @@ def to_ascii(text: str, field: CarrierField) -> str:
 
 
 def to_plain(text: str, field: CarrierField) -> str:
-    """Return ASCII letters, digits and some punctuation: accents spelled out, any other symbol a space."""
+    """Return printable ASCII: accents spelled out, quotes and dashes plain, any other symbol a space."""
     return " ".join(_translated(text, _PUNCTUATION_KEPT, field).split())
 
 

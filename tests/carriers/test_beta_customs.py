@@ -115,15 +115,17 @@ def test_all_labels_and_forms_come_by_name_whatever_comes_after_them(serve: Serv
 
 
 def test_the_orders_own_declaration_is_sent() -> None:
-    customs = replace(OWN, invoice_number="F-2026/17", eori=EORI.lower(), comments="TVA n° GB123")
+    customs = replace(
+        OWN, invoice_number="F_2026/17 #3", eori=EORI.lower(), comments="TVA n° GB123 & \u201cMarché\u201d"
+    )
     (body,) = sent("beta", "CH", customs=customs)
     letter = body["letter"]
     assert letter["service"]["totalAmount"] == 1200
     assert letter["customsDeclarations"] == {
         "includeCustomsDeclarations": True,
         "numberOfCopies": 4,
-        "invoiceNumber": "F-2026/17",
-        "comments": "TVA n GB123",
+        "invoiceNumber": "F_2026/17 #3",
+        "comments": 'TVA n GB123 & "Marche"',
         "contents": {
             "article": [
                 {
@@ -198,9 +200,10 @@ def test_goods_of_unknown_weight_share_what_the_others_leave() -> None:
     ("description", "plain"),
     [
         ("Œufs de Pâques à l'anis", "OEufs de Paques a l'anis"),
-        ("T-shirt (100% coton), n°5", "T-shirt (100 coton), n 5"),
+        ("T-shirt (100% coton), n°5", "T-shirt (100% coton), n 5"),
         ("Bougie 🕯️ « Été »", "Bougie Ete"),
-        ("Straße & Łódź", "Strasse Lodz"),
+        ("Straße & Łódź", "Strasse & Lodz"),
+        ("Vis M4*20; \u201cinox\u201d, 5\u20136 @ 2:1", 'Vis M4*20; "inox", 5-6 @ 2:1'),
         ("1/2 savon", "1/2 savon"),
     ],
 )
