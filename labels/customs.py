@@ -36,7 +36,7 @@ class CustomsItemSerializer(ObjectSerializer):
         required=False,
         default="",
         max_length=10,
-        help_text="The tariff number of the Harmonized System: 6, 8 or 10 digits.",
+        help_text="The tariff number of the Harmonized System: 6, 8 or 10 digits; beta needs it.",
     )
     originCountry = CountryField(
         required=False, default="", help_text="Where the goods were made. Left out, it is the sender's country."

@@ -166,7 +166,7 @@ def _articles(items: Sequence[CustomsItem], package: Package, code: str) -> list
             "quantity": item.quantity,
             "weight": float(item.weight_kg or share_kg),
             "value": float(item.unit_value_eur),
-            **({"hsCode": item.hs_code} if item.hs_code else {}),
+            "hsCode": item.hs_code,
             "originCountry": item.origin_country_code,
             "currency": CURRENCY,
         }
@@ -194,9 +194,10 @@ def _summary(items: Sequence[CustomsItem]) -> str:
 def _fields(shipment: Shipment, customs: Customs) -> list[Json]:
     """Return each parcel's key-value fields; raises RequestRejected for those that are missing."""
     is_paid = is_ddp(shipment)
-    eori, _, *sides = all_of(
+    eori, _, _, *sides = all_of(
         lambda: _eori(shipment, customs),
         lambda: _check_province(shipment.recipient),
+        lambda: _check_tariff_numbers(customs),
         *(partial(_sides, package, index) for index, package in enumerate(shipment.packages) if is_paid),
     )
     return [eori | side for side in sides] if is_paid else [eori] * len(shipment.packages)
@@ -216,6 +217,19 @@ def _check_province(recipient: Party) -> Json:
         problem = f"is required for {recipient.country_code}: the two letters of the state or province"
         raise RequestRejected(CARRIER, problem, field=f"{RECIPIENT}.provinceCode")
     return {}
+
+
+def _check_tariff_numbers(customs: Customs) -> Json:
+    paths = (f"customs.items[{index}].hsCode" for index in range(len(customs.items)))
+    all_of(
+        *(partial(_check_tariff_number, item.hs_code, path) for item, path in zip(customs.items, paths, strict=True))
+    )
+    return {}
+
+
+def _check_tariff_number(hs_code: str, path: str) -> None:
+    if not hs_code:
+        raise RequestRejected(CARRIER, "is required: 6, 8 or 10 digits", field=path)
 
 
 def _sides(package: Package, index: int) -> Json:

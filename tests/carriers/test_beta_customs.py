@@ -25,7 +25,7 @@ WORLD = "beta_domicile_signature_monde"
 SIGNED_OVERSEAS, UNSIGNED_OVERSEAS = "beta_domicile_signature_outre_mer", "beta_domicile_sans_signature_outre_mer"
 EORI = "FR33890120700017"
 CANDLES = CustomsItem("Bougies parfumées", 2, Decimal("12.50"), Decimal("0.4"), "340600", "IT")
-SOAP = CustomsItem("Savon", 3, Decimal("4.10"), Decimal("0.1"))
+SOAP = CustomsItem("Savon", 3, Decimal("4.10"), Decimal("0.1"), "340111")
 OWN = Customs((CANDLES, SOAP), shipping_cost_eur=Decimal("12.00"))
 SIDES: dict[str, Any] = {"length_cm": 30, "width_cm": 20, "height_cm": 11}
 FORM_PAGES = 4
@@ -142,6 +142,7 @@ def test_the_orders_own_declaration_is_sent() -> None:
                     "quantity": 3,
                     "weight": 0.1,
                     "value": 4.1,
+                    "hsCode": "340111",
                     "originCountry": "FR",
                     "currency": "EUR",
                 },
@@ -221,6 +222,7 @@ def test_descriptions_lose_their_accents_and_pictograms(description: str, plain:
         ({"items": (replace(SOAP, description="蜡烛"),)}, "customs.items[0].description"),
         ({"items": (replace(SOAP, description="🕯️"),), "is_for_each_parcel": True}, "customs"),
         ({"items": (replace(SOAP, quantity=20),)}, "customs.items"),
+        ({"items": (CANDLES, replace(SOAP, hs_code=""))}, "customs.items[1].hsCode"),
         ({"invoice_number": "1" * 36}, "customs.invoiceNumber"),
     ],
 )
@@ -345,12 +347,14 @@ def test_what_a_destination_needs_is_missed_before_it_is_sent(
 
 
 def test_all_that_is_missing_is_named_at_once() -> None:
-    customs = replace(OWN, is_duties_paid_by_sender=True)
+    items = tuple(replace(item, hs_code="") for item in OWN.items)
+    customs = replace(OWN, items=items, is_duties_paid_by_sender=True)
     with pytest.raises(RequestRejected) as caught:
         sent("beta", "US", recipient={"province_code": "", "phone": ""}, customs=customs)
     names = ("customs.eori", "destinationAddress.provinceCode", "destinationAddress.phone")
+    goods = ("customs.items[0].hsCode", "customs.items[1].hsCode")
     sides = ("parcels[0].length", "parcels[0].width", "parcels[0].height")
-    assert [str(caught.value).count(f"{name}: ") for name in (*names, *sides)] == [1] * 6
+    assert [str(caught.value).count(f"{name}: ") for name in (*names, *goods, *sides)] == [1] * 8
 
 
 @pytest.mark.parametrize(("country_code", "province"), [("US", "ny"), ("CA", "QC"), ("CH", "ZH")])
