@@ -25,7 +25,7 @@ RISING_ROWS = tuple(RISING[start : start + RISING_LENGTH] for start in range(len
 def validate_phones(violations: Violations, address: Json) -> None:
     """Validate the forms of an address's numbers."""
     if phone := address.get("phoneNumber"):
-        violations.require(re.fullmatch(r"\+?\d{1,14}", phone, re.ASCII), WRONG, "phoneNumber")
+        violations.require(re.fullmatch(r"\+\d{1,14}|\d{1,15}", phone, re.ASCII), WRONG, "phoneNumber")
     if mobile := address.get("mobileNumber"):
         forms = MOBILES.get(address.get("countryCode", ""), (FOREIGN_MOBILE,))
         violations.require(any(re.fullmatch(form, mobile, re.ASCII) for form in forms), WRONG, "mobileNumber")

@@ -152,6 +152,7 @@ def test_each_destination_is_served_as_documented(
         {"letter.parcel.weight": 30},
         {f"{ADDRESSEE}.companyName": "Société", f"{ADDRESSEE}.lastName": GONE, f"{ADDRESSEE}.firstName": GONE},
         {f"{ADDRESSEE}.mobileNumber": "0701020304", f"{ADDRESSEE}.phoneNumber": "+33123456789"},
+        {f"{ADDRESSEE}.phoneNumber": "1" * 15},
         {f"{ADDRESSEE}.line0": "3e étage", f"{ADDRESSEE}.line1": "Bât. Œillet “A”"},
         {f"{ADDRESSEE}.email": GONE, f"{ADDRESSEE}.line3": None},
         {"outputFormat.outputPrintingType": "PDF_A4_300dpi"},
