@@ -1,6 +1,6 @@
 """beta's check of a contract: its label requests of samples, validated only, one for each product."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -28,15 +28,22 @@ def _finding(code: str, terms: Terms, validate: Callable[[messages.Json, Shipmen
     try:
         (body,) = messages.bodies(sample)
         validate(body, sample)
-    except CredentialsRejected:
-        raise
-    except ProductNotInContract as error:
-        return Finding(code, Verdict.MISSING, error.detail)
-    except PickupPointRejected:
-        return Finding(code, Verdict.OPEN, "the carrier refused only the sample's pickup point")
     except Rejected as error:
-        return Finding(code, Verdict.OPEN, f"the carrier refused the sample: {error}")
+        return _refused(code, (error, *error.others))
     return Finding(code, Verdict.INCLUDED, f"a sample to {recipient.country_code} is accepted")
+
+
+def _refused(code: str, refusals: Sequence[Rejected]) -> Finding:
+    """Judge by all that an answer refuses; raises a refusal of the credentials, which tells nothing of a product."""
+    for error in refusals:
+        if isinstance(error, CredentialsRejected):
+            raise error
+    for error in refusals:
+        if isinstance(error, ProductNotInContract):
+            return Finding(code, Verdict.MISSING, error.detail)
+    if all(isinstance(error, PickupPointRejected) for error in refusals):
+        return Finding(code, Verdict.OPEN, "the carrier refused only the sample's pickup point")
+    return Finding(code, Verdict.OPEN, f"the carrier refused the sample: {refusals[0]}")
 
 
 def _recipient(code: str, terms: Terms) -> Party | None:

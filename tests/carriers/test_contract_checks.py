@@ -112,10 +112,12 @@ def test_without_a_quickcost_url_alpha_cannot_be_asked(serve: Serve) -> None:
     assert server.requests == []
 
 
-def answered(code: str, status: int = 400) -> bytes:
-    kind = "INFOS" if code == "0" else "ERROR"
-    message = {"id": code, "type": kind, "messageContent": "x", "replacementValues": []}
-    body = json.dumps({"messages": [message], "labelV2Response": None}).encode()
+def answered(codes: str, status: int = 400) -> bytes:
+    messages: list[dict[str, Any]] = [
+        {"id": code, "type": "INFOS" if code == "0" else "ERROR", "messageContent": "x", "replacementValues": []}
+        for code in codes.split()
+    ]
+    body = json.dumps({"messages": messages, "labelV2Response": None}).encode()
     return http(body, status, content_type="application/json;charset=UTF-8")
 
 
@@ -128,6 +130,8 @@ def answered(code: str, status: int = 400) -> bytes:
         (answered("30015"), "open"),
         (answered("30213"), "open"),
         (answered("30300"), "open"),
+        (answered("30401 30009"), "missing"),
+        (answered("30204 30700"), "missing"),
     ],
 )
 def test_betas_answer_to_a_sample_tells_about_the_product(serve: Serve, answer: bytes, verdict: str) -> None:
@@ -141,10 +145,23 @@ def test_betas_answer_to_a_sample_tells_about_the_product(serve: Serve, answer: 
 
 
 @pytest.mark.parametrize(
+    ("codes", "is_the_points"), [("30401", True), ("30401 30903", True), ("30401 30300", False), ("30300 30401", False)]
+)
+def test_betas_refusal_of_the_samples_point_alone_is_said_to_be_no_more(
+    serve: Serve, codes: str, is_the_points: bool
+) -> None:
+    buyer = client("beta", serve(always(answered(codes))).url)
+    (finding,) = buyer.check_contract(one("beta_point_retrait_france"), CREDENTIALS["beta"])
+    assert finding.verdict == "open"
+    assert ("only the sample's pickup point" in finding.detail) == is_the_points
+
+
+@pytest.mark.parametrize(
     ("answer", "error"),
     [
         (answered("30000", 403), CredentialsRejected),
         (answered("30007", 403), CredentialsRejected),
+        (answered("30204 30008"), CredentialsRejected),
         (http(b"Forbidden", 403), CredentialsRejected),
         (answered("30701"), CarrierUnavailable),
         (http(b'{"error": "Unprocessable"}', 422), CarrierUnavailable),
