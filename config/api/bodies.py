@@ -1,11 +1,11 @@
-"""Request bodies: their largest size, how many a process reads at a time, and bodies in chunks."""
+"""Request bodies: their encoding, their largest size, how many a process reads at a time, and bodies in chunks."""
 
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from django.core.handlers.wsgi import WSGIHandler
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -43,12 +43,30 @@ class TooBusyError(ApiError):
         super().__init__(TOO_BUSY)
 
 
+class Utf8Request(WSGIRequest):
+    """A request in UTF-8, whatever charset its Content-Type names.
+
+    Django reads the query, too, in that charset, which may be none of text (``hex``), and it does so before any
+    middleware, where a failure has no answer of ours.
+    """
+
+    @property
+    def encoding(self) -> str | None:
+        return None  # the default
+
+    @encoding.setter
+    def encoding(self, charset: str) -> None:
+        """Leave it as it is."""
+
+
 class Handler(WSGIHandler):
-    """Django's WSGI application, for bodies in chunks too.
+    """Django's WSGI application, in UTF-8, and for bodies in chunks too.
 
     Granian decodes the chunks, but WSGI tells a body's length by ``Content-Length``, which such a request lacks. Django
     reads up to one byte above the larger limit instead, enough to see that a body is too large.
     """
+
+    request_class = Utf8Request
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
         if "HTTP_TRANSFER_ENCODING" in environ:

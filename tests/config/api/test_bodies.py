@@ -8,7 +8,8 @@ from typing import Any, Never
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.test import Client
+from django.core.exceptions import TooManyFieldsSent
+from django.test import Client, RequestFactory
 
 from config.api import bodies
 from shops.api.errors.plain import BODY_TOO_LARGE, PLAIN_ERRORS
@@ -184,3 +185,15 @@ def test_a_page_is_refused_in_plain_words(nobody: Nobody, body_reads: bodies.Bod
     assert (response.status_code, response["Content-Type"], response["Retry-After"]) == (503, "text/plain", "1")
     assert response.content.decode() == TOO_BUSY
     assert response["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "latin-1", "utf-16", "hex", "undefined", "idna", "unicode_escape", "none"]
+)
+def test_a_query_is_utf_8_and_not_read_too_early_whatever_charset_is_named(charset: str) -> None:
+    kind = {"CONTENT_TYPE": f"application/json; charset={charset}"}
+    made = [RequestFactory().get(SEARCH, {"x": count * ["é"]}).environ | kind for count in (1, 1001)]
+    asked, too_long = map(bodies.Handler.request_class, made)
+    assert asked.GET["x"] == "é"
+    with pytest.raises(TooManyFieldsSent):
+        _ = too_long.GET
