@@ -35,6 +35,7 @@ from shops.api.errors.coded import PDF_UNREADABLE
 from shops.api.errors.exceptions import ApiError
 from shops.api.errors.plain import LABEL_NOT_FOUND, LINK_INVALID, ORDERS_HELD_UP, PDF_NOT_FOUND
 from shops.api.paths import TRACKING
+from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
 from shops.db.failures import reason
 from shops.staff.audit.models import Action, Channel
@@ -118,6 +119,7 @@ class LabelViewSet(GenericViewSet[ShippingLabel]):
 
     def cancel(self, request: Request, label_id: str) -> Response:
         """Cancel a label, or answer as before for one that is cancelled or about to be; a body is not read."""
+        read_query(request)
         labels = ShippingLabel.objects.for_shop(str(request.user.pk)).cancellable().defer("pdf")
         label = found(labels, label_id)
         before = label.state

@@ -9,6 +9,7 @@ from rest_framework.viewsets import ViewSet
 
 from labels.checks import checking
 from labels.serializers import ignored_header, read_order
+from shops.api.query_fields import read_query
 from shops.api.request_body import sent_body
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class OrderCheckViewSet(ViewSet):
 
     def create(self, request: Request) -> Response:
         """Answer what would refuse the order; buy nothing."""
+        read_query(request)
         body, shop = sent_body(request), cast("Shop", request.user)
         if not isinstance(body, dict):
             read_order(body, sender_address=shop.sender_address)

@@ -73,12 +73,13 @@ class QuerySerializer(ObjectSerializer):
     """A query, whose fields are its parameters; every fault in it is reported at once."""
 
     def rule_faults(self, data: dict[str, Any]) -> Iterator[Fault]:
+        only = f", only {', '.join(self.fields)}" if self.fields else ""
         for name in [name for name in data if name not in self.fields][:MAX_NAMED]:
-            yield [printable(name)], f"is no parameter here, only {', '.join(self.fields)}."
+            yield [printable(name)], f"is no parameter here{only}."
 
 
-def read_query(request: Request, kind: type[QuerySerializer]) -> dict[str, Any]:
-    """Return the values of a query; raise ValidationError with every fault."""
+def read_query(request: Request, kind: type[QuerySerializer] = QuerySerializer) -> dict[str, Any]:
+    """Return the values of a query, by default one without parameters; raise ValidationError with every fault."""
     parameters = request.query_params
     twice = [name for name, values in parameters.lists() if len(values) > 1]
     if twice:

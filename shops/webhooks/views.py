@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from shops.models import AccessToken, Shop
 
 EVENT, WEBHOOK, DELIVERY = EventSerializer(), WebhookSerializer(), DeliverySerializer()
+WITHOUT_QUERY = {"create", "retrieve", "change", "destroy", "rotate", "test", "replay"}
 
 
 class EventViewSet(GenericViewSet[WebhookEvent]):
@@ -67,6 +68,12 @@ class WebhookViewSet(GenericViewSet[WebhookEndpoint]):
     queryset = WebhookEndpoint.objects.none()
     http_method_names = ["get", "head", "post", "patch", "delete"]
     default_response_headers = {}
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Find the shop and count the request; refuse parameters where the path takes none."""
+        super().initial(request, *args, **kwargs)
+        if self.action in WITHOUT_QUERY:
+            read_query(request)
 
     def index(self, request: Request) -> Response:
         """Answer a page of the endpoints, the newest first."""

@@ -194,3 +194,19 @@ def test_a_shop_named_in_the_request_changes_nothing(own: Caller, other: Caller)
     named = {"shopId": "other", "shop_id": "other", "shop": "other"}
     assert own.get(PARCELS + parcel["trackingId"], query_params=named).status_code == 404
     assert own.search(orderName=parcel["orderNumber"], **named).json() == []
+
+
+# Those of the specification, whose parameters stay as they are; a PDF's link is signed.
+UNCHECKED = {("parcel", "GET"), ("parcel-search", "GET"), ("labels", "POST"), ("label", "GET"), ("label-file", "GET")}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_parameter_that_is_unknown_is_named(route: str, own: Caller) -> None:
+    path, methods, _ = ROUTES[route]
+    own_what_the_paths_name(own.shop)
+    for method in methods:
+        if method != "HEAD" and (route, method) not in UNCHECKED:
+            asked = f"{path}{'&' if '?' in path else '?'}dryRun=true"
+            response = own.request(method, asked, data=b"{}", content_type="application/json")
+            assert_error(response, 400)
+            assert "dryRun: is no parameter here" in response.json()["message"], method
