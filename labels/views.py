@@ -167,6 +167,7 @@ class LabelFileView(APIView):
     permission_classes = [AllowAny]
     throttle_classes = []
     http_method_names = ["get", "head"]
+    default_response_headers = {}  # by default the methods, which only a 405 names
 
     def get(self, request: Request, signed_name: str) -> HttpResponse:
         try:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -71,7 +72,8 @@ class RequestMiddleware:
         response: HttpResponse = refusal(request) or self.view_response(request)
         headers = response.headers
         headers.setdefault("Cache-Control", "no-store")
-        headers["Content-Length"] = str(len(response.content))
+        if response.status_code != HTTPStatus.NO_CONTENT:
+            headers["Content-Length"] = str(len(response.content))
         for name, value in getattr(request, "rate_limit_headers", {}).items():
             headers[name] = value
         return response

@@ -141,8 +141,11 @@ def test_the_status_of_each_method_on_each_route(route: str, own: Caller, other:
     own_what_the_paths_name(own.shop)
     for method in METHODS:
         own_status, other_status, _ = methods.get(method, otherwise)
-        assert own.request(method, path).status_code == own_status, method
-        assert other.request(method, path).status_code == other_status, method
+        responses = own.request(method, path), other.request(method, path)
+        assert [response.status_code for response in responses] == [own_status, other_status], method
+        for response in responses:
+            assert ("Allow" in response.headers) == (response.status_code == 405), method
+            assert ("Content-Length" in response.headers) == (response.status_code != 204), method
 
 
 def refusals(kind: str) -> Iterator[tuple[str, str, int]]:
