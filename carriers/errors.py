@@ -77,12 +77,19 @@ class CarrierError(Exception):
 class Rejected(CarrierError):  # noqa: N818 - named for what happened
     """The request was refused, by the carrier or before it was sent.
 
-    `others` are what else the same answer refuses, or those of a dry run's other parcels.
+    `others` are what else the same answer refuses, or those of a dry run's other parcels; `merged` are the refusals of
+    several fields that were made into this one.
     """
 
     others: tuple["Rejected", ...] = ()
+    merged: tuple["Rejected", ...] = ()
     code_suffix = "REQUEST_REJECTED"
     summary = "The carrier refused the request"
+
+    @property
+    def each(self) -> tuple["Rejected", ...]:
+        """Every refusal by itself."""
+        return self.merged or (self, *self.others)
 
     def with_others(self, others: "Iterable[Rejected]") -> "Rejected":
         """Return this refusal anew, with others: it may be remembered, so it is not changed."""

@@ -37,7 +37,9 @@ def all_of(*makers: Callable[[], T]) -> list[T]:
             refusals.append(error)
     if refusals:
         first, *others = refusals
-        raise type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
+        refusal = type(first)(first.carrier, ". ".join([first.detail, *map(str, others)]), field=first.field)
+        refusal.merged = tuple(each for error in refusals for each in error.each)
+        raise refusal
     return made
 
 

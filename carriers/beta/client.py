@@ -140,7 +140,7 @@ class Beta(Carrier):
                     break
                 raise
             if refusal:
-                found += (refusal, *refusal.others)
+                found += refusal.each
             if isinstance(refusal, CredentialsRejected):
                 break
         if found:

@@ -61,7 +61,7 @@ def check(*, shop_id: str, body: dict[str, Any], sender_address: dict[str, str] 
     except CredentialsRejected as error:
         return Verdict([problem_of(Stage.CONTRACT, error)], checked, is_customs_required)
     except Rejected as error:
-        return Verdict([problem_of(Stage.SERVICE, error)], checked, is_customs_required)
+        return Verdict([problem_of(Stage.SERVICE, each) for each in error.each], checked, is_customs_required)
     except ApiError as error:
         lacking = Problem(Stage.CONTRACT, str(error.detail), error.public_code, "productCode")
         return Verdict([lacking], checked, is_customs_required)
@@ -93,7 +93,7 @@ def problems_of(error: ValidationError) -> Iterator[Problem]:
 def problems_of_trial(trial: Trial) -> Iterator[Problem]:
     """Yield all that the answer which ended the trial refuses."""
     if trial.refused_by and trial.refusal:
-        for error in (trial.refusal, *trial.refusal.others):
+        for error in trial.refusal.each:
             yield problem_of(trial.refused_by, error)
 
 

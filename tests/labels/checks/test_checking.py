@@ -75,6 +75,14 @@ def test_what_the_carrier_can_not_print_is_a_problem_of_ours(asker: Caller) -> N
     }
 
 
+@pytest.mark.parametrize("product_code", ["alpha-13", "beta"])
+def test_each_field_that_the_carrier_can_not_print_is_a_problem(product_code: str, asker: Caller) -> None:
+    body = order(product_code, origin={"city": "Αθήνα"}, destination={"address1": "日本", "city": "Αθήνα"})
+    found = [(problem["field"], problem["message"]) for problem in check(asker, body)["problems"]]
+    fields = ("originAddress.city", "destinationAddress.address1", "destinationAddress.city")
+    assert sorted(found) == sorted((field, f"{field}: only Latin letters can be printed.") for field in fields)
+
+
 def test_all_that_the_carrier_refuses_is_a_problem(asker: Caller) -> None:
     answer = check(asker, order("beta", destination={"zip": "1234", "phone": "06 12 34 56 78"}))
     found = [(problem["code"], problem["field"], problem["from"]) for problem in answer["problems"]]
