@@ -50,6 +50,8 @@ class WholeNumberParameter(StringField):
 class MomentParameter(StringField):
     """A time with its offset, or a day, which is the whole one in Europe/Paris: an end is that of the day."""
 
+    escaping = " (the + of an offset is escaped as %2B)"
+
     def __init__(self, *, is_end: bool = False, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
         self.is_end = is_end
@@ -64,8 +66,7 @@ class MomentParameter(StringField):
         except ValueError:  # the 30th of February
             pass
         raise serializers.ValidationError(
-            "must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z (the + of an offset is escaped as %2B), or"
-            " a day, YYYY-MM-DD."
+            f"must be ISO 8601 with an offset, such as 2026-11-21T04:24:48Z{self.escaping}, or a day, YYYY-MM-DD."
         )
 
 

@@ -108,6 +108,8 @@ class WebhookChangeSerializer(ObjectSerializer):
 class SinceField(MomentParameter):
     """A moment in a body, where it may be of another type."""
 
+    escaping = ""
+
     def to_internal_value(self, data: Any) -> Any:
         return super().to_internal_value(StringField.to_internal_value(self, data))
 
