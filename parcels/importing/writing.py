@@ -176,13 +176,13 @@ class Batch:
         A parcel that is only a label's is replaced by those that name its numbers.
         """
         numbers = {number for rows in self.numbers.values() for number in rows}
-        self.add_others(numbers, state=NumberState.BOUGHT)
+        self.add_others(numbers, NumberState.BOUGHT, NumberState.CANCELLED)
         rows = [row for own in self.numbers.values() for row in own.values()]
         self.sold = {row.number: row for row in rows if row.state == NumberState.BOUGHT}
-        self.share_events()
+        self.share({row.number: row for row in rows if row.state == NumberState.CANCELLED} | self.sold)
         if not self.sold:
             return
-        self.add_others({row.number for row in self.sold.values() if self.is_loose(row)}, state=NumberState.REPORTED)
+        self.add_others({row.number for row in self.sold.values() if self.is_loose(row)}, NumberState.REPORTED)
         naming, takers = self.naming(), defaultdict(list)
         for row in list(self.sold.values()):
             same = [each for each in naming[row.number] if are_of_one_time(each, row)]
@@ -195,20 +195,23 @@ class Batch:
                     if row.state == NumberState.BOUGHT:
                         self.move(row, newest(takers[parcel_id]))
 
-    def share_events(self) -> None:
-        """Let a number that is a label's, and that a further parcel names, have there what its carrier told."""
+    def share(self, labels: dict[str, TrackingNumber]) -> None:
+        """Let a number of a label that a further parcel names have there what its carrier told; or be cancelled too."""
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
-                sold = self.sold.get(row.number)
-                if sold and not (row.pk or parcel.are_texts_erased) and are_of_one_time(parcel, sold):
-                    absorb(row, sold)
+                known = labels.get(row.number)
+                if known and not row.pk and are_of_one_time(parcel, known):
+                    if known.state == NumberState.CANCELLED:
+                        row.state = NumberState.CANCELLED
+                    if not parcel.are_texts_erased:
+                        absorb(row, known)
                     self.touched.add(parcel.id)
 
-    def add_others(self, numbers: set[str], state: NumberState) -> None:
+    def add_others(self, numbers: set[str], *states: NumberState) -> None:
         """Read and lock the shop's other parcels that have one of these numbers."""
         found: set[str] = set()
         for some in batches(numbers, MAX_VALUES):
-            rows = TrackingNumber.objects.for_shop(self.shop_id).filter(number__in=some, state=state)
+            rows = TrackingNumber.objects.for_shop(self.shop_id).filter(number__in=some, state__in=states)
             found.update(rows.order_by().values_list("parcel", flat=True))
         if new := found - self.parcels.keys() - self.others.keys():
             self.others |= self.locked(new, OTHERS_FIELDS)

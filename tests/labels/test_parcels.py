@@ -312,6 +312,26 @@ def test_a_cancelled_labels_parcel_is_withdrawn(buyer: Caller) -> None:
     assert buyer.look_up(label.tracking_number).json()["lastStatus"] == "IN_TRANSIT"
 
 
+@pytest.mark.parametrize("was_imported", [True, False])
+def test_a_cancelled_number_that_an_import_names_afterwards_holds_nothing_back(
+    buyer: Caller, *, was_imported: bool
+) -> None:
+    cancelled, label = bought(buyer), bought(buyer)
+    hear(cancelled, reported(cancelled, S.FULFILLED, "DC", minutes=9))
+    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
+    facts |= {"id": "P1", "createdAt": round(label.created_at.timestamp() * 1000)}
+    numbers = [label.tracking_number, cancelled.tracking_number]
+    if was_imported:
+        import_parcel(buyer.shop, trackingId=numbers[1], **facts)
+    cancelling.cancel(cancelled)
+    import_parcel(buyer.shop, trackingId=numbers[0], trackingNumbers=numbers, **facts)
+    hear(label, reported(label, S.DELIVERED, "D"), parcel="P1")
+    for number in numbers:
+        parcel = buyer.look_up(number).json()
+        assert (parcel["id"], parcel["trackingNumbers"], parcel["lastStatus"]) == ("P1", numbers, "DELIVERED")
+        assert [event["carrierStatusCode"] for event in parcel["events"]] == ["D", "DC"]
+
+
 @pytest.mark.parametrize("product_code", PRODUCT.values())
 @pytest.mark.parametrize("status", [S.IN_TRANSIT, S.DELIVERED])
 def test_a_parcel_that_was_handed_in_is_not_cancelled(status: Status, product_code: str, buyer: Caller) -> None:
