@@ -129,6 +129,11 @@ class WebhookEndpointAdmin(IssuedAdmin[WebhookEndpoint]):
     def issue(self, request: HttpRequest, row: WebhookEndpoint) -> tuple[WebhookEndpoint, str]:
         return endpoints.create(shop=row.shop, url=row.url, event_types=row.event_types)
 
+    def save_model(self, request: HttpRequest, obj: WebhookEndpoint, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        super().save_model(request, obj, form, change)
+        if change and "is_paused" in form.changed_data and not obj.is_paused:
+            endpoints.make_due(obj.id)
+
     def show_secret(self, request: HttpRequest, row: Any) -> HttpResponse:
         context = {"title": gettext("Secret of a webhook endpoint"), "endpoint": row, "secret": row.secret}
         return self.page(request, "shops/webhook_secret.html", context)

@@ -120,10 +120,13 @@ def enable(endpoint: WebhookEndpoint) -> None:
 def make_due(endpoint_id: str, *, spacing: timedelta = timedelta(0)) -> None:
     """Try what waits for another attempt now; what was tried within `spacing`, after it.
 
-    The attempt is one more than the schedule's. An event that is older than the schedule keeps to it, so that it ends.
+    The attempt is one more than the schedule's. With a `spacing` this may happen again and again, so an event that is
+    older than the schedule keeps to it then, so that it ends.
     """
     now = clock.now()
-    waiting = WebhookDelivery.objects.waiting().filter(endpoint=endpoint_id, created_at__gt=now - compressed(SCHEDULE))
+    waiting = WebhookDelivery.objects.waiting().filter(endpoint=endpoint_id)
+    if spacing:
+        waiting = waiting.filter(created_at__gt=now - compressed(SCHEDULE))
     is_recent = Q(last_attempt_at__gt=now - spacing)
     for rows, due_at in ((waiting.exclude(is_recent), now), (waiting.filter(is_recent), now + spacing)):
         with transaction.atomic():

@@ -70,6 +70,7 @@ def test_an_endpoint_is_paused_and_resumed_and_keeps_its_url(
     staff.post(change, {"is_paused": "on", "url": "https://evil.example/"})
     tell_label(endpoint.shop_id)
     assert deliver_due() == 0
+    WebhookDelivery.objects.update(due_at=timezone.now() + timedelta(hours=5))
     staff.post(change, {"event_types": ["label.failed"]})
     assert deliver_due() == 1
     endpoint.refresh_from_db()

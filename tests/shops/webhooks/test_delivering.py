@@ -414,6 +414,7 @@ def test_a_disabled_endpoint_gets_all_that_was_kept_when_it_is_enabled(
     receiver.status = 500
     tell_label(endpoint.shop_id)
     fail(endpoint, 8)
+    WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=4))
     endpoints.disable(endpoint.id, "a test")
     receiver.status = 200
     assert deliver_due() == 0
