@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from carriers.products import DISPLAY_NAMES, PRODUCTS
 from labels.models import ShippingLabel
@@ -77,7 +77,8 @@ def is_handed_in(label: ShippingLabel) -> bool:
 
 def release_numbers(label: ShippingLabel, cancelled: Collection[str]) -> None:
     """Let cancelled numbers hold no parcel back; they leave one that the shop has reported without them."""
-    rows = numbers_of(label, cancelled)
+    is_same = Q(label=label.id) | Q(label=None, created_at__gt=since(label))
+    rows = TrackingNumber.objects.for_shop(label.shop_id).filter(is_same, number__in=cancelled)
     parcels = set(rows.values_list("parcel", flat=True))
     if len(parcels) > 1:
         lock_imports(label.shop_id)  # an import locks parcels batch by batch, not all in one order

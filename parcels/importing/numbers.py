@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from carriers import TRACKERS
-from parcels.models import Parcel, TrackingNumber
+from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.events import CarrierEvent, union
 from parcels.tracking.timeline import locked, recompute
 from shops.db import clock, locks
@@ -26,6 +26,11 @@ def new_number(parcel: Parcel, number: str, **fields: Any) -> TrackingNumber:
 def are_of_one_time(parcel: Parcel, number: TrackingNumber) -> bool:
     """Tell if a number is that of a parcel that names it: it was not given out again in between."""
     return abs(parcel.created_at - number.created_at) < GIVEN_OUT_AGAIN_MS
+
+
+def state_beside(number: TrackingNumber) -> NumberState:
+    """Return the state that a label's number has on a further parcel that names it."""
+    return NumberState.CANCELLED if number.state == NumberState.CANCELLED else NumberState.REPORTED
 
 
 def save_events(number: TrackingNumber, events: list[CarrierEvent], *, are_texts_erased: bool) -> None:

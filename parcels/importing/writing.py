@@ -9,7 +9,7 @@ from itertools import islice
 from django.db import IntegrityError, transaction
 
 from carriers import TRACKERS
-from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number
+from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number, state_beside
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
@@ -103,7 +103,7 @@ class Batch:
     before: dict[str, Parcel] = field(default_factory=dict)
     others: dict[str, Parcel] = field(default_factory=dict)
     numbers: defaultdict[str, dict[str, TrackingNumber]] = field(default_factory=lambda: defaultdict(dict))
-    sold: dict[str, TrackingNumber] = field(default_factory=dict)
+    of_labels: dict[str, TrackingNumber] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     changed: dict[int, TrackingNumber] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
@@ -178,13 +178,14 @@ class Batch:
         numbers = {number for rows in self.numbers.values() for number in rows}
         self.add_others(numbers, NumberState.BOUGHT, NumberState.CANCELLED)
         rows = [row for own in self.numbers.values() for row in own.values()]
-        self.sold = {row.number: row for row in rows if row.state == NumberState.BOUGHT}
-        self.share({row.number: row for row in rows if row.state == NumberState.CANCELLED} | self.sold)
-        if not self.sold:
+        rows.sort(key=lambda row: (row.state == NumberState.BOUGHT, bool(row.label)))  # the last of a number counts
+        self.of_labels = {row.number: row for row in rows if row.state != NumberState.REPORTED}
+        self.share()
+        if not self.of_labels:
             return
-        self.add_others({row.number for row in self.sold.values() if self.is_loose(row)}, NumberState.REPORTED)
+        self.add_others({row.number for row in self.of_labels.values() if self.is_loose(row)}, NumberState.REPORTED)
         naming, takers = self.naming(), defaultdict(list)
-        for row in list(self.sold.values()):
+        for row in list(self.of_labels.values()):
             same = [each for each in naming[row.number] if are_of_one_time(each, row)]
             if same and newest(same) is not self.parcel_of(row):
                 takers[row.parcel_id].append(newest(same))
@@ -195,14 +196,13 @@ class Batch:
                     if row.state == NumberState.BOUGHT:
                         self.move(row, newest(takers[parcel_id]))
 
-    def share(self, labels: dict[str, TrackingNumber]) -> None:
-        """Let a number of a label that a further parcel names have there what its carrier told; or be cancelled too."""
+    def share(self) -> None:
+        """Let a label's number that a further parcel names have there what its carrier told, and be cancelled there."""
         for parcel in self.parcels.values():
             for row in self.numbers[parcel.id].values():
-                known = labels.get(row.number)
+                known = self.of_labels.get(row.number)
                 if known and not row.pk and are_of_one_time(parcel, known):
-                    if known.state == NumberState.CANCELLED:
-                        row.state = NumberState.CANCELLED
+                    row.state = state_beside(known)
                     if not parcel.are_texts_erased:
                         absorb(row, known)
                     self.touched.add(parcel.id)
@@ -238,7 +238,8 @@ class Batch:
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         del self.numbers[giver.id][row.number]
         if not self.is_loose(row):  # without what was told of the taker's row: the giver's texts may be erased
-            kept = new_number(giver, row.number, shop_id=self.shop_id, carrier_code=row.carrier_code)
+            facts = {"shop_id": self.shop_id, "carrier_code": row.carrier_code, "state": state_beside(row)}
+            kept = new_number(giver, row.number, **facts)
             absorb(kept, row)
             self.numbers[giver.id][row.number] = kept
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
@@ -271,7 +272,8 @@ class Batch:
             assert reported is not None  # it was imported
             for row in islice(self.numbers[parcel.id].values(), MAX_FOLLOWED):
                 status = status_of(row, reported) if row.events else reported.last_status
-                carrier = self.sold[row.number].carrier_code if row.number in self.sold else parcel.carrier_code
+                known = self.of_labels.get(row.number)
+                carrier = known.carrier_code if known else parcel.carrier_code
                 self.follow(row, carrier, status, reported.as_of)
 
     def follow(self, row: TrackingNumber, carrier: str, status: str | None, as_of: int) -> None:

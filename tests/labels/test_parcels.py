@@ -330,6 +330,19 @@ def test_a_cancelled_number_that_an_import_names_afterwards_holds_nothing_back(
         parcel = buyer.look_up(number).json()
         assert (parcel["id"], parcel["trackingNumbers"], parcel["lastStatus"]) == ("P1", numbers, "DELIVERED")
         assert [event["carrierStatusCode"] for event in parcel["events"]] == ["D", "DC"]
+    assert list(Parcel.objects.values_list("id", flat=True)) == ["P1"]
+
+
+def test_a_cancelled_number_holds_back_none_of_the_parcels_that_name_it(buyer: Caller) -> None:
+    label = bought(buyer)
+    facts: dict[str, Any] = {"carrierCode": "alpha", "events": [], "carrierLastStatus": None, "lastStatus": None}
+    facts["createdAt"] = round(label.created_at.timestamp() * 1000)
+    for name in ("P1", "P2"):
+        import_parcel(buyer.shop, id=name, trackingId=name, trackingNumbers=[name, label.tracking_number], **facts)
+        hear(label, reported(label, S.FULFILLED, "DC", minutes=9), parcel=name)
+        hear(label, reported(label, S.DELIVERED, "D", number=name), parcel=name)
+    cancelling.cancel(label)
+    assert [buyer.look_up(name).json()["lastStatus"] for name in ("P1", "P2")] == ["DELIVERED", "DELIVERED"]
 
 
 @pytest.mark.parametrize("product_code", PRODUCT.values())
