@@ -262,6 +262,8 @@ class Batch:
                 update(parcel, rows)
             elif before:
                 parcel.handed_in_at = handed_in(parcel)
+            if before and before.imported_at is None:
+                keep_report(parcel)
             if before and parcel.reported:  # else it is as the shop says
                 parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
 

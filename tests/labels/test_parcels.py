@@ -264,9 +264,16 @@ def test_an_import_never_turns_the_carriers_newer_status_back(parcel_id: str, bu
     assert (found["id"], found["lastStatus"]) == (facts["id"], "OUT_FOR_DELIVERY")
 
 
-def test_an_import_under_the_labels_own_id_updates_it(buyer: Caller) -> None:
-    label = bought(buyer, parcels=weighing(1, 2))
-    import_parcel(buyer.shop, id=label.id, trackingId=label.tracking_number, orderNumber="#8")
+@pytest.mark.parametrize("weights", [(1,), (1, 2)])
+def test_an_import_under_the_labels_own_id_updates_it(weights: tuple[int, ...], buyer: Caller) -> None:
+    label = bought(buyer, parcels=weighing(*weights))
+    times = [buyer.look_up(label.tracking_number).json()["updatedAt"]]
+    for number in ("#7", "#8"):  # whatever time the shop gives
+        import_parcel(
+            buyer.shop, id=label.id, trackingId=label.tracking_number, orderNumber=number, updatedAt=times[0] - 1
+        )
+        times.append(buyer.look_up(label.tracking_number).json()["updatedAt"])
+    assert times[0] < times[1] <= times[2]
     assert {response.json()["orderNumber"] for response in found(buyer, label)} == {"#8"}
     assert Parcel.objects.count() == 1
     assert_documents_agree()
