@@ -1,5 +1,6 @@
 """The rows of the numbers that parcels are found by, and the locks that keep a label's number on one parcel."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final
 
@@ -21,6 +22,10 @@ def new_number(parcel: Parcel, number: str, **fields: Any) -> TrackingNumber:
     facts = {"shop_id": parcel.shop_id, "parcel_id": parcel.id, "created_at": parcel.created_at, "number": number}
     carrier_code = parcel.carrier_code if parcel.carrier_code in TRACKERS else ""
     return instance(TrackingNumber, **{"carrier_code": carrier_code, **facts, **fields})
+
+
+def newest(parcels: Iterable[Parcel]) -> Parcel:
+    return max(parcels, key=lambda each: (each.created_at, each.id))
 
 
 def are_of_one_time(parcel: Parcel, number: TrackingNumber) -> bool:

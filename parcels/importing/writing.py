@@ -9,7 +9,7 @@ from itertools import islice
 from django.db import IntegrityError, transaction
 
 from carriers import TRACKERS
-from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number, state_beside
+from parcels.importing.numbers import absorb, are_of_one_time, lock_shop, new_number, newest, state_beside
 from parcels.models import NumberState, Parcel, TrackingNumber
 from parcels.tracking.changes import StatusChange, emit
 from parcels.tracking.events import milliseconds
@@ -33,8 +33,8 @@ from shops.db.batches import MAX_VALUES, batches
 # An update never moves a parcel to another shop; what staff take and note is theirs.
 KEPT_FIELDS = {"id", "shop", "imported_at", "taken_by", "taken_at", "notes"}
 UPDATED_FIELDS = [f.name for f in Parcel._meta.concrete_fields if f.name not in KEPT_FIELDS and not f.generated]
-BEFORE_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased", *DERIVED_FIELDS)
-OTHERS_FIELDS = ("id", "imported_at", "created_at", "updated_at", "are_texts_erased")
+OTHERS_FIELDS = ("id", "shop_id", "imported_at", "created_at", "updated_at", "are_texts_erased")
+BEFORE_FIELDS = (*OTHERS_FIELDS, *DERIVED_FIELDS)
 # What an import can change of a number's row.
 NUMBER_FIELDS = (
     *("parcel", "created_at", "carrier_code", "label", "state", "is_added"),
@@ -84,10 +84,6 @@ def replace_labels_meanwhile(shop_id: str, started_at: datetime, *, is_silent: b
             batch.finish(is_silent=is_silent)
 
 
-def newest(parcels: Iterable[Parcel]) -> Parcel:
-    return max(parcels, key=lambda each: (each.created_at, each.id))
-
-
 @dataclass
 class Batch:
     """A batch of one shop's parcels, by id and in the order of ids, on its way into the database.
@@ -120,8 +116,7 @@ class Batch:
 
     def lock(self) -> None:
         """Lock the parcels that exist, and read the rows of their numbers."""
-        if self.existing:
-            self.before = self.locked(self.existing, BEFORE_FIELDS)
+        self.before = self.locked(self.existing, BEFORE_FIELDS) if self.existing else {}
 
     def locked(self, ids: Iterable[str], fields: Sequence[str]) -> dict[str, Parcel]:
         own = locked(ids).filter(shop=self.shop_id)
@@ -238,8 +233,7 @@ class Batch:
         due_at = row.due_at or (own and own.due_at)  # the taker's, where the giver's report said that it was over
         del self.numbers[giver.id][row.number]
         if not self.is_loose(row):  # without what was told of the taker's row: the giver's texts may be erased
-            facts = {"shop_id": self.shop_id, "carrier_code": row.carrier_code, "state": state_beside(row)}
-            kept = new_number(giver, row.number, **facts)
+            kept = new_number(giver, row.number, carrier_code=row.carrier_code, state=state_beside(row))
             absorb(kept, row)
             self.numbers[giver.id][row.number] = kept
         taker.are_texts_erased = taker.are_texts_erased or giver.are_texts_erased
@@ -258,12 +252,11 @@ class Batch:
     def derive(self) -> None:
         for parcel in self.parcels.values():
             rows, before = self.numbers[parcel.id].values(), self.before.get(parcel.id)
-            if has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows):
+            is_more = has_carrier_data(rows) or parcel.id in self.touched or any(row.is_added for row in rows)
+            if is_more or (before and before.imported_at is None):
                 update(parcel, rows)
             elif before:
                 parcel.handed_in_at = handed_in(parcel)
-            if before and before.imported_at is None:
-                keep_report(parcel)
             if before and parcel.reported:  # else it is as the shop says
                 parcel.updated_at = max(parcel.updated_at, before.updated_at + has_changed(parcel, before))
 
